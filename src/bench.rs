@@ -97,7 +97,7 @@ impl Comparison<'_> {
         let own_cache = match job.cache {
             true => None,
             false => {
-                let dir = job.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+                let dir = job.work_dir.clone().unwrap_or_else(disk::temporary_folder);
                 disk::make_dir(&dir)?;
                 Some(TemporaryDir::new(&dir, "trimill-bench-")?)
             }

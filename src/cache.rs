@@ -77,7 +77,7 @@ impl Origin {
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
-    /// Whether a job continues without it if it cannot be used: it is the default folder, which nobody asked for.
+    /// Whether a job continues without it if it cannot be used. It does, unless the graph is kept for later starts of the job alone.
     optional: bool,
 }
 
@@ -123,14 +123,19 @@ impl Cache {
         Ok(Self { dir: dir.to_path_buf(), most, optional: false })
     }
 
-    /// The cache that a job uses if no folder is named: this user's own; `None` (after a warning) if it cannot be used.
-    pub fn open_default(dir: &Path, most: Option<Bytes>) -> Option<Self> {
-        let opened = Self::open(dir, most).and_then(|cache| {
-            disk::keep_private(dir)?;
-            rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).map_err(|e| Error::write(dir, e.into()))?;
-            Ok(Self { optional: true, ..cache })
-        });
+    /// The cache of a job; `None` (after a warning) if it cannot be used: a result is worth more than a graph in the cache.
+    pub fn of_job(dir: &Path, most: Option<Bytes>) -> Option<Self> {
+        let opened = Self::open(dir, most).map(|cache| Self { optional: true, ..cache });
         opened.inspect_err(without_cache).ok()
+    }
+
+    /// The same for the folder that a job uses if none is named: this user's own, for this user alone.
+    pub fn of_user(dir: &Path, most: Option<Bytes>) -> Option<Self> {
+        let cache = Self::of_job(dir, most)?;
+        let private = disk::keep_private(dir).and_then(|()| {
+            rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).map_err(|e| Error::write(dir, e.into()))
+        });
+        private.inspect_err(without_cache).ok().map(|()| cache)
     }
 
     /// The cache in `dir` as it is, to be listed or emptied; it need not exist.
@@ -145,7 +150,10 @@ impl Cache {
 
     /// Whether a job continues without the cache after `error`; if so, logs a warning.
     pub fn continues_without(&self, error: &Error) -> bool {
-        let ours = error.kind() == Kind::Resource && error.path().is_some_and(|path| path.starts_with(&self.dir));
+        // Names of temporary files are absolute, whatever the folder is called.
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let ours = |path: &Path| absolute(path).starts_with(absolute(&self.dir));
+        let ours = error.kind() == Kind::Resource && error.path().is_some_and(ours);
         if self.optional && ours {
             without_cache(error);
         }

@@ -20,7 +20,8 @@ pub trait Engine {
     /// Counts.
     ///
     /// # Errors
-    /// Those of every stage.
+    /// Those of every stage. Where only files could not be written, what would have been returned is the error's answer; so it is with
+    /// [`Self::merge`] and [`Self::verify`].
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult>;
 
     /// Prepares a job in its run directory, with at least one partition for each shard; counts nothing.

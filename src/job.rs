@@ -11,7 +11,6 @@ pub mod file;
 pub mod job;
 mod limits;
 pub mod overrides;
-mod place;
 pub mod repeat;
 pub mod schema;
 pub mod suggest;

@@ -62,6 +62,7 @@ mod orient;
 mod outputs;
 mod part_file;
 mod partition;
+mod paths;
 mod pipeline;
 mod plan;
 mod prepare;

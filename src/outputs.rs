@@ -7,7 +7,7 @@ use crate::vertices::summary::OfDegree;
 use crate::{edges, vertices};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{Output, check_output};
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Result};
 
 /// The files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,14 +64,15 @@ impl Asked {
         }
     }
 
-    /// Writes the files of vertices, of which each is there whole or not at all. Runs in the current thread pool.
+    /// Writes the files of vertices, of which each is there whole or not at all, whatever becomes of the other. Runs in the current
+    /// thread pool.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
     pub fn write_vertices(&self, counts: &dyn vertices::order::InOrder, by_degree: &[OfDegree]) -> Result<()> {
-        let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts)).transpose()?;
-        let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree)).transpose()?;
-        vertices.into_iter().chain(degrees).try_for_each(Output::finish)
+        let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts));
+        let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
+        Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish)))
     }
 
     /// The same for the file of edges.

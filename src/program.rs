@@ -14,6 +14,7 @@ pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
 pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, Stream, suggest};
+pub use crate::paths::Paths;
 pub use crate::pipeline::Pipeline;
 pub use crate::report::batch::{SummaryLine, summary};
 #[cfg(feature = "testing")]
@@ -38,12 +39,12 @@ pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{printable, shown};
 pub use trimill_system::threads::{WORKER, guarded};
 
-/// Files that the program writes itself.
-pub mod disk {
-    pub use trimill_system::disk::{check_output, directory_of_output, make_dir, write_outputs};
+/// What jobs read and write.
+pub mod paths {
+    pub use crate::paths::check;
 }
 
-/// Whether a job has begun in a directory.
-pub mod run_dir {
-    pub use crate::run_dir::is_started;
+/// Files that the program writes itself.
+pub mod disk {
+    pub use trimill_system::disk::{file_of_output, make_dir, write_outputs};
 }

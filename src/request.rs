@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cluster::Cluster;
@@ -52,6 +52,17 @@ pub struct GenerateRequest {
     pub output: PathBuf,
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
+}
+
+impl GenerateRequest {
+    /// The files that are written; none where edges go to standard output.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match self.output.extension() {
+            _ if self.output == Path::new("-") => Vec::new(),
+            Some(suffix) if suffix == "graph" => trimill_input::companions(&self.output).into(),
+            _ => vec![self.output.clone()],
+        }
+    }
 }
 
 /// A spill to be looked at.

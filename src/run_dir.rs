@@ -3,6 +3,7 @@
 //! ```text
 //! DIR/lock             locked while a process uses the directory
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
+//! DIR/outputs.json     the files elsewhere that the job writes, and may therefore replace
 //! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
 //! DIR/prepared.json    for shards: the settings, the file of the graph, what each partition is expected to cost
 //! DIR/part-00012.json  the result of a partition that was counted
@@ -28,6 +29,7 @@ mod sealed_file;
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
@@ -43,13 +45,24 @@ use lock::Lock;
 use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
+use trimill_system::path_text;
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
+const ANNOUNCED: &str = "outputs.json";
 
-/// Whether a job was started in the run directory `path`.
-pub fn is_started(path: &Path) -> bool {
-    path.join(JOB).is_file()
+/// The files that a job announced.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Announced {
+    #[serde(with = "path_text::list")]
+    files: Vec<PathBuf>,
+}
+
+/// The files outside of the run directory `path` that earlier starts announced: they are this job's own, and may be replaced.
+pub fn announced(path: &Path) -> Vec<PathBuf> {
+    // Where the record is damaged, nothing is known to be the job's own.
+    sealed_file::read::<Announced>(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default().files
 }
 
 /// A run directory.
@@ -147,6 +160,27 @@ impl RunDir {
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
+    }
+
+    /// Announces files elsewhere, before the first of them is written. A result that is there stays if it is `complete`, with all counts
+    /// that are wanted; otherwise it is put together again once the files are written.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`].
+    pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
+        let result = self.path.join(RESULT);
+        if !complete && result.exists() {
+            disk::remove(&result)?;
+        }
+        let mut all = announced(&self.path);
+        let known = all.len();
+        all.extend(files);
+        all.sort();
+        all.dedup();
+        match all.len() == known {
+            true => Ok(()),
+            false => sealed_file::write(&self.path.join(ANNOUNCED), &Announced { files: all }),
+        }
     }
 
     /// The complete result, where the job was done on an earlier start.

@@ -25,6 +25,12 @@ mod store;
 mod verify;
 mod writer;
 
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use trimill_system::disk;
+
 pub use codec::Codec;
 pub use coded::{CodedRows, CodedSlice, Mark};
 pub use encoders::Encoders;
@@ -33,3 +39,38 @@ pub use index::most_bytes;
 pub use manifest::{Manifest, ManifestGraph, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
 pub use writer::{SpillSummary, SpillWriter};
+
+/// The name of a partition's spill.
+pub fn file_name(part: u32) -> String {
+    format!("part-{part:05}.spill")
+}
+
+/// Whether a spill may have this name.
+pub fn is_spill_name(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let part = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".spill"));
+    part.is_some_and(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// The fingerprint of the job of a spill of this user, which may be damaged; `None` for anything else.
+pub fn fingerprint_of(path: &Path) -> Option<u128> {
+    let mut head = [0; 32];
+    disk::open_own(path).ok()??.read_exact(&mut head).ok()?;
+    let fingerprint = head[16..].try_into().ok()?;
+    (head[..8] == format::MAGIC).then(|| u128::from_le_bytes(fingerprint))
+}
+
+/// What in `dir` has the name of a spill or a manifest and is neither.
+pub fn foreign_in(dir: &Path) -> Option<PathBuf> {
+    let manifest = dir.join(manifest::MANIFEST_NAME);
+    if manifest.symlink_metadata().is_ok() && Manifest::read(dir).is_err() {
+        return Some(manifest);
+    }
+    spills_in(dir).find(|path| fingerprint_of(path).is_none())
+}
+
+/// What in `dir` has the name of a spill.
+pub fn spills_in(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter(|entry| is_spill_name(&entry.file_name())).map(|entry| entry.path())
+}

@@ -236,6 +236,28 @@ fn an_array_for_ids_with_large_gaps_is_refused_before_anything_is_counted() {
     assert_eq!(found, [(1, (2, 1)), (2, (2, 1)), (90_000_000_000, (2, 1))].into());
 }
 
+/// A header may declare any number of ids: it is no reason to write an array of 34 GB for a file of 70 bytes.
+#[test]
+fn an_array_for_ids_that_a_header_declares_and_no_edge_has_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let asks = "input.path = 'few.mtx'\noutput.per_vertex = 'v.npy'";
+    // The limit is 2^22 places, that of 0 among them, or 8 for each entry.
+    for (declared, accepted) in [(5, true), ((1 << 22) - 1, true), (1 << 22, false), ((1u64 << 32) - 2, false)] {
+        let header = "%%MatrixMarket matrix coordinate pattern symmetric";
+        let text = format!("{header}\n{declared} {declared} 3\n2 1\n3 1\n3 2\n");
+        std::fs::write(dir.path().join("few.mtx"), text).unwrap();
+        let counted = count(asks, dir.path());
+        let verified = Pipeline::default().verify(&job(asks, dir.path()).unwrap(), &Control::silent());
+        let refused = [counted.err(), verified.err()].map(|error| error.map(|error| (error.kind(), error.to_string())));
+        for refused in refused {
+            assert_eq!(refused.is_none(), accepted, "{declared}: {refused:?}");
+            assert!(refused.is_none_or(|(kind, said)| kind == Kind::Usage && said.contains("v.npy")), "{declared}");
+        }
+        assert_eq!(dir.path().join("v.npy").exists(), accepted);
+        let _ = std::fs::remove_file(dir.path().join("v.npy"));
+    }
+}
+
 #[test]
 fn a_graph_without_vertices_has_files_without_rows() {
     let dir = tempfile::tempdir().unwrap();

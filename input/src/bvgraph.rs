@@ -31,7 +31,7 @@ use bits::{BitOrder, HighFirst, LowFirst};
 use chunk::Chunk;
 use chunks::{ChunkReader, Chunks};
 pub(super) use files::Files;
-pub use files::name_without_dots;
+pub use files::{companions, name_without_dots};
 use offsets::{Cuts, Offsets};
 use properties::Properties;
 use row::Encoding;

@@ -69,7 +69,7 @@ mod far;
 #[cfg(test)]
 mod tests;
 
-pub use bvgraph::name_without_dots;
+pub use bvgraph::{companions, name_without_dots};
 pub use column_names::ColumnNames;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};

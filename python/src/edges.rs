@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use trimill::{Csr, EdgeSource, Graph, Pairs};
+use trimill::{Csr, EdgeSource, Error, Graph, Pairs};
 
 use crate::error::raised;
 use crate::foreign::{self, Array};
@@ -68,12 +68,22 @@ impl Edges {
         Self::of(py, matrix)
     }
 
-    /// The rows of a table, from a capsule with a stream in Arrow's format.
+    /// The rows of a table, from a capsule with a stream in Arrow's format. One that can be read `once` must have rows: otherwise it was
+    /// read before.
     #[staticmethod]
-    fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
+    #[pyo3(signature = (capsule, once = false))]
+    fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>, once: bool) -> PyResult<Self> {
         let reader = foreign::stream(capsule)?;
         // The stream may wait for something, or run Python, which takes the GIL where it needs it.
-        let pairs = run(py, None, move |control| stream::pairs(reader?, control))?;
+        let pairs = run(py, None, move |control| {
+            let pairs = stream::pairs(reader?, control)?;
+            if once && pairs.arcs() == 0 {
+                return Err(Error::data("table", "a stream without rows, as one that was read before")
+                    .expected("edges")
+                    .advice("read the stream into a table, and count that as often as needed"));
+            }
+            Ok(pairs)
+        })?;
         Self::of(py, Ok(pairs))
     }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use trimill::{Error, Kind};
+use trimill::{Error, Kind, RunResult};
 
 /// The exception for an error: its class, by kind, is in `trimill/_errors.py`; its text is that of the program.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
@@ -13,7 +13,15 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Kind::Defect => "Error",
         Kind::Interrupted => return PyKeyboardInterrupt::new_err(()),
     };
-    let made = || py.import("trimill._errors")?.getattr(class)?.call1((error.to_string(),));
+    let made = || {
+        let raised = py.import("trimill._errors")?.getattr(class)?.call1((error.to_string(),))?;
+        if let Some(result) = error.answer::<RunResult>() {
+            let result =
+                py.import("trimill._result")?.getattr("Result")?.call_method1("from_json", (json(py, result)?,))?;
+            raised.setattr("result", result)?;
+        }
+        Ok(raised)
+    };
     made().map_or_else(|failed| failed, PyErr::from_value)
 }
 

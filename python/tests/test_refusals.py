@@ -132,6 +132,17 @@ def test_a_stream_that_fails():
     refused(trimill.DataError, pyarrow.RecordBatchReader.from_batches(schema, batches()), "the disk is on fire")
 
 
+def test_a_stream_is_counted_once():
+    table = pyarrow.table({"u": [0, 1, 2], "v": [1, 2, 0]})
+    reader = table.to_reader()
+    assert trimill.count(reader).triangles == 1
+    for again in [trimill.count, trimill.plan]:
+        with pytest.raises(trimill.DataError, match="read before"):
+            again(reader)
+    # A table without rows can be read again, and has none.
+    assert trimill.count(table.slice(0, 0)).triangles == 0
+
+
 def test_a_stream_that_was_taken():
     class Taken:
         capsule = pyarrow.table({"u": ONES, "v": ONES}).__arrow_c_stream__()

@@ -1,7 +1,11 @@
 """Settings have the names and the values of the library."""
 
+import itertools
+import os
 import re
+import shutil
 import typing
+from pathlib import Path
 
 import networkx
 import numpy
@@ -161,6 +165,64 @@ def test_files_and_directories(tmp_path, random_graph):
         per_edge=tmp_path / "e.parquet",
     )
     assert again.to_dict() == answer.to_dict()
+
+
+FILES = {
+    "per_vertex": ["in.tsv", "link.tsv", "mine.tsv", "new.tsv", "ahead.tsv", "sub/mine.tsv"],
+    "by_degree": ["in.tsv", "hard.tsv", "up.tsv", "new.tsv", "sub/../new.tsv"],
+    "per_edge": ["in.tsv", "./in.tsv", "mine.tsv", "ahead.tsv", "sub/mine.tsv"],
+}
+
+
+@pytest.mark.parametrize("force", [False, None, True])
+def test_no_file_is_lost_that_was_not_announced(tmp_path, monkeypatch, force):
+    """All pairs of outputs, through links, over files of the user and inputs."""
+    monkeypatch.chdir(tmp_path)
+    edges = "0 1\n1 2\n2 0\n"
+
+    def scene():
+        shutil.rmtree("scene", ignore_errors=True)
+        os.makedirs("scene/sub")
+        for name in ["in.tsv", "mine.tsv", "sub/mine.tsv"]:
+            Path("scene", name).write_text(edges)
+        os.link("scene/in.tsv", "scene/hard.tsv")
+        for target, link in [("in.tsv", "link.tsv"), ("sub/mine.tsv", "up.tsv"), ("new.tsv", "ahead.tsv")]:
+            os.symlink(target, Path("scene", link))
+
+    settings = [(name, file) for name, files in FILES.items() for file in files]
+    seen = set()
+    for one, other in itertools.combinations(settings, 2):
+        if one[0] == other[0]:
+            continue
+        scene()
+        named = {name: Path("scene", file) for name, file in (one, other)}
+        ends = [path.resolve() for path in named.values()]
+        inputs = [end for end in ends if end.name in ("in.tsv", "hard.tsv")]
+        there = [end for end in ends if end.exists()]
+        refused = len(set(ends)) == 1 or inputs or (there and not force)
+        try:
+            assert trimill.count("scene/in.tsv", force=force, cache=False, **named).triangles == 1
+            assert not refused, named
+            assert all(len(end.read_text().splitlines()) > 1 and end.read_text()[0] in "idu" for end in ends)
+        except trimill.UsageError:
+            assert refused, named
+            assert not Path("scene/new.tsv").exists()
+        for name in ["in.tsv", "hard.tsv", "mine.tsv", "sub/mine.tsv"]:
+            file = Path("scene", name)
+            assert file.read_text() == edges or (not refused and file.resolve() in ends), (name, named)
+        seen.add(bool(refused))
+    assert seen == {False, True}
+
+
+def test_the_answer_comes_with_the_error(tmp_path):
+    os.symlink("/dev/full", tmp_path / "full.tsv")
+    with pytest.raises(trimill.ResourceError, match=r"full\.tsv") as raised:
+        trimill.count(TRIANGLE, per_edge=tmp_path / "full.tsv", per_vertex=tmp_path / "v.tsv")
+    assert raised.value.result.triangles == 1 and raised.value.result.clustering.average_local == 1.0
+    assert (tmp_path / "v.tsv").exists()
+    with pytest.raises(trimill.UsageError) as raised:
+        trimill.count(TRIANGLE, per_vertex=tmp_path / "v.tsv")
+    assert raised.value.result is None
 
 
 def test_without_a_cache_nothing_is_kept(tmp_path, random_graph):

@@ -36,7 +36,8 @@ def count(graph: Graph, *, progress: bool | None = None, **settings: Unpack[Sett
         ``backend``, ``method``
     :raises DataError: files or arrays that are missing, malformed or damaged
     :raises UsageError: settings that do not exist or contradict each other
-    :raises ResourceError: a budget, a disk or a device that does not suffice
+    :raises ResourceError: a budget, a disk or a device that does not suffice; where only a file of counts could not be
+        written, its ``result`` is the result
     :raises TypeError: an object that is no graph
     """
     return Result.from_json(_run(_native.count, graph, progress, settings))

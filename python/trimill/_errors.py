@@ -1,8 +1,18 @@
 """The exceptions. Their text is that of the program: where, what was found, what was expected, what to do."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trimill._result import Result
+
 
 class Error(Exception):
     """Any error of trimill. One of none of the classes below is a defect; please report it."""
+
+    #: The result, where all was counted and only a file of counts could not be written.
+    result: Result | None = None
 
 
 class DataError(Error):

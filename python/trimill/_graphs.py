@@ -59,7 +59,8 @@ def edges_of(graph: Graph) -> Edges:
     if hasattr(graph, "__arrow_c_stream__"):
         # A table of pandas would bring its index as a column.
         table = graph.reset_index(drop=True) if hasattr(graph, "reset_index") else graph
-        return Edges.table(table.__arrow_c_stream__())
+        # What has no length is a stream. It can be read once, and has no rows afterwards.
+        return Edges.table(table.__arrow_c_stream__(), once=not hasattr(table, "__len__"))
     raise TypeError(f"cannot count an object of the type {_name(graph)}; {_advice(graph)}")
 
 

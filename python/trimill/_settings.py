@@ -44,6 +44,7 @@ class Settings(TypedDict, total=False):
     per_vertex: Path | None
     by_degree: Path | None
     per_edge: Path | None
+    force: bool | None
     cache: bool | None
     cache_dir: Path | None
     cache_max: Size | None

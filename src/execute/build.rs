@@ -9,7 +9,7 @@ use crate::partition::batch::Kept;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::plan::Plan;
-use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter, file_name};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Kind, Result};
@@ -108,11 +108,6 @@ impl Built {
             }
         }
     }
-}
-
-/// The name of a partition's spill.
-pub fn file_name(part: u32) -> String {
-    format!("part-{part:05}.spill")
 }
 
 /// The most bytes on disk while at most `at_a_time` spills exist at the same time.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::counting::count_partitions;
-use super::details::{self, Details};
+use super::details::{self, Details, keeps_answer};
 use super::graph::{Input, unless_damaged};
 use super::planned::{Wanted, planned};
 use super::results::input_report;
@@ -15,6 +15,7 @@ use super::setup::Setup;
 use super::whole::{count_shares, shared};
 use crate::assign::Helper;
 use crate::job::Job;
+use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
 use crate::vertices::degrees::DegreeBin;
@@ -27,7 +28,7 @@ use trimill_system::parallel;
 /// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
 /// # Errors
-/// The error of any stage.
+/// The error of any stage. Where only files could not be written, the result is the error's answer.
 pub fn count(
     job: &Job,
     edges: Option<&dyn EdgeSource>,
@@ -57,8 +58,9 @@ pub fn count(
             origin.identity = claimed.input();
         }
         record = Some((run, claimed));
-        if let Some(result) = run.finished()?.filter(|result| details::holds_all(job, result)) {
+        if let Some(result) = run.finished()?.filter(|result| details::holds_all(job, run, result)) {
             tracing::info!("{}: counted on an earlier start", run.path().display());
+            run.announce(paths::replaced_by(job), true)?;
             setup.tidy(job);
             return Ok(RunResult { job: job.name.clone(), ..result });
         }
@@ -70,6 +72,7 @@ pub fn count(
     tracing::debug!("the graph is prepared");
     if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
         run.record(&claimed.with_input(&origin.identity))?;
+        run.announce(paths::replaced_by(job), false)?;
     }
     // Freed before planning measures what the GPUs' drivers mapped: its pages would be counted as theirs.
     drop(input);
@@ -86,10 +89,11 @@ pub fn count(
         false => count_partitions(job, (&planned, backends), &setup, &details, control, &mut stages),
     };
     let counted = unless_damaged(counted, path.as_deref());
-    let (partitions, devices) = counted.map_err(|error| match error.kind() {
+    let counted = counted.map_err(|error| match error.kind() {
         Kind::Interrupted => error,
         _ => with_resume_advice(error, setup.run.as_ref().map(RunDir::path)),
-    })?;
+    });
+    let ((partitions, devices), kept) = Error::answered(counted)?;
     tracing::debug!("partitions are counted");
     let graph = &planned.graph;
     let result = RunResult {
@@ -113,8 +117,12 @@ pub fn count(
         ..RunResult::of(job)
     };
     let mut result = result.complete();
+    let mut written = kept;
     if details.are_counted() {
-        details.finish(job, &setup, control, &mut result)?;
+        written = Error::worst_of([written, details.finish(job, &setup, control, &mut result)]);
+        if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
+            return written.map(|()| result);
+        }
         result.seconds = begin.elapsed().as_secs_f64();
         result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
     }
@@ -123,8 +131,12 @@ pub fn count(
         result.timeline = control.timeline(result.seconds);
     }
     if let Some(run) = &setup.run {
-        run.finish(&result)?;
-        setup.tidy(job);
+        // Without a result there, the next start writes the files from the counts that the directory keeps.
+        written = written.and_then(|()| run.finish(&result).map(|()| setup.tidy(job)));
+        written = written.map_err(|error| with_resume_advice(error, Some(run.path())));
     }
-    Ok(result)
+    match written {
+        Ok(()) => Ok(result),
+        Err(error) => Err(error.with_answer(result)),
+    }
 }

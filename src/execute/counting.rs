@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
-use super::build::{Builder, Built, file_name};
+use super::build::{Builder, Built};
 use super::building::{Builders, Building};
 use super::details::Details;
 use super::device::{count_all, together_of};
@@ -31,6 +31,7 @@ use crate::partition::locals::Locals;
 use crate::plan::{Cut, Plan};
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
+use crate::spill::file_name;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
 use trimill_system::threads::{guarded, joined};
@@ -42,7 +43,8 @@ const BUILDER: &str = "the thread that builds partitions";
 /// Counts all partitions of a plan.
 ///
 /// # Errors
-/// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped.
+/// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped. A manifest of kept
+/// spills that cannot be written: what would have been returned is then the error's answer.
 pub(super) fn count_partitions(
     job: &Job,
     (planned, mut backends): (&Planned, Vec<Box<dyn Backend>>),
@@ -130,8 +132,10 @@ pub(super) fn count_partitions(
             if dir.is_kept() {
                 all.kept.sort_by_key(|spill| spill.header.partition);
                 let manifest = planned.manifest(job, &all.kept);
-                let path = manifest.write(dir.path())?;
-                dir.wrote(&path);
+                match manifest.write(dir.path()) {
+                    Ok(path) => dir.wrote(&path),
+                    Err(error) => return Err(error.with_answer((all.results, devices))),
+                }
             }
             dir.complete();
         }
@@ -143,7 +147,7 @@ pub(super) fn count_partitions(
 fn spill_dir(job: &Job, setup: &Setup, fingerprint: u128, lasting: bool) -> Result<SpillDir> {
     match lasting {
         true => SpillDir::lasting(&setup.spill_dir, job.keep_spill, fingerprint),
-        false => SpillDir::open(&setup.spill_dir, job.keep_spill, fingerprint),
+        false => SpillDir::open(&setup.spill_dir, job.keep_spill, job.force, fingerprint),
     }
 }
 

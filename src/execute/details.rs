@@ -1,5 +1,7 @@
 //! What a job counts besides the total: where the counts of partitions go, and the files that are made of them.
 
+use std::path::PathBuf;
+
 use rayon::ThreadPool;
 
 use super::edges::OnEdges;
@@ -9,13 +11,15 @@ use crate::count::Backend;
 use crate::count::method::Choice;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
+use crate::paths;
 use crate::report::RunResult;
+use crate::run_dir::{self, RunDir};
 use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_partition};
 use crate::vertices::order::array_len;
 use trimill_kernels::Share;
 use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Kind, Result};
 
 /// The sums of a job.
 pub(super) enum Details<'g> {
@@ -39,9 +43,16 @@ pub(super) fn check(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Whether a result has all that a job asks for.
-pub(super) fn holds_all(job: &Job, result: &RunResult) -> bool {
-    (!job.counts_vertices() || result.clustering.is_some()) && job.output_files().paths().all(|path| path.exists())
+/// Whether the `result` of an earlier start in `run` has all that a job asks for: the files that are there are known to be its own.
+pub(super) fn holds_all(job: &Job, run: &RunDir, result: &RunResult) -> bool {
+    let announced = run_dir::announced(run.path());
+    let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
+    (!job.counts_vertices() || result.clustering.is_some()) && job.output_files().paths().all(own)
+}
+
+/// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.
+pub(super) fn keeps_answer(error: &Error) -> bool {
+    !matches!(error.kind(), Kind::Interrupted | Kind::Defect)
 }
 
 impl<'g> Details<'g> {
@@ -84,20 +95,22 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Completes the result: the summary and the files.
+    /// Completes the result: the summary and the files. A file that cannot be written keeps no other from being written.
     ///
     /// # Errors
-    /// When the sums contradict the total; when files cannot be written.
+    /// When the sums contradict the total; when files cannot be written ([`keeps_answer`]).
     pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
         match self {
             Self::Total => Ok(()),
             Self::Vertices(vertices) => vertices.finish(job, setup, control, result),
             Self::Edges(edges) => {
-                edges.finish(job, setup, control, result)?;
-                match job.counts_vertices() {
-                    true => edges.at_vertices(job, setup, control)?.finish(job, setup, control, result),
-                    false => Ok(()),
+                let written = edges.finish(job, setup, control, result);
+                if written.as_ref().is_err_and(|error| !keeps_answer(error)) || !job.counts_vertices() {
+                    return written;
                 }
+                let vertices = edges.at_vertices(job, setup, control);
+                let also = vertices.and_then(|vertices| vertices.finish(job, setup, control, result));
+                Error::worst_of([written, also])
             }
         }
     }

@@ -21,13 +21,13 @@ pub fn rates(job: &Job) -> (Rates, bool) {
 }
 
 /// The cache that a job names, or else this user's, if there is one that can be used.
-pub(super) fn cache(job: &Job) -> Result<Option<Cache>> {
+pub(super) fn cache(job: &Job) -> Option<Cache> {
     match (&job.cache_dir, default_cache_dir()) {
-        (Some(dir), _) => Cache::open(dir, job.cache_max).map(Some),
-        (None, Some(dir)) => Ok(Cache::open_default(&dir, job.cache_max)),
+        (Some(dir), _) => Cache::of_job(dir, job.cache_max),
+        (None, Some(dir)) => Cache::of_user(&dir, job.cache_max),
         (None, None) => {
             tracing::info!("{NO_CACHE}: the graph is not cached");
-            Ok(None)
+            None
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBu
         disk::make_dir(dir)?;
     }
     let Some(run) = run.filter(|run| !run.is_shared()) else {
-        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
+        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(disk::temporary_folder);
         let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
         disk::make_dir(&spill)?;
         return Ok((spill, work, None));

@@ -12,6 +12,7 @@ use crate::report::doctor::{Directory, Gpu};
 use crate::request::DoctorRequest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
+use trimill_system::disk::temporary_folder;
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 
@@ -25,7 +26,7 @@ pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport
         let cache = request.cache_dir.clone().or_else(default_cache_dir);
         let cache = cache
             .ok_or_else(|| Error::usage("no cache directory for the rates").advice("name one with --cache-dir"))?;
-        let work = request.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let work = request.work_dir.clone().unwrap_or_else(temporary_folder);
         measure(measured_scale(), &work, control)?.store(&cache)?;
     }
     Ok(survey(dirs))
@@ -59,7 +60,7 @@ pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorRe
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
         memory: machine::memory(),
         memory_free: machine::free_memory(),
-        work_dir: Directory::survey(work_dir.map_or_else(std::env::temp_dir, Path::to_path_buf)),
+        work_dir: Directory::survey(work_dir.map_or_else(temporary_folder, Path::to_path_buf)),
         cache_dir: cache.map(Directory::survey),
         gpus,
         no_gpu,

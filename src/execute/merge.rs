@@ -7,14 +7,14 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::details::{self, Details};
+use super::details::{self, Details, keeps_answer};
 use super::host::HostNeeds;
 use super::results::input_report;
 use super::setup::Setup;
 use crate::graph::file as graph_file;
 use crate::job::Job;
 use crate::report::{PartitionResult, RunResult, Stage};
-use crate::run_dir::{PartitionRecord, Prepared, RunDir};
+use crate::run_dir::{PartitionRecord, Prepared, RunDir, with_resume_advice};
 use crate::shards::{Shard, shards_of};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -25,7 +25,8 @@ use trimill_system::machine;
 /// shards are removed afterwards. Also returns the directory that the job names for its result.
 ///
 /// # Errors
-/// [`trimill_system::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written.
+/// [`trimill_system::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written:
+/// what would have been returned is then the error's answer.
 pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
     machine::reset_peak();
     let begin = Instant::now();
@@ -36,7 +37,7 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
     let job = prepared.counted_as(how);
     let setup = Setup::new(&job, None)?;
     let Some(run) = &setup.run else { return Err(Error::defect("a merge without a run directory")) };
-    if let Some(result) = run.finished()?.filter(|result| details::holds_all(&job, result)) {
+    if let Some(result) = run.finished()?.filter(|result| details::holds_all(&job, run, result)) {
         tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
         return Ok((result, job.output));
     }
@@ -72,12 +73,16 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
         ..RunResult::of(&job)
     };
     let mut result = result.complete();
-    details.finish(&job, &setup, control, &mut result)?;
+    let written = details.finish(&job, &setup, control, &mut result);
+    if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
+        return written.map(|()| (result, job.output));
+    }
     result.seconds = begin.elapsed().as_secs_f64();
     result.peak_host_bytes = machine::peak_memory();
-    run.finish(&result)?;
-    setup.tidy(&job);
-    Ok((result, job.output))
+    match written.and_then(|()| run.finish(&result).map(|()| setup.tidy(&job))) {
+        Ok(()) => Ok((result, job.output)),
+        Err(error) => Err(with_resume_advice(error, Some(path)).with_answer((result, job.output))),
+    }
 }
 
 /// The records of all partitions that were counted.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::build::{Built, file_name};
+use super::build::Built;
 use super::building::{Builders, Building};
 use super::counting::builder;
 use super::graph::{Input, unless_damaged};
@@ -17,7 +17,7 @@ use crate::job::{Job, SpillTo, Stream};
 use crate::partition::locals::Locals;
 use crate::plan::Cut;
 use crate::report::{PartitionReport, SpilledPartition, Stage};
-use crate::spill::SpillSummary;
+use crate::spill::{SpillSummary, file_name};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
@@ -61,7 +61,7 @@ fn spill(
     let Cut::Sets(locals) = &plan.cut else {
         return Err(Error::defect("rank ranges that are to be spilled"));
     };
-    let dir = SpillDir::open(directory, true, *fingerprint)?;
+    let dir = SpillDir::open(directory, true, job.force, *fingerprint)?;
     let spills = write_spills((planned, locals), job, setup, dir, control, &mut stages)?;
     let reported = |spill: SpillSummary| {
         let part = spill.header.partition;

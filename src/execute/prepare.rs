@@ -15,6 +15,7 @@ use crate::assign::Helper;
 use crate::edges;
 use crate::graph::{OrientedGraph, file as graph_file};
 use crate::job::{Job, Stream};
+use crate::paths;
 use crate::plan::costs::{Counter, costs};
 use crate::plan::{Cut, Plan};
 use crate::report::{PreparedReport, Stage};
@@ -55,6 +56,7 @@ pub fn prepare(
     let prepared = input.graph(&setup, control, &mut stages)?;
     if let Some(origin) = &prepared.1 {
         run.record(&claimed.with_input(&origin.identity))?;
+        run.announce(paths::replaced_by(job), false)?;
     }
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);

@@ -95,10 +95,7 @@ impl Setup {
             }
             disk::sweep(dir);
         }
-        let cache = match job.cache {
-            true => cache(job)?,
-            false => None,
-        };
+        let cache = job.cache.then(|| cache(job)).flatten();
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for the later starts of this job.
             (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),

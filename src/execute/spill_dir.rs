@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::free_space;
-use crate::spill::Manifest;
 use crate::spill::manifest::MANIFEST_NAME;
+use crate::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
@@ -30,17 +30,23 @@ pub enum SpillDir {
 }
 
 impl SpillDir {
-    /// Makes the directory for a job with this fingerprint.
+    /// Makes the directory for a job with this fingerprint. With `force`, spills of other jobs without a manifest are replaced.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
-    pub fn open(parent: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
+    pub fn open(parent: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
             let dir = TemporaryDir::new(parent, "trimill-spill-")
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
-        remove_manifest(parent, fingerprint)?;
+        let manifest = manifest_of(parent, fingerprint)?;
+        if let Some(other) = spills_in(parent).find(|spill| !force && fingerprint_of(spill) != Some(fingerprint)) {
+            return Err(Error::resource("is not a spilled partition of this job")
+                .at(other)
+                .advice("name another --spill-dir, remove what is there, or replace it with --force"));
+        }
+        manifest.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }
 
@@ -49,7 +55,7 @@ impl SpillDir {
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: it holds the kept spills of another job.
     pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
-        remove_manifest(dir, fingerprint)?;
+        manifest_of(dir, fingerprint)?.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
@@ -101,11 +107,11 @@ impl SpillDir {
     }
 }
 
-/// Removes the manifest of an earlier, equal job from `dir`: there must be none while spills are being written.
-fn remove_manifest(dir: &Path, fingerprint: u128) -> Result<()> {
+/// The manifest of an earlier, equal job in `dir`, which is to be removed: there must be none while spills are being written.
+fn manifest_of(dir: &Path, fingerprint: u128) -> Result<Option<PathBuf>> {
     let manifest = dir.join(MANIFEST_NAME);
     if !manifest.exists() {
-        return Ok(());
+        return Ok(None);
     }
     let there = Manifest::read(dir).map(|manifest| manifest.fingerprint);
     if there.ok() != Some(fingerprint) {
@@ -113,7 +119,7 @@ fn remove_manifest(dir: &Path, fingerprint: u128) -> Result<()> {
             .at(dir)
             .advice("name another --spill-dir, or remove what is there"));
     }
-    disk::remove(&manifest)
+    Ok(Some(manifest))
 }
 
 impl Drop for SpillDir {

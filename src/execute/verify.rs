@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use super::setup::Setup;
-use crate::clean::is_sparse;
 use crate::count::verify::{Edges, Needs, Verifier, Vertices};
 use crate::graph::Ids;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
-use crate::vertices::order::Listed;
+use crate::vertices::order::{Listed, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
 use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
@@ -21,7 +20,8 @@ use trimill_system::parallel;
 /// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
 /// # Errors
-/// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped.
+/// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped. Where only
+/// files could not be written, the report is the error's answer.
 pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.output_files().check_places()?;
@@ -42,32 +42,43 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
             arcs_added: found.arcs_added,
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
-        let clustering = match job.counts_vertices() || job.counts_edges() {
-            true => Some(written(job, &source, vertices, &edges)?).filter(|_| job.counts_vertices()),
-            false => None,
+        let (clustering, written) = match job.counts_vertices() || job.counts_edges() {
+            true => written(job, &source, found.arcs, vertices, &edges),
+            false => (None, Ok(())),
         };
         let seconds = start.elapsed().as_secs_f64();
         let counts = (found.triangles, found.vertices, found.edges, found.wedges);
-        Ok(VerifyReport { clustering, ..VerifyReport::new(counts, input, seconds) })
+        let clustering = clustering.filter(|_| job.counts_vertices());
+        let report = VerifyReport { clustering, ..VerifyReport::new(counts, input, seconds) };
+        match written {
+            Ok(()) => Ok(report),
+            Err(error) => Err(error.with_answer(report)),
+        }
     })
 }
 
-/// Writes the files of counts; returns the summary of vertices.
-fn written(job: &Job, source: &Source, vertices: Vertices, edges: &Edges) -> Result<Clustering> {
+/// Writes the files of counts; returns the summary of vertices, and whether they could be written.
+fn written(
+    job: &Job,
+    source: &Source,
+    arcs: u64,
+    vertices: Vertices,
+    edges: &Edges,
+) -> (Option<Clustering>, Result<()>) {
     let (summary, by_degree) = vertices.clustering();
     // A list of arcs declares all ids up to the largest one.
     let ids = match source.declared_vertices() {
         Some(declared) => Some(source.first_id() + declared),
         None => vertices.largest_id.map_or(Some(0), |largest| largest.checked_add(1)),
     };
-    let array_len = ids.filter(|&ids| ids == 0 || !is_sparse(ids - 1, source.arcs_at_most()));
+    let array_len = ids.filter(|&ids| array_is_worthwhile(ids, arcs));
     let Vertices { ids, degrees, triangles, .. } = vertices;
     let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len };
-    job.output_files().write_vertices(&counts, &by_degree)?;
+    let of_vertices = job.output_files().write_vertices(&counts, &by_degree);
     let Listed { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of })?;
-    Ok(summary)
+    let of_edges = job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of });
+    (Some(summary), Error::worst_of([of_vertices, of_edges]))
 }
 
 /// The memory that a thread maps and holds while it reads the input.

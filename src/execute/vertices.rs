@@ -190,9 +190,8 @@ impl<'g> AtVertices<'g> {
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
-            job.output_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)?;
             result.clustering = Some(summary);
-            Ok::<_, Error>(())
+            job.output_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)
         })?;
         let files = [&job.per_vertex, &job.by_degree];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();

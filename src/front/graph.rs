@@ -8,6 +8,7 @@ use super::Options;
 use crate::execute;
 use crate::job::Job;
 use crate::job::job::STANDARD_INPUT;
+use crate::paths::{self, Paths};
 use crate::report::{PlanReport, RunResult};
 use trimill_input::arcs::{ArcList, EdgeSource};
 use trimill_input::format::Format;
@@ -99,6 +100,9 @@ impl<'a> Graph<'a> {
     /// [`Kind::Data`](crate::Kind::Data): a file is missing, malformed or damaged. [`Kind::Usage`](crate::Kind::Usage): options that
     /// contradict each other. [`Kind::Resource`](crate::Kind::Resource): a budget below the graph's floor, a full disk, no such
     /// device. [`Kind::Defect`](crate::Kind::Defect): a mistake of this library.
+    ///
+    /// Where all is counted and only files of counts cannot be written, the error has the result:
+    /// [`error.answer::<RunResult>()`](crate::Error::answer).
     pub fn count(&self, options: &Options) -> Result<RunResult> {
         self.count_with(options, &Control::silent())
     }
@@ -118,7 +122,9 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// As [`Self::count`]; [`Kind::Interrupted`](crate::Kind::Interrupted) once it was stopped.
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
-        execute::count::count(&self.job(options)?, self.edges(), options.helper.clone(), control)
+        let job = self.job(options)?;
+        paths::check(&[Paths::of(&job)])?;
+        execute::count::count(&job, self.edges(), options.helper.clone(), control)
     }
 
     /// What counting would take, partition by partition, and the smallest budgets that suffice. Counts nothing.

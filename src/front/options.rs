@@ -160,26 +160,32 @@ impl Options {
         self
     }
 
-    /// Writes the triangles at each vertex to `file`, which is replaced if it is there: `.tsv`, `.tsv.gz`, `.tsv.zst`, `.npy` or
-    /// `.parquet` ([`Kind::Usage`](crate::Kind::Usage) otherwise).
+    /// Writes the triangles at each vertex to `file`, a new one: `.tsv`, `.tsv.gz`, `.tsv.zst`, `.npy` or `.parquet`
+    /// ([`Kind::Usage`](crate::Kind::Usage) otherwise, and for a file that is there, without [`Self::force`]).
     #[must_use]
     pub fn per_vertex(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.per_vertex = Some(file.into());
         self
     }
 
-    /// Writes the vertices of each degree, their triangles and their average clustering to `file`, which is replaced if it is there.
+    /// Writes the vertices of each degree, their triangles and their average clustering to `file`, as [`Self::per_vertex`].
     #[must_use]
     pub fn by_degree(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.by_degree = Some(file.into());
         self
     }
 
-    /// Writes the triangles on each edge to `file`, which is replaced if it is there: `.tsv`, `.tsv.gz`, `.tsv.zst` or `.parquet`
-    /// ([`Kind::Usage`](crate::Kind::Usage) otherwise). The sums take 4 bytes an edge.
+    /// Writes the triangles on each edge to `file`, as [`Self::per_vertex`]: `.tsv`, `.tsv.gz`, `.tsv.zst` or `.parquet`. The sums take 4 bytes an edge.
     #[must_use]
     pub fn per_edge(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.per_edge = Some(file.into());
+        self
+    }
+
+    /// Replaces files that are there already under the names of outputs; inputs are never replaced.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.tables.output.force = Some(true);
         self
     }
 

@@ -125,6 +125,7 @@ settings! {
     per_vertex: output.per_vertex;
     by_degree: output.by_degree;
     per_edge: output.per_edge;
+    force: output.force;
     cache: cache.enabled;
     cache_dir: cache.dir;
     cache_max: cache.max;
@@ -167,8 +168,7 @@ mod tests {
     use trimill_system::error::Kind;
 
     /// Settings of the program alone, and the input, which is a graph's.
-    const OTHERS: &[&str] =
-        &["input.path", "input.paths", "output.dir", "output.force", "output.report", "output.trace"];
+    const OTHERS: &[&str] = &["input.path", "input.paths", "output.dir", "output.report", "output.trace"];
 
     /// The keys of the tables below `table`, with dots between them.
     fn keys(schema: &Value, table: &Value, prefix: &str, all: &mut BTreeSet<String>) {

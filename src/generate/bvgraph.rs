@@ -18,7 +18,7 @@ use super::rows::Adjacency;
 use row::{LONGEST_CHAIN, Rows, SHORTEST_INTERVAL, Stream, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Control, Task, Unit};
-use trimill_system::disk::{self, Output};
+use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 
@@ -43,9 +43,6 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
         properties: graph.with_extension("properties"),
         offsets: graph.with_extension("offsets"),
     };
-    if let Some(directory) = disk::directory_of_output(graph)? {
-        disk::sweep(&directory);
-    }
     let task = control.task("generate", Some(4 * sequence.edges()), Unit::Arcs);
     let rows = Adjacency::new(sequence, graph, control, &task)?;
     let mut outputs = (Output::create(&files.graph)?, Output::create(&files.offsets)?);

@@ -71,9 +71,10 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
         let name = Path::new("standard output");
         return write_in_order(sequence, encode, (&mut std::io::stdout(), name), control, &task);
     }
-    if let Some(directory) = disk::directory_of_output(output)? {
-        disk::sweep(&directory);
-        check_space(&directory, format.bytes(sequence))?;
+    if let Some(file) = disk::file_of_output(output)? {
+        let directory = disk::parent(&file);
+        disk::sweep(directory);
+        check_space(directory, format.bytes(sequence))?;
     }
     let mut file = Output::create(output)?;
     let bytes = match (format, file.new_file()) {

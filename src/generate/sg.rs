@@ -8,7 +8,7 @@ use super::Sequence;
 use super::output::check_vertices;
 use super::rows::Adjacency;
 use trimill_system::control::{Control, Unit};
-use trimill_system::disk::{self, Output};
+use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 
@@ -18,9 +18,6 @@ const MOST_VERTICES: u64 = 1 << 31;
 /// Writes `sequence` to `output`; returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, output: &Path, control: &Control) -> Result<u64> {
     check_vertices(sequence, (MOST_VERTICES, "the limit of a .sg file"), output)?;
-    if let Some(directory) = disk::directory_of_output(output)? {
-        disk::sweep(&directory);
-    }
     let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
     let rows = Adjacency::new(sequence, output, control, &task)?;
     let (n, arcs) = (rows.vertices() as u64, rows.arcs());

@@ -1,10 +1,9 @@
 //! Resolves a job file: the jobs in their order, with defaults and overrides merged key by key.
 //!
-//! Input: the path of a TOML file, the `--set`s, the `--only`s. Output: a [`Batch`] whose jobs have different names and
-//! different output directories. Anything wrong with the file as a whole is refused here, before a job runs; a missing
+//! Input: the path of a TOML file, the `--set`s, the `--only`s. Output: a [`Batch`] whose jobs have different names; their files are
+//! compared by [`crate::paths`]. Anything wrong with the file as a whole is refused here, before a job runs; a missing
 //! input is an error of its own job only.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -17,7 +16,6 @@ use super::Job;
 use super::file::{JobFile, Tables, parse};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
-use super::place::place;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
@@ -96,53 +94,17 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Refuses jobs that share an output or standard input.
+    /// Refuses jobs that share standard input.
     fn check(&self) -> Result<()> {
-        let refuse = |found: String| Error::usage(found).at(&self.path);
-        let (mut outputs, mut files) = (HashMap::new(), HashMap::new());
-        let mut spills = HashMap::new();
-        let mut runs = HashMap::new();
-        let mut reader: Option<&str> = None;
-        for BatchJob { name, job, .. } in &self.jobs {
-            if let Some(file) = job.written_files().find(|path| files.insert(place(path), name).is_some()) {
-                return Err(Error::usage(format!(
-                    "two jobs write to {}, or one writes two files there",
-                    file.display()
-                ))
-                .advice("give each job files of its own in [job.output]"));
+        let mut readers = self.jobs.iter().filter(|entry| entry.job.inputs.iter().any(|path| path == STANDARD_INPUT));
+        match (readers.next(), readers.next()) {
+            (Some(BatchJob { name: other, .. }), Some(BatchJob { name, .. })) => {
+                Err(Error::usage(format!("the jobs '{other}' and '{name}' both read standard input"))
+                    .at(&self.path)
+                    .advice("standard input can be read once"))
             }
-            if let Some(dir) = &job.output
-                && let Some(other) = outputs.insert(place(dir), name)
-            {
-                return Err(refuse(format!("the jobs '{other}' and '{name}' both write to {}", dir.display()))
-                    .advice("give each job a directory of its own in [job.output]"));
-            }
-            if let Some(dir) = &job.run_dir
-                && let Some(other) = runs.insert(place(dir), name)
-            {
-                return Err(refuse(format!(
-                    "the jobs '{other}' and '{name}' both have the run directory {}",
-                    dir.display()
-                ))
-                .advice("give each job a directory of its own in [job.run]"));
-            }
-            if let Some(dir) = job.spill_dir.as_ref().filter(|_| job.keep_spill)
-                && let Some(other) = spills.insert(place(dir), name)
-            {
-                return Err(refuse(format!(
-                    "the jobs '{other}' and '{name}' both keep their spill in {}",
-                    dir.display()
-                ))
-                .advice("give each job a directory of its own in [job.spill]"));
-            }
-            if job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT)
-                && let Some(other) = reader.replace(name)
-            {
-                return Err(refuse(format!("the jobs '{other}' and '{name}' both read standard input"))
-                    .advice("standard input can be read once"));
-            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -259,34 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn jobs_may_not_share_outputs_or_standard_input() {
-        for (set, hint) in [
-            ("output.dir=out", "both write to /jobs/out"),
-            ("input.path=-", "both read standard input"),
-            ("spill={dir='s', keep=true}", "both keep their spill"),
-            ("run.dir=r", "both have the run directory /jobs/r"),
-        ] {
-            let error = batch(&[set], &[]).unwrap_err();
-            assert_eq!(error.kind(), Kind::Usage);
-            assert!(error.to_string().contains(hint), "{error}");
-        }
-    }
-
-    #[test]
-    fn one_directory_is_one_however_it_is_written() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("there")).unwrap();
-        std::os::unix::fs::symlink("there", dir.path().join("link")).unwrap();
-        let file = dir.path().join("b.toml");
-        for (one, other) in [("o", "./o"), ("o", "x/../o"), ("there", "link"), ("link/o", "there/o")] {
-            for key in ["output.dir", "run.dir", "spill.keep = true\nspill.dir"] {
-                let job = |dir: &str| format!("[[job]]\ninput.path = 'a'\n{key} = '{dir}'\n");
-                let error = Batch::parse(&(job(one) + &job(other)), &file, &[], &[]).unwrap_err();
-                assert_eq!(error.kind(), Kind::Usage);
-                assert!(error.to_string().contains("the jobs 'job-1' and 'job-2' both"), "{error}");
-                Batch::parse(&(job(one) + &job("other")), &file, &[], &[]).unwrap();
-            }
-        }
+    fn jobs_may_not_share_standard_input() {
+        let error = batch(&["input.path=-"], &[]).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage);
+        assert!(error.to_string().contains("both read standard input"), "{error}");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Input: the text of a TOML file, or the flags of a command. Output: [`Tables`], which hold only what was typed;
 //! defaults and checks come later, in [`super::job`]. An unknown key is an error with its line, column and the likely
 //! name. Every table is a plain struct, and a variant with settings of its own has its own table
-//! (`[job.partition.metis]`), because tagged enums lose the position of an error.
+//! (`[job.partition.metis]`), because tagged enums lose the position of an error. Paths that a comparison hands to its children as
+//! JSON keep all their bytes.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::path_text;
 use trimill_system::whole::whole;
 
 /// A job file: settings for all jobs, and the jobs.
@@ -95,7 +97,8 @@ pub struct JobEntry {
 #[serde(deny_unknown_fields, default)]
 pub struct InputTable {
     /// The file; `-` is standard input.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[serde(with = "path_text::optional")]
     pub path: Option<PathBuf>,
     /// Several files of one graph, instead of `path`.
     #[schemars(length(min = 1), inner(length(min = 1)))]
@@ -157,7 +160,8 @@ pub struct SpillTable {
     /// Where partitions wait until they are counted; default `disk`.
     pub to: Option<SpillTo>,
     /// The directory for spilled partitions; default: the system's temporary directory.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[serde(with = "path_text::optional")]
     pub dir: Option<PathBuf>,
     /// Keep the spilled partitions; default false.
     pub keep: Option<bool>,
@@ -227,7 +231,8 @@ pub struct CacheTable {
     /// Whether the prepared graph is kept and found again; default true.
     pub enabled: Option<bool>,
     /// The cache's directory; default: `trimill` in the user's cache directory.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[serde(with = "path_text::optional")]
     pub dir: Option<PathBuf>,
     /// The most bytes of the whole cache; what was not used for longest goes first.
     pub max: Option<Bytes>,
@@ -238,7 +243,8 @@ pub struct CacheTable {
 #[serde(deny_unknown_fields, default)]
 pub struct WorkTable {
     /// The directory for buckets and graphs while they are prepared; default: beside the spill.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[serde(with = "path_text::optional")]
     pub dir: Option<PathBuf>,
     /// What prepares the graph; default `auto`.
     pub prepare: Option<Prepare>,

@@ -271,12 +271,6 @@ impl Job {
         Asked { per_vertex, by_degree, per_edge }
     }
 
-    /// All files that the job writes, apart from those in its directories.
-    pub fn written_files(&self) -> impl Iterator<Item = PathBuf> {
-        let Self { per_vertex, by_degree, per_edge, report, trace, .. } = self.clone();
-        [per_vertex, by_degree, per_edge, report, trace].into_iter().flatten()
-    }
-
     /// The input, if it is a directory of kept spills.
     pub fn kept_spills(&self) -> Option<&Path> {
         match self.inputs.as_slice() {

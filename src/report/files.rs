@@ -1,7 +1,7 @@
 //! The files of `--output DIR`: `result.json` and `partitions.tsv`; either both are written or neither.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use trimill_system::disk::{self, NewFile};
 use trimill_system::error::{Error, Result};
 
 /// The names of the files.
+pub const NAMES: [&str; 2] = [PARTITIONS, RESULT];
 const RESULT: &str = "result.json";
 const PARTITIONS: &str = "partitions.tsv";
 
@@ -52,14 +53,7 @@ pub fn prepare(dir: &Path) -> Result<()> {
 /// [`trimill_system::error::Kind::Resource`] when it cannot.
 pub fn prepare_result(dir: &Path) -> Result<()> {
     disk::make_dir(dir)?;
-    [PARTITIONS, RESULT].into_iter().try_for_each(|name| disk::check_output(&dir.join(name)))
-}
-
-/// The file of a result that is in `dir` already.
-pub fn result_in(dir: &Path) -> Option<PathBuf> {
-    // Anything but a file or a link to one, such as a pipe, is written to and loses nothing.
-    let held = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file());
-    [RESULT, PARTITIONS].into_iter().map(|name| dir.join(name)).find(held)
+    NAMES.into_iter().try_for_each(|name| disk::check_output(&dir.join(name)))
 }
 
 /// Writes both files, or neither, into `dir`, which is made where it is missing.

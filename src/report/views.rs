@@ -39,9 +39,18 @@ pub fn check_trace(path: &Path) -> Result<()> {
     check(path, trace::MARK, "a trace")
 }
 
+/// The same for a comparison as JSON.
+///
+/// # Errors
+/// As [`check_report`].
+pub fn check_comparison(path: &Path) -> Result<()> {
+    check(path, "{\n  \"schema_version\": ", "a comparison")
+}
+
 fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
     disk::check_output(path)?;
-    if !path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
+    let replaced = disk::file_of_output(path)?.and_then(|file| file.metadata().ok());
+    if replaced.is_none_or(|found| found.len() == 0) {
         return Ok(());
     }
     let mut head = Vec::new();

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::Totals;
 use super::summary::Degrees;
+use crate::clean::is_sparse;
 use crate::graph::{Ids, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
@@ -67,7 +68,7 @@ impl Rows<'_> {
 
 /// Counts at vertices that can be read in the order of the input's ids.
 pub trait InOrder {
-    /// One more than the largest id that the input declares; `None` where ids have large gaps.
+    /// One more than the largest id that the input declares; `None` where most of these have no edge.
     fn array_len(&self) -> Option<u64>;
 
     /// Calls `write` with the rows of all vertices, in ascending order of their ids, one or more at a time.
@@ -116,7 +117,14 @@ pub struct OfGraph<'a> {
 
 /// See [`InOrder::array_len`].
 pub fn array_len(graph: &OrientedGraph) -> Option<u64> {
-    graph.declared_lines().map(|declared| graph.first_declared_id() + declared)
+    let ids = graph.declared_lines().map(|declared| graph.first_declared_id() + declared);
+    ids.filter(|&ids| array_is_worthwhile(ids, graph.report().arcs))
+}
+
+/// Whether an array with a place for each of so many ids is not mostly empty, for a graph of so many arcs in the input. A header may
+/// declare any number of ids.
+pub fn array_is_worthwhile(ids: u64, arcs: u64) -> bool {
+    ids == 0 || !is_sparse(ids - 1, arcs)
 }
 
 /// Bytes that go with any window.

@@ -14,10 +14,10 @@ mod temporary;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use new_file::{NewFile, PRIVATE, SHARED};
-pub use output::{Output, check_output, directory_of_output, write_outputs};
+pub use output::{Output, check_output, end_of_links, file_of_output, write_outputs};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
 pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
 
@@ -111,6 +111,11 @@ pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result
     pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
 }
 
+/// The folder for temporary files of a job that names none: `TMPDIR`, or `/tmp` where that is not set or empty.
+pub fn temporary_folder() -> PathBuf {
+    Some(std::env::temp_dir()).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
+}
+
 /// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, even after a power
 /// failure.
 ///
@@ -149,8 +154,6 @@ pub fn remove(path: &Path) -> Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::error::Kind;
 

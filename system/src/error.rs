@@ -3,6 +3,7 @@
 //! Every error says where (file, and line where there is one), what was found, what was expected and what to do.
 //! Its [`Kind`] tells whose fault it is; only `main` turns kinds into exit codes.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ struct Inner {
     expected: Option<String>,
     advice: Option<String>,
     source: Option<io::Error>,
+    answer: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Error {
@@ -56,6 +58,7 @@ impl Error {
             expected: None,
             advice: None,
             source: None,
+            answer: None,
         }))
     }
 
@@ -153,6 +156,45 @@ impl Error {
     pub fn also(mut self, more: &str) -> Self {
         self.0.advice = Some(self.0.advice.map_or_else(|| more.into(), |advice| format!("{advice}; {more}")));
         self
+    }
+
+    /// Keeps what was computed before the error: where a count is complete and one of its files cannot be written, the count.
+    #[must_use]
+    pub fn with_answer<T: Any + Send + Sync>(mut self, answer: T) -> Self {
+        self.0.answer = Some(Box::new(answer));
+        self
+    }
+
+    /// What was computed before the error, if it is a `T`: a `RunResult` where triangles were counted and only files of the count
+    /// are missing.
+    pub fn answer<T: Any>(&self) -> Option<&T> {
+        self.0.answer.as_ref()?.downcast_ref()
+    }
+
+    /// The value of `outcome`, or the answer of its error, and whether what came after the answer failed.
+    ///
+    /// # Errors
+    /// An error without such an answer.
+    pub fn answered<T: Any>(outcome: Result<T>) -> Result<(T, Result<()>)> {
+        let mut error = match outcome {
+            Ok(answer) => return Ok((answer, Ok(()))),
+            Err(error) => error,
+        };
+        match error.0.answer.take().map(|answer| answer.downcast::<T>()) {
+            Some(Ok(answer)) => Ok((*answer, Err(error))),
+            _ => Err(error),
+        }
+    }
+
+    /// The worst error of `outcomes`, by its kind, with the texts of the others.
+    ///
+    /// # Errors
+    /// That one, if there is any.
+    pub fn worst_of(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+        let mut errors: Vec<Self> = outcomes.into_iter().filter_map(Result::err).collect();
+        errors.sort_by_key(|error| std::cmp::Reverse(error.kind()));
+        let worst = errors.into_iter().reduce(|worst, other| worst.also(&other.to_string()));
+        worst.map_or(Ok(()), Err)
     }
 
     /// The file or directory that it is about.

@@ -7,32 +7,87 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// For records that are read again: a string if the path is UTF-8, else its bytes.
 pub mod exact {
     use std::ffi::OsString;
+    use std::fmt;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+    use serde::de::{Error, SeqAccess, Visitor};
 
     use super::*;
 
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize)]
     #[serde(untagged)]
-    enum Form {
-        Text(String),
-        Bytes(Vec<u8>),
+    enum Form<'a> {
+        Text(&'a str),
+        Bytes(&'a [u8]),
+    }
+
+    struct Read;
+
+    impl<'de> Visitor<'de> for Read {
+        type Value = PathBuf;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("path string")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<PathBuf, E> {
+            Ok(text.into())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut bytes: A) -> Result<PathBuf, A::Error> {
+            let mut path = Vec::new();
+            while let Some(byte) = bytes.next_element()? {
+                path.push(byte);
+            }
+            Ok(OsString::from_vec(path).into())
+        }
     }
 
     /// Writes the path.
     pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
-            Some(text) => Form::Text(text.into()),
-            None => Form::Bytes(path.as_os_str().as_bytes().into()),
+            Some(text) => Form::Text(text),
+            None => Form::Bytes(path.as_os_str().as_bytes()),
         }
         .serialize(serializer)
     }
 
     /// Reads the path as [`serialize`] wrote it.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        Ok(match Form::deserialize(deserializer)? {
-            Form::Text(text) => text.into(),
-            Form::Bytes(bytes) => OsString::from_vec(bytes).into(),
-        })
+        deserializer.deserialize_any(Read)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct One(#[serde(with = "exact")] PathBuf);
+
+/// As [`exact`], for a path that may be missing.
+pub mod optional {
+    use super::*;
+
+    /// Writes the path.
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+        path.clone().map(One).serialize(serializer)
+    }
+
+    /// Reads it as [`serialize`] wrote it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+        Ok(Option::<One>::deserialize(deserializer)?.map(|One(path)| path))
+    }
+}
+
+/// As [`exact`], for a list.
+pub mod list {
+    use super::*;
+
+    /// Writes the paths.
+    pub fn serialize<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(paths.iter().map(|path| One(path.clone())))
+    }
+
+    /// Reads them as [`serialize`] wrote them.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
+        Ok(Vec::<One>::deserialize(deserializer)?.into_iter().map(|One(path)| path).collect())
     }
 }
 
@@ -55,7 +110,11 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Record(#[serde(with = "exact")] PathBuf);
+    struct Record(
+        #[serde(with = "exact")] PathBuf,
+        #[serde(with = "optional")] Option<PathBuf>,
+        #[serde(with = "list")] Vec<PathBuf>,
+    );
 
     #[derive(Serialize)]
     struct Report {
@@ -68,9 +127,13 @@ mod tests {
     #[test]
     fn records_keep_every_byte_and_reports_show_what_they_can() {
         for bytes in [&b"/a b/\xc3\xa9.txt"[..], b"/a\xe9.txt", b"/b\xe9.txt", b"[1]"] {
-            let record = Record(Path::new(OsStr::from_bytes(bytes)).into());
-            let text = serde_json::to_string(&record).unwrap();
-            assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record, "{text}");
+            let path = PathBuf::from(OsStr::from_bytes(bytes));
+            for record in
+                [Record(path.clone(), None, vec![]), Record(path.clone(), Some(path.clone()), vec![path.clone(); 2])]
+            {
+                let text = serde_json::to_string(&record).unwrap();
+                assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record, "{text}");
+            }
         }
         let path = PathBuf::from(OsStr::from_bytes(b"a\xe9"));
         let report = Report { file: path.clone(), inputs: vec![path, "b".into()] };

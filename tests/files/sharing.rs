@@ -69,11 +69,11 @@ fn entries_that_cannot_be_used_or_removed_are_skipped() {
     // A folder in place of the graph.
     fs::remove_file(&entry).unwrap();
     fs::create_dir_all(entry.join("below")).unwrap();
-    let output = place.count("g.txt", &[]);
-    assert_eq!(counted(&output), (4, false));
-    assert!(said(&output).contains("goes on without the cache"), "{}", said(&output));
-    let named = place.path("home/trimill").display().to_string();
-    assert_eq!(place.count("g.txt", &["--cache-dir", &named]).status.code(), Some(3));
+    for named in [&[][..], &["--cache-dir", "home/trimill"]] {
+        let output = place.count("g.txt", named);
+        assert_eq!(counted(&output), (4, false));
+        assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{}", said(&output));
+    }
     fs::remove_dir_all(&entry).unwrap();
     // A link to a valid graph elsewhere is not followed.
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));

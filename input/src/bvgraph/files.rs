@@ -49,6 +49,12 @@ impl Files {
     }
 }
 
+/// The files that are read together with `path` if it names a BVGraph, whether or not they exist.
+pub fn companions(path: &Path) -> [PathBuf; 3] {
+    let Files { graph, properties, offsets, .. } = Files::of(path);
+    [graph, properties, offsets]
+}
+
 /// Other WebGraph programs take `crawl.2024` for `crawl`. The name to take instead, if the name of a graph has a dot.
 pub fn name_without_dots(base: &Path) -> Option<String> {
     let name = base.file_name().map(Path::new).filter(|name| name.extension().is_some())?;

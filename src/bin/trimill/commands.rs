@@ -88,6 +88,12 @@ impl Context<'_> {
         self.print_error_text(&format!("{of}{error}"));
     }
 
+    /// The same for an error of the only job; returns its kind.
+    fn told(&mut self, error: &Error) -> Kind {
+        self.tell("", error);
+        error.kind()
+    }
+
     /// The same for a text.
     fn print_error_text(&mut self, what: &str) {
         // If standard error cannot be written, there is nowhere to report it.

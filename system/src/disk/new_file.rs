@@ -1,8 +1,8 @@
 //! A file that is written under a temporary name, before it gets its final one.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -32,9 +32,9 @@ impl NewFile {
     pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(&prefix).suffix(suffix).permissions(Permissions::from_mode(mode));
-            let file = builder.tempfile_in(dir)?;
+            // Opened here, since `tempfile_in` would hide the system's error and name the temporary file.
+            let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
+            let file = tempfile::Builder::new().prefix(&prefix).suffix(suffix).make_in(dir, open)?;
             if !matches!(claimed(file.as_file(), file.path()), Claim::Lost) {
                 return Ok(file);
             }

@@ -20,8 +20,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, fstat};
 
-use super::{NewFile, SHARED, parent, pass, step, sync_dir};
+use super::{NewFile, SHARED, parent, pass, step, sweep, sync_dir};
 use crate::error::{Error, Result};
+use crate::text::shown;
 
 /// The most links that are followed, as by the system.
 const MOST_LINKS: usize = 40;
@@ -53,8 +54,20 @@ impl Target {
     }
 }
 
+/// A new file beside `to`, which errors call `path`. What killed processes left there under temporary names is removed first.
+fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
+    let dir = parent(to);
+    if !dir.is_dir() {
+        return Err(Error::resource(format!("cannot be written: the folder {} does not exist", shown(dir)))
+            .at(path)
+            .advice("make it first, or name another one"));
+    }
+    sweep(dir);
+    Ok(NewFile::create(dir, ".trimill-", ".tmp", mode).map_err(|error| error.at(path))?.known_as(path))
+}
+
 /// The target of the chain of links that begins at `path`; it does not exist yet.
-fn end_of_links(path: &Path) -> PathBuf {
+pub fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match end.read_link() {
@@ -101,10 +114,7 @@ impl Output {
     /// [`crate::error::Kind::Usage`] for a directory, [`crate::error::Kind::Resource`] for what cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         let sink = match Target::of(path)? {
-            Target::Renamed(to) => {
-                let file = NewFile::create(parent(&to), ".trimill-", ".tmp", SHARED);
-                Sink::New(file.map_err(|error| error.at(path))?.known_as(path), to)
-            }
+            Target::Renamed(to) => Sink::New(beside(&to, path, SHARED)?, to),
             Target::Through => {
                 let opened = step(|| File::options().write(true).open(path));
                 Sink::Existing(opened.map_err(|e| Error::write(path, e))?)
@@ -164,21 +174,20 @@ impl Write for Output {
 /// As `Output::create`.
 pub fn check_output(path: &Path) -> Result<()> {
     match Target::of(path)? {
-        Target::Renamed(to) => {
-            NewFile::create(parent(&to), ".trimill-", ".tmp", super::PRIVATE).map(drop).map_err(|error| error.at(path))
-        }
+        Target::Renamed(to) => beside(&to, path, super::PRIVATE).map(drop),
         Target::Through => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
         Target::Open(_) => Ok(()),
     }
 }
 
-/// The directory that receives the new file of an output; `None` if no new file is made.
+/// The file that an output replaces or makes, at the end of all links; `None` if bytes go to what is there: a device, a pipe, the
+/// file of standard output.
 ///
 /// # Errors
 /// As `Output::create`.
-pub fn directory_of_output(path: &Path) -> Result<Option<PathBuf>> {
+pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     match Target::of(path)? {
-        Target::Renamed(to) => Ok(Some(parent(&to).to_path_buf())),
+        Target::Renamed(to) => Ok(Some(to)),
         Target::Through | Target::Open(_) => Ok(None),
     }
 }
@@ -191,7 +200,7 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     let mut written = Vec::new();
     for renamed in [true, false] {
         for &(path, bytes) in outputs {
-            if directory_of_output(path)?.is_some() == renamed {
+            if file_of_output(path)?.is_some() == renamed {
                 let mut output = Output::create(path)?;
                 output.fill(bytes)?;
                 written.push(output);
@@ -254,7 +263,7 @@ mod tests {
         let path = dir.path().join("pipe");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         check_output(&path).unwrap();
-        assert_eq!(directory_of_output(&path).unwrap(), None);
+        assert_eq!(file_of_output(&path).unwrap(), None);
         let reader = std::thread::spawn({
             let path = path.clone();
             move || {
@@ -288,8 +297,26 @@ mod tests {
     fn a_directory_and_a_missing_folder_are_refused_before_the_work() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(check_output(dir.path()).unwrap_err().kind(), Kind::Usage);
-        assert_eq!(check_output(&dir.path().join("missing/file")).unwrap_err().kind(), Kind::Resource);
+        let missing = check_output(&dir.path().join("missing/file")).unwrap_err();
+        assert_eq!(missing.kind(), Kind::Resource);
+        let said = missing.to_string();
+        assert!(said.contains("missing does not exist; make it first") && !said.contains(".tmp"), "{said}");
         check_output(&dir.path().join("file")).unwrap();
         assert!(names(dir.path()).is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_beside_an_output_is_removed_and_what_is_in_use_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let used = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap();
+        // A process that is killed leaves the file; its lock is gone.
+        let left = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap().into_temporary().leak();
+        for foreign in [".trimill-notes.tmp", "graph.txt"] {
+            std::fs::write(dir.path().join(foreign), "x").unwrap();
+        }
+        assert_eq!(names(dir.path()).len(), 4);
+        check_output(&dir.path().join("file")).unwrap();
+        assert!(!left.exists() && used.name().exists());
+        assert_eq!(names(dir.path()).len(), 3);
     }
 }

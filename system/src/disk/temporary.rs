@@ -111,6 +111,15 @@ impl TemporaryFile {
     }
 }
 
+#[cfg(test)]
+impl TemporaryFile {
+    /// Leaves the file as a killed process does.
+    #[allow(clippy::unwrap_used)]
+    pub(super) fn leak(self) -> std::path::PathBuf {
+        self.path.keep().unwrap()
+    }
+}
+
 impl AsRef<Path> for TemporaryFile {
     fn as_ref(&self) -> &Path {
         &self.path

@@ -89,7 +89,7 @@ pub(crate) struct SpillArgs {
     pub(crate) spill: SpillTo,
 
     /// Keep the spilled partitions; `trimill inspect` looks at them
-    #[arg(long, requires = "spill_dir", help_heading = "Spill")]
+    #[arg(long, requires = "spill_dir", group = "files", help_heading = "Spill")]
     pub(crate) keep_spill: bool,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct CountCommand {
     #[arg(long, value_name = "DIR", group = "files", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Replace a result that is in the directory of --output already, and files of vertices and edges that are there
+    /// Replace a result that is in the directory of --output already, and files of vertices, edges and kept spills that are there
     #[arg(long, requires = "files", help_heading = "Output")]
     pub(crate) force: bool,
 
@@ -100,6 +100,10 @@ pub(crate) struct PartitionCommand {
     /// The directory that receives the partitions and their manifest
     #[arg(long, value_name = "DIR", required = true, help_heading = "Spill")]
     pub(crate) spill_dir: PathBuf,
+
+    /// Replace files that are there under the names of partitions
+    #[arg(long, help_heading = "Spill")]
+    pub(crate) force: bool,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -160,6 +164,7 @@ impl PartitionCommand {
     pub(crate) fn tables(&self) -> Tables {
         Tables {
             spill: SpillTable { to: None, dir: Some(self.spill_dir.clone()), keep: Some(true) },
+            output: OutputTable { force: Some(self.force), ..OutputTable::default() },
             ..self.job.tables()
         }
     }

@@ -30,6 +30,10 @@ pub(crate) struct FileArgs {
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
     pub(crate) output: PathBuf,
 
+    /// Replace a file that is there already
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+
     /// CPU threads [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Count")]
     pub(crate) threads: Option<NonZeroUsize>,

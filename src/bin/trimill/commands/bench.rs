@@ -6,8 +6,8 @@ use super::checks::check_comparison;
 use super::{Context, Outcome, count};
 use crate::cli::BenchCommand;
 use trimill::program::BenchReport;
-use trimill::program::Engine;
 use trimill::program::disk;
+use trimill::program::{BenchGraph, Engine, Job, Paths, paths};
 use trimill::program::{bench_table, files, views};
 use trimill::program::{follow_parent, serve};
 use trimill::{Error, Kind, Result};
@@ -18,8 +18,16 @@ pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Con
     for file in [&command.output, &command.report.report].into_iter().flatten() {
         disk::make_dir(parent(file))?;
     }
-    command.output.as_deref().map_or(Ok(()), disk::check_output)?;
-    command.report.report.as_deref().map_or(Ok(()), views::check_report)?;
+    let mut files = Paths::default();
+    if let Some(file) = &command.output {
+        files = files.writes("the comparison", file, Some(views::check_comparison));
+    }
+    if let Some(file) = &command.report.report {
+        files = files.writes("the report", file, Some(views::check_report));
+    }
+    let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new("")).map(|job| Paths::of(&job));
+    let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
+    paths::check(&graphs.into_iter().chain([files]).collect::<Vec<_>>())?;
     let control = context.control.clone();
     let mut latest = None;
     // A file that cannot be written must not end the comparison on the other graphs.
@@ -75,7 +83,7 @@ fn write(command: &BenchCommand, report: &BenchReport, moment: Moment) -> Result
     }
     let mut now: Vec<(&Path, &[u8])> = Vec::new();
     for (file, text) in &outputs {
-        if moment == Moment::End || disk::directory_of_output(file)?.is_some() {
+        if moment == Moment::End || disk::file_of_output(file)?.is_some() {
             now.push((file, text.as_bytes()));
         }
     }

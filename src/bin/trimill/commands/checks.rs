@@ -1,11 +1,9 @@
-//! Settings without effect, and outputs that would replace another job's result: refused before anything is read.
+//! Settings without effect: refused before anything is read.
 
 use crate::cli::SettingArgs;
 use trimill::program::Choice;
 use trimill::program::Tables;
-use trimill::program::run_dir;
 use trimill::program::{BatchJob, Job, Prepare};
-use trimill::program::{files, views};
 use trimill::{Backend, Partitioner};
 use trimill::{Error, Result};
 
@@ -55,41 +53,12 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     Ok(())
 }
 
-/// The same for all jobs of a batch, and [`check_output_is_free`].
+/// The same for all jobs of a batch.
 ///
 /// # Errors
 /// [`trimill::Kind::Usage`].
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
-    for BatchJob { job, stated, .. } in &mut *jobs {
-        check(job, stated)?;
-    }
-    jobs.iter().try_for_each(|entry| check_output_is_free(&entry.job))
-}
-
-/// Refuses to overwrite a result, unless that is asked for, or it is this job's own, which is resumed in its run directory; and to
-/// overwrite anything but an earlier report or trace with one.
-///
-/// # Errors
-/// [`trimill::Kind::Usage`]; [`trimill::Kind::Resource`] for a report or trace that cannot be written.
-pub(super) fn check_output_is_free(job: &Job) -> Result<()> {
-    job.report.as_deref().map_or(Ok(()), views::check_report)?;
-    job.trace.as_deref().map_or(Ok(()), views::check_trace)?;
-    let goes_on = job.run_dir.as_deref().is_some_and(run_dir::is_started);
-    if job.force || goes_on {
-        return Ok(());
-    }
-    if let Some(file) = job.output_files().paths().find(|path| path.is_file()) {
-        return Err(Error::usage("is there already")
-            .at(file)
-            .advice("name another file, or replace it with --force (in a job file `output.force = true`)"));
-    }
-    match job.output.as_deref().and_then(files::result_in) {
-        None => Ok(()),
-        Some(file) => Err(Error::usage("is there already, from an earlier job")
-            .at(file)
-            .expected("a directory without a result")
-            .advice("name another one, or replace it with --force (in a job file `output.force = true`)")),
-    }
+    jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated))
 }
 
 /// Refuses settings of a comparison that would have no effect.

@@ -1,17 +1,17 @@
 //! `trimill prepare`, `trimill merge` and `trimill cluster`
 
-use super::count::{Counted, report};
-use super::{Context, Outcome, checks, job_of};
+use super::count::{Counted, report, write_tables};
+use super::{Context, Outcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
 use std::path::Path;
-use trimill::Result;
 use trimill::program::Job;
-use trimill::program::{ClusterReport, Engine, PreparedReport, files};
+use trimill::program::{ClusterReport, Engine, Paths, PreparedReport, paths};
 use trimill::program::{WORKER, guarded};
+use trimill::{Error, Result};
 
 pub(super) fn prepare(engine: &dyn Engine, command: &PrepareCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;
-    checks::check_output_is_free(&job)?;
+    paths::check(&[Paths::of(&job)])?;
     let prepared = engine.prepare(&job, command.shards, &context.control)?;
     context.report(command.json, &prepared, PreparedReport::table)
 }
@@ -19,9 +19,9 @@ pub(super) fn prepare(engine: &dyn Engine, command: &PrepareCommand, context: &m
 pub(super) fn merge(engine: &dyn Engine, command: &MergeCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let how = Job::resolve(None, &command.tables(), Path::new(""))?;
     let merged = guarded(WORKER, || engine.merge(&how, &context.control)).and_then(|merged| merged);
-    let (result, output) = merged?;
-    output.as_deref().map_or(Ok(()), files::prepare_result)?;
-    report(Counted::new(result, output.as_deref()), command.json, context)
+    let ((result, output), written) = Error::answered(merged)?;
+    let tables = write_tables(&result, output.as_deref());
+    report(Counted { result, written: Error::worst_of([written, tables]) }, command.json, context)
 }
 
 pub(super) fn cluster(engine: &dyn Engine, command: &ClusterCommand, context: &mut Context<'_>) -> Result<Outcome> {

@@ -4,13 +4,14 @@ use super::{Context, Outcome, checks, job_of};
 use crate::cli::CountCommand;
 use std::path::Path;
 use trimill::Control;
-use trimill::Result;
 use trimill::RunResult;
 use trimill::program::Engine;
 use trimill::program::Job;
 use trimill::program::with_resume_advice;
+use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
 use trimill::program::{files, rates, result_table, views};
+use trimill::{Error, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
     if let Some(shard) = command.shard {
@@ -22,7 +23,7 @@ pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Con
         return context.report(command.json, &report, |report| report.table(short));
     }
     let job = job_of(&command.tables())?;
-    checks::check_output_is_free(&job)?;
+    paths::check(&[Paths::of(&job)])?;
     report(count(engine, &job, &context.control)?, command.json, context)
 }
 
@@ -31,9 +32,8 @@ pub(super) fn report(counted: Counted, as_json: bool, context: &mut Context<'_>)
     let Counted { result, written } = counted;
     let short = context.terminal;
     let said = context.report(as_json, &result, |result| result_table::result(result, short));
-    let unwritten = written.err().inspect(|error| context.tell("", error));
-    said?;
-    Ok(unwritten.map(|error| error.kind()))
+    let unwritten = written.err().map(|error| context.told(&error));
+    said.map(|_| unwritten)
 }
 
 /// A result, and whether its files could be written; it is printed in any case.
@@ -48,26 +48,24 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
         files::prepare_result(dir)?;
     }
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
-    let result = guarded(WORKER, || engine.count(job, control))
-        .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))??;
-    let Counted { result, written } = Counted::new(result, job.output.as_deref());
-    let viewed = guarded(WORKER, || write_views(job, &result)).and_then(|viewed| viewed);
-    Ok(Counted { result, written: written.and(viewed) })
+    let counted = guarded(WORKER, || engine.count(job, control))
+        .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
+    let (result, written) = Error::answered(counted)?;
+    let tables = write_tables(&result, job.output.as_deref());
+    let views = guarded(WORKER, || write_views(job, &result)).and_then(|viewed| viewed);
+    Ok(Counted { result, written: Error::worst_of([written, tables, views]) })
 }
 
 /// Writes the report and the trace of a count.
 fn write_views(job: &Job, result: &RunResult) -> Result<()> {
-    if let Some(file) = &job.report {
-        views::write_report(file, &[views::of_count(job, result, rates(job))?])?;
-    }
-    job.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, job, result))
+    let page = |file| views::write_report(file, &[views::of_count(job, result, rates(job))?]);
+    let report = job.report.as_deref().map_or(Ok(()), page);
+    let trace = job.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, job, result));
+    Error::worst_of([report, trace])
 }
 
-impl Counted {
-    /// Writes the files of a result into `dir`, if there is one.
-    pub(super) fn new(result: RunResult, dir: Option<&Path>) -> Self {
-        let write = |dir| guarded(WORKER, || files::write(dir, &result)).and_then(|written| written);
-        let written = dir.map_or(Ok(()), write);
-        Self { result, written }
-    }
+/// Writes the files of a result into `dir`, if there is one.
+pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()> {
+    let write = |dir| guarded(WORKER, || files::write(dir, result)).and_then(|written| written);
+    dir.map_or(Ok(()), write)
 }

@@ -4,13 +4,20 @@ use super::{Context, Outcome};
 use crate::cli::GenerateCommand;
 use trimill::Result;
 use trimill::program::Engine;
-use trimill::program::GenerateReport;
+use trimill::program::{GenerateReport, Paths, paths};
 
 pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
+    let force = command.family.file().force;
     let (request, as_json) = command.request()?;
     if let Some(graph) = &request.graph {
         graph.check_files()?;
     }
+    let mut files = Paths::forced(force);
+    for file in request.files() {
+        files = files.writes("the generated graph", &file, None);
+    }
+    let graph = request.graph.as_deref().map(Paths::of);
+    paths::check(&graph.into_iter().chain([files]).collect::<Vec<_>>())?;
     let report = engine.generate(&request, &context.control)?;
     context.report(as_json, &report, GenerateReport::table)
 }

@@ -4,10 +4,11 @@ use super::{Context, Outcome, job_of};
 use crate::cli::PartitionCommand;
 use trimill::Result;
 use trimill::program::Engine;
-use trimill::program::{PartitionReport, files};
+use trimill::program::{PartitionReport, Paths, files, paths};
 
 pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;
+    paths::check(&[Paths::of(&job)])?;
     files::prepare(&command.spill_dir)?;
     let report = engine.partition(&job, &context.control)?;
     let short = context.terminal;

@@ -2,18 +2,20 @@
 
 use super::{Context, Outcome, job_of};
 use crate::cli::PlanCommand;
-use trimill::program::Engine;
+use trimill::program::{Engine, Job, Paths, paths};
 use trimill::program::{plan, rates, views};
 use trimill::{Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;
-    job.report.as_deref().map_or(Ok(()), views::check_report)?;
+    // Of what a count writes, a plan writes the report alone.
+    let writes = Job { per_vertex: None, by_degree: None, per_edge: None, keep_spill: false, ..job.clone() };
+    paths::check(&[Paths::of(&writes)])?;
     let report = engine.plan(&job, &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report| plan::table(report, short))?;
-    if let Some(file) = &job.report {
-        views::write_report(file, &[views::of_plan(&job, &report, rates(&job))?])?;
-    }
-    Ok((!report.fits).then_some(Kind::Resource))
+    let short = (!report.fits).then_some(Kind::Resource);
+    let Some(file) = &job.report else { return Ok(short) };
+    let written = views::of_plan(&job, &report, rates(&job)).and_then(|entry| views::write_report(file, &[entry]));
+    Ok(short.max(written.err().map(|error| context.told(&error))))
 }

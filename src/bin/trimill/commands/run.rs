@@ -15,6 +15,7 @@ use trimill::program::{Batch, BatchJob, Job};
 use trimill::program::{Cluster, ClusterRequest, PreparedReport};
 use trimill::program::{Column, grid, or_dash};
 use trimill::program::{Failure, kind_name};
+use trimill::program::{Paths, paths};
 use trimill::program::{SummaryLine, summary};
 use trimill::program::{WORKER, guarded};
 use trimill::program::{json, rates, result_table, views};
@@ -23,12 +24,18 @@ use trimill::{Error, Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
-    checks::check_all(&mut batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
+    let report = command.report.report.as_deref();
+    let mut files = Paths::default().reads("the job file", &command.file);
+    if let Some(report) = report {
+        files = files.writes("the report of all jobs", report, Some(views::check_report));
+    }
+    let files = batch.jobs.iter().map(|entry| Paths::of(&entry.job)).chain([files]).collect::<Vec<_>>();
+    checks::check_all(&mut batch.jobs)
+        .and_then(|()| paths::check(&files))
+        .map_err(|error| error.at_if_unset(&command.file))?;
     if command.check {
         return check(&batch, command.json, context);
     }
-    let report = command.report.report.as_deref();
-    report.map_or(Ok(()), views::check_report)?;
     if report.is_some() {
         batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
     }

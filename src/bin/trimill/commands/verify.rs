@@ -2,11 +2,14 @@
 
 use super::{Context, Outcome, job_of};
 use crate::cli::VerifyCommand;
-use trimill::Result;
-use trimill::program::Engine;
-use trimill::program::VerifyReport;
+use trimill::program::{Engine, Paths, VerifyReport, paths};
+use trimill::{Error, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &VerifyCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    let report = engine.verify(&job_of(&command.tables())?, &context.control)?;
-    context.report(command.json, &report, VerifyReport::table)
+    let job = job_of(&command.tables())?;
+    paths::check(&[Paths::of(&job)])?;
+    let (report, written) = Error::answered(engine.verify(&job, &context.control))?;
+    let said = context.report(command.json, &report, VerifyReport::table);
+    let unwritten = written.err().map(|error| context.told(&error));
+    said.map(|_| unwritten)
 }

@@ -1,5 +1,9 @@
-//! What the program prints and writes if files are links, devices or pipes, if disks are full, if limits are exceeded, and with `--json`.
+//! What the program prints and writes if files are links, devices or pipes, if disks are full, if limits are exceeded, and with `--json`;
+//! and that no file is lost (`announced`) and no answer (`answers`).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod announced;
+mod answers;
 
 use std::fs;
 use std::io::Read;

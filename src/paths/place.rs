@@ -2,8 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The directory that `path` leads to, whether or not it exists yet: without symbolic links, `.` and `..`.
-pub(super) fn place(path: &Path) -> PathBuf {
+use trimill_system::disk::end_of_links;
+
+/// The file or directory that `path` leads to, whether or not it exists yet: without symbolic links, `.` and `..`.
+pub fn place(path: &Path) -> PathBuf {
     let mut place = PathBuf::new();
     for component in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).components() {
         match component {
@@ -12,11 +14,20 @@ pub(super) fn place(path: &Path) -> PathBuf {
             Component::ParentDir => drop(place.pop()),
             other => {
                 place.push(other);
-                place = place.canonicalize().unwrap_or(place);
+                place = place.canonicalize().unwrap_or_else(|_| to_nowhere(place));
             }
         }
     }
     place
+}
+
+/// Where a link leads whose target does not exist yet; other paths stay.
+fn to_nowhere(path: PathBuf) -> PathBuf {
+    match path.is_symlink() {
+        // A circle of links leads to a link again.
+        true => Some(end_of_links(&path)).filter(|end| !end.is_symlink()).map_or(path, |end| place(&end)),
+        false => path,
+    }
 }
 
 #[cfg(test)]
@@ -33,6 +44,9 @@ mod tests {
         std::fs::create_dir_all(at("there/below")).unwrap();
         symlink("there", at("link")).unwrap();
         symlink("there/below", at("deep")).unwrap();
+        symlink("../new", at("there/up")).unwrap();
+        symlink("there/up", at("further")).unwrap();
+        symlink("circle", at("circle")).unwrap();
         let root = dir.path().canonicalize().unwrap();
         for (way, end) in [
             ("there", "there"),
@@ -43,6 +57,9 @@ mod tests {
             ("deep/..", "there"),
             ("link/below/../new", "there/new"),
             ("new", "new"),
+            ("further", "new"),
+            ("link/up/file", "new/file"),
+            ("circle", "circle"),
             ("x/./y/../../new", "new"),
         ] {
             assert_eq!(place(&at(way)), root.join(end), "{way}");

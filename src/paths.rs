@@ -1,0 +1,289 @@
+//! Every path that a job reads or writes, announced before it begins, and compared with all others and with what is there.
+//!
+//! Input: jobs, and what a command reads or writes beside them. Output: nothing, or the first error:
+//!
+//! | found | refused |
+//! | --- | --- |
+//! | two outputs in one file; an output where a directory of the job is to be | always |
+//! | an output that is an input: of this job or of another one of the batch | always |
+//! | anything in a run directory that this job or another one has for itself; a run directory or kept spills of two jobs | always |
+//! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it |
+//! | a report, a trace or a comparison whose name holds something else | always |
+//!
+//! Files that exist are compared by device and inode, at the end of all links; others by their directory and name. Devices, pipes and the
+//! file of standard output receive what is written and lose nothing, so they may be named twice. Costs a few calls of the system
+//! for each path.
+
+pub mod place;
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::job::job::STANDARD_INPUT;
+use crate::job::{Job, Partitioner};
+use crate::report::{files, views};
+use crate::run_dir;
+use crate::spill;
+use crate::spill::manifest::MANIFEST_NAME;
+use place::place;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+
+/// What a job, or a command, reads and writes.
+#[derive(Debug, Default)]
+pub struct Paths {
+    job: Option<String>,
+    force: bool,
+    /// What earlier starts in the run directory announced.
+    announced: Vec<PathBuf>,
+    all: Vec<Announced>,
+}
+
+#[derive(Debug)]
+struct Announced {
+    path: PathBuf,
+    what: &'static str,
+    how: How,
+}
+
+/// Says whether a file that is there may be replaced.
+type Check = fn(&Path) -> Result<()>;
+
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Read,
+    /// With a check, that one alone decides whether a file that is there is replaced.
+    Write(Option<Check>),
+    /// A directory that nothing else may use.
+    Own,
+    /// A directory where spills and their manifest stay.
+    Spills,
+}
+
+impl Paths {
+    /// Those of a job.
+    pub fn of(job: &Job) -> Self {
+        let announced = job.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
+        let mut paths = Self { job: job.name.clone(), force: job.force, announced, all: Vec::new() };
+        for input in &job.inputs {
+            paths = paths.reads("the input", input);
+        }
+        if let Partitioner::File(path) = &job.partitioner {
+            paths = paths.reads("the assignment of the vertices", path);
+        }
+        for (what, path) in outputs(job) {
+            paths = paths.writes(what, &path, None);
+        }
+        if let Some(file) = &job.report {
+            paths = paths.writes("the report", file, Some(views::check_report));
+        }
+        if let Some(file) = &job.trace {
+            paths = paths.writes("the trace", file, Some(views::check_trace));
+        }
+        if let Some(dir) = &job.run_dir {
+            paths = paths.with("the run directory", dir, How::Own);
+        }
+        match &job.spill_dir {
+            Some(dir) if job.keep_spill => paths.with("the spilled partitions", dir, How::Spills),
+            _ => paths,
+        }
+    }
+
+    /// Those of a command; `force`: files that are there are replaced.
+    pub fn forced(force: bool) -> Self {
+        Self { force, ..Self::default() }
+    }
+
+    /// Adds an input, with the files that belong to it: those of a BVGraph, the manifest of kept spills.
+    #[must_use]
+    pub fn reads(mut self, what: &'static str, path: &Path) -> Self {
+        if path == Path::new(STANDARD_INPUT) {
+            return self.with(what, Path::new("/dev/stdin"), How::Read);
+        }
+        for companion in trimill_input::companions(path).into_iter().chain([path.join(MANIFEST_NAME)]) {
+            self = self.with(what, &companion, How::Read);
+        }
+        self.with(what, path, How::Read)
+    }
+
+    /// Adds an output. Where a file is there, `check` says whether it is replaced; without a check, `force` does.
+    #[must_use]
+    pub fn writes(self, what: &'static str, path: &Path, check: Option<Check>) -> Self {
+        self.with(what, path, How::Write(check))
+    }
+
+    fn with(mut self, what: &'static str, path: &Path, how: How) -> Self {
+        self.all.push(Announced { path: path.to_path_buf(), what, how });
+        self
+    }
+}
+
+/// The files of counts and of the result that a job writes.
+fn outputs(job: &Job) -> impl Iterator<Item = (&'static str, PathBuf)> {
+    let asked = job.output_files();
+    let counts = [
+        ("the triangles at each vertex", asked.per_vertex),
+        ("the sums of each degree", asked.by_degree),
+        ("the triangles on each edge", asked.per_edge),
+    ];
+    let tables = job.output.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
+    counts.into_iter().filter_map(|(what, path)| Some((what, path?))).chain(tables.collect::<Vec<_>>())
+}
+
+/// The files that a job writes outside of its directories, at the end of all links: what its run directory records.
+pub fn replaced_by(job: &Job) -> Vec<PathBuf> {
+    outputs(job).filter_map(|(_, path)| file_of(&path)).collect()
+}
+
+/// The file that an output makes or replaces.
+pub fn file_of(output: &Path) -> Option<PathBuf> {
+    // What cannot be an output is refused where it is opened.
+    disk::file_of_output(output).ok().flatten().map(|file| place(&file))
+}
+
+/// Compares the paths of all jobs with each other and with what is there. Changes nothing that is there.
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Usage`]: see the table above. [`trimill_system::error::Kind::Resource`]: a report or a trace that
+/// cannot be written.
+pub fn check(all: &[Paths]) -> Result<()> {
+    let mut found: Vec<Found<'_>> = Vec::new();
+    for paths in all {
+        found.extend(paths.all.iter().filter_map(|announced| Found::of(paths, announced)));
+    }
+    let (mut files, mut inodes, mut own, mut spills) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+    for this in &found {
+        let other = match this.announced.how {
+            How::Read => None,
+            How::Write(_) => {
+                let same = this.inode.and_then(|inode| inodes.insert(inode, this));
+                files.insert(&*this.place, this).or(same)
+            }
+            How::Own => own.insert(&*this.place, this),
+            How::Spills => spills.insert(&*this.place, this),
+        };
+        if let Some(other) = other {
+            return Err(other.same(this));
+        }
+    }
+    for this in &found {
+        let (how, is_dir) = (this.announced.how, matches!(this.announced.how, How::Own | How::Spills));
+        let inode = this.inode.and_then(|inode| inodes.get(&inode));
+        if let (How::Read, Some(output)) = (how, files.get(&*this.place).or(inode)) {
+            return Err(output.replaces(this));
+        }
+        for (above, dir) in this.place.ancestors().enumerate() {
+            if let Some(output) = files.get(dir).filter(|_| above > 0 || is_dir) {
+                return Err(this.same(output));
+            }
+            if let Some(run) = own.get(dir).filter(|_| above > 0 || !is_dir) {
+                return Err(this.inside(run));
+            }
+        }
+        let spills = this.place.parent().and_then(|dir| spills.get(dir)).filter(|_| !is_dir);
+        let name = this.place.file_name().unwrap_or_default();
+        match (spills, how) {
+            (Some(spills), How::Read) if spill::is_spill_name(name) => return Err(spills.replaces(this)),
+            (Some(spills), How::Write(_)) if spill::is_spill_name(name) || name == MANIFEST_NAME => {
+                return Err(this.same(spills));
+            }
+            // Kept spills may be the input of another job of the batch.
+            _ => {}
+        }
+    }
+    found.iter().try_for_each(Found::is_free)
+}
+
+/// A path, and where it leads.
+struct Found<'a> {
+    of: &'a Paths,
+    announced: &'a Announced,
+    place: PathBuf,
+    /// The device and the inode of a file that is there.
+    inode: Option<(u64, u64)>,
+}
+
+impl<'a> Found<'a> {
+    /// None for what can lose nothing.
+    fn of(of: &'a Paths, announced: &'a Announced) -> Option<Self> {
+        let path = &announced.path;
+        let (place, inode) = match announced.how {
+            How::Read => {
+                let read = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+                (place(path), Some((read.dev(), read.ino())))
+            }
+            How::Write(_) => {
+                let file = file_of(path)?;
+                let inode = file.metadata().ok().map(|there| (there.dev(), there.ino()));
+                (file, inode)
+            }
+            How::Own | How::Spills => (place(path), None),
+        };
+        Some(Self { of, announced, place, inode })
+    }
+
+    /// Names the job, if it has a name.
+    fn whose(&self) -> String {
+        self.of.job.as_ref().map_or(self.announced.what.into(), |job| format!("{} of job '{job}'", self.announced.what))
+    }
+
+    fn usage(&self, found: String) -> Error {
+        Error::usage(found).at(&self.announced.path)
+    }
+
+    /// Both would be written to one place.
+    fn same(&self, other: &Self) -> Error {
+        match (&self.of.job, &other.of.job) {
+            (Some(one), Some(two)) if one != two => {
+                let path = other.announced.path.display();
+                Error::usage(match other.announced.how {
+                    How::Own => format!("the jobs '{one}' and '{two}' both have the run directory {path}"),
+                    How::Spills => format!("the jobs '{one}' and '{two}' both keep their spill in {path}"),
+                    _ => format!("the jobs '{one}' and '{two}' both write to {path}"),
+                })
+                .advice("give each job files and directories of its own")
+            }
+            _ => other
+                .usage(format!("{} and {} cannot both be here", self.whose(), other.whose()))
+                .advice("give each a place of its own"),
+        }
+    }
+
+    /// It is an output and would replace an input.
+    fn replaces(&self, input: &Self) -> Error {
+        input
+            .usage(format!("is {}, and {} would replace it", input.whose(), self.whose()))
+            .expected("another name for the output: an input is never replaced, with or without --force")
+    }
+
+    /// It would be in the run directory `run`.
+    fn inside(&self, run: &Self) -> Error {
+        self.usage(format!("{} in {}, {}", self.whose(), run.whose(), run.announced.path.display()))
+            .expected("a place outside: what is in a run directory may be removed")
+    }
+
+    /// Refuses to replace what is there, unless that was announced.
+    fn is_free(&self) -> Result<()> {
+        let (path, paths) = (&self.announced.path, self.of);
+        match self.announced.how {
+            How::Write(Some(check)) => check(path),
+            How::Write(None) if self.inode.is_some() && !paths.force && !paths.announced.contains(&self.place) => {
+                Err(Error::usage("is there already")
+                    .at(path)
+                    .advice("name another file, or replace it with --force (in a job file `output.force = true`)"))
+            }
+            How::Spills if !paths.force => match spill::foreign_in(path) {
+                Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(
+                    "name another --spill-dir, or replace it with --force (in a job file `output.force = true`)",
+                )),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;

@@ -1,0 +1,124 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::job::{Batch, BatchJob};
+use trimill_system::error::Kind;
+
+/// Checks jobs in `dir`, each with the settings of one text.
+fn jobs(dir: &Path, settings: &[&str]) -> Result<()> {
+    let text: String = settings.iter().map(|text| format!("[[job]]\n{text}\n")).collect();
+    let text = format!("[defaults]\ninput.path = 'g.txt'\n{text}");
+    let batch = Batch::parse(&text, &dir.join("b.toml"), &[], &[]).unwrap();
+    let paths: Vec<Paths> = batch.jobs.iter().map(|BatchJob { job, .. }| Paths::of(job)).collect();
+    check(&paths)
+}
+
+#[track_caller]
+fn refused(dir: &Path, settings: &[&str], words: &str) {
+    let error = jobs(dir, settings).expect_err(words);
+    assert_eq!(error.kind(), Kind::Usage, "{error}");
+    assert!(error.to_string().contains(words), "{settings:?}: {error}");
+}
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("g.txt"), "0 1\n").unwrap();
+    dir
+}
+
+#[test]
+fn one_place_is_one_however_it_is_written() {
+    let dir = folder();
+    let dir = dir.path();
+    fs::create_dir(dir.join("there")).unwrap();
+    symlink("there", dir.join("link")).unwrap();
+    symlink("new.tsv", dir.join("ahead.tsv")).unwrap();
+    for (one, other) in [("o", "./o"), ("o", "x/../o"), ("there", "link"), ("link/o", "there/o")] {
+        for key in ["output.dir", "run.dir", "spill.keep = true\nspill.dir"] {
+            let with = |dir: &str| format!("{key} = '{dir}'");
+            refused(dir, &[&with(one), &with(other)], "the jobs 'job-1' and 'job-2' both");
+            jobs(dir, &[&with(one), &with("other")]).unwrap();
+        }
+        let two = format!("output = {{ per_vertex = '{one}/v.tsv', per_edge = '{other}/v.tsv' }}");
+        refused(dir, &[&two], "cannot both be here");
+    }
+    for settings in [
+        "output = { per_vertex = 'new.tsv', per_edge = 'ahead.tsv', force = true }",
+        "output = { dir = 'o', per_vertex = 'o/partitions.tsv', force = true }",
+        "output = { dir = 'o.tsv', per_vertex = 'o.tsv' }",
+        "output.trace = 's/manifest.json'\nspill = { dir = 's', keep = true }",
+    ] {
+        refused(dir, &[settings], "cannot both be here");
+    }
+    refused(dir, &["run.dir = 'r'", "run.dir = 'r/work'"], "in the run directory of job 'job-1'");
+    for settings in ["run.dir = 'r'\noutput.dir = 'r'", "output.by_degree = 'r.tsv'\nrun.dir = 'r.tsv'"] {
+        refused(dir, &[settings], "in the run directory");
+    }
+    refused(dir, &["output.per_edge = 'e.tsv'", "output.per_vertex = 'e.tsv'"], "both write to");
+    jobs(dir, &["output = { dir = 'o', per_vertex = 'o/v.tsv', report = 'o/r.html' }"]).unwrap();
+    jobs(dir, &["output = { per_vertex = '/dev/null.tsv' }"]).unwrap();
+}
+
+#[test]
+fn inputs_are_never_replaced() {
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name);
+    for name in ["in.tsv", "crawl.graph", "crawl.properties", "parts.tsv"] {
+        fs::write(at(name), "1").unwrap();
+    }
+    fs::create_dir(at("s")).unwrap();
+    fs::write(at("s/part-00001.spill"), "0 1\n").unwrap();
+    symlink("in.tsv", at("link.tsv")).unwrap();
+    fs::hard_link(at("in.tsv"), at("hard.tsv")).unwrap();
+    symlink("crawl.properties", at("p.tsv")).unwrap();
+    for force in [false, true] {
+        for (input, outputs) in [
+            ("input.path = 'in.tsv'", &["in.tsv", "link.tsv", "hard.tsv", "./link.tsv"][..]),
+            ("input.path = 'link.tsv'", &["in.tsv", "hard.tsv"]),
+            ("input.path = 'crawl'", &["p.tsv"]),
+            ("input.path = 'crawl.graph'", &["p.tsv"]),
+            ("partition.partitioner = 'file:parts.tsv'", &["parts.tsv"]),
+        ] {
+            for output in outputs {
+                let output = format!("output = {{ per_vertex = '{output}', force = {force} }}");
+                refused(dir.path(), &[&format!("{input}\n{output}")], "would replace it");
+                refused(dir.path(), &[&output, input], "of job 'job-1' would replace it");
+            }
+        }
+        let spill = format!("output.force = {force}\nspill = {{ dir = 's', keep = true }}");
+        refused(dir.path(), &[&format!("{spill}\ninput.path = 's/part-00001.spill'")], "would replace it");
+    }
+}
+
+#[test]
+fn files_that_are_there_are_replaced_by_force_alone() {
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("s")).unwrap();
+    fs::create_dir(at("o")).unwrap();
+    for name in ["v.tsv", "o/result.json", "s/part-00000.spill", "s/part-x.spill", "r.html"] {
+        fs::write(at(name), "mine").unwrap();
+    }
+    for (settings, name) in [
+        ("output.per_vertex = 'v.tsv'", "v.tsv: is there already"),
+        ("output.dir = 'o'", "o/result.json: is there already"),
+        ("spill = { dir = 's', keep = true }", "s/part-00000.spill: is there already"),
+    ] {
+        refused(dir.path(), &[settings], name);
+        jobs(dir.path(), &[&format!("{settings}\noutput.force = true")]).unwrap();
+    }
+    refused(dir.path(), &["output = { report = 'r.html', force = true }"], "r.html: is there already");
+    jobs(dir.path(), &["spill.dir = 's'"]).unwrap();
+    // What an earlier start in the run directory announced.
+    fs::create_dir(at("run")).unwrap();
+    let mut resumed = Paths::of(
+        &Batch::parse("[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'", &at("b.toml"), &[], &[])
+            .unwrap()
+            .jobs[0]
+            .job,
+    );
+    assert!(check(std::slice::from_ref(&resumed)).is_err());
+    resumed.announced = vec![place(&at("v.tsv"))];
+    check(&[resumed]).unwrap();
+}

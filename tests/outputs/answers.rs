@@ -1,0 +1,209 @@
+//! The answer is printed, or returned, whatever becomes of the files that belong to it.
+
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+use trimill::{Graph, Kind, Options, RunResult};
+
+use super::{Place, karate, text};
+
+/// The result that was printed as JSON, on its own line.
+#[track_caller]
+fn answer(output: &Output) -> Value {
+    let said = text(&output.stdout);
+    serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}{}", text(&output.stderr)))
+}
+
+fn files_are_full(place: &Place, names: &[&str]) {
+    names.iter().for_each(|name| symlink("/dev/full", place.path(name)).unwrap());
+}
+
+#[test]
+fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_files_with_them() {
+    let place = Place::new();
+    files_are_full(&place, &["full.tsv", "also.tsv.gz", "all.html"]);
+    let counts = ["--per-edge", "full.tsv", "--per-vertex", "v.tsv", "--by-degree", "also.tsv.gz"];
+    let whole = ["--no-cache", "--backend", "cpu", "--output", "o", "--report", "r.html"];
+    let graph = karate();
+    for (command, more) in [("count", &whole[..]), ("verify", &[])] {
+        let all = [&[command, &graph], &counts[..], more].concat();
+        let output = place.run(&[&all[..], &["--json", "--force"]].concat());
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        let result = answer(&output);
+        assert_eq!((&result["triangles"], &result["edges"]), (&45.into(), &78.into()));
+        assert_eq!(result["clustering"]["most_triangles"], 18, "the summary, too: {result}");
+        let said = text(&output.stderr);
+        assert!(said.contains("full.tsv: cannot be written") && said.contains("also.tsv.gz: cannot be"), "{said}");
+        assert!(fs::read_to_string(place.path("v.tsv")).unwrap().lines().count() == 35, "{command}");
+        fs::remove_file(place.path("v.tsv")).unwrap();
+        let table = place.run(&[&all[..], &["--force"]].concat());
+        assert_eq!(table.status.code(), Some(3));
+        assert!(text(&table.stdout).contains("45"), "{}", text(&table.stdout));
+        fs::remove_file(place.path("v.tsv")).unwrap();
+    }
+    let written: Value = serde_json::from_slice(&fs::read(place.path("o/result.json")).unwrap()).unwrap();
+    assert_eq!(written["triangles"], 45);
+    assert!(fs::read_to_string(place.path("r.html")).unwrap().starts_with("<!DOCTYPE html>"));
+
+    let jobs = format!(
+        "[defaults]\ninput.path = '{}'\ncache.enabled = false\n[[job]]\noutput.per_edge = 'full.tsv'\n[[job]]\noutput.per_vertex = 'w.tsv'\n",
+        karate()
+    );
+    fs::write(place.path("jobs.toml"), jobs).unwrap();
+    let batch = place.run(&["run", "jobs.toml", "--json"]);
+    assert_eq!(batch.status.code(), Some(3), "{}", text(&batch.stderr));
+    let said = text(&batch.stdout);
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line["triangles"] == 45), "{said}");
+    assert!(text(&batch.stderr).contains("counted; resource: full.tsv: cannot be written"), "{}", text(&batch.stderr));
+    assert!(place.path("w.tsv").is_file());
+    for json in [&[][..], &["--json"]] {
+        let plan = place.run(&[&["plan", &karate(), "--report", "all.html"], json].concat());
+        assert_eq!(plan.status.code(), Some(3));
+        assert!(json.is_empty() || answer(&plan)["fits"] == true);
+    }
+}
+
+/// At every write of a job in turn the disk is full: as soon as the partitions are counted, no full disk takes the answer away.
+#[test]
+fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
+    let place = Place::new();
+    let outputs = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--by-degree", "d.tsv", "--output", "o"];
+    let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
+    let graph = karate();
+    for (more, before) in [(&[][..], 0), (&["--run-dir", "r"], 0), (&kept, 0)] {
+        // The writes of the same job without files, and for each of the five files the check in advance.
+        let writes = |files: &[&str]| {
+            let (mut without, mut answered) = (before, false);
+            for at in 1.. {
+                for name in ["e.tsv", "v.tsv", "d.tsv"] {
+                    let _ = fs::remove_file(place.path(name));
+                }
+                for dir in ["o", "r", "kept"] {
+                    let _ = fs::remove_dir_all(place.path(dir));
+                }
+                let fixed = ["--no-cache", "--backend", "cpu", "--threads", "1", "--json"];
+                let arguments = [&["count", &graph], &fixed[..], more, files].concat();
+                let mut command = place.command(env!("CARGO_BIN_EXE_trimill"), &arguments);
+                let output = command.env("TRIMILL_FAULT", format!("write:{at}")).output().unwrap();
+                let said = text(&output.stderr);
+                if output.status.code() == Some(0) {
+                    assert!(!said.contains("strikes"), "{said}");
+                    return (without, at);
+                }
+                assert_eq!(output.status.code(), Some(3), "{at}: {said}");
+                let now = answer(&output)["triangles"] == 45;
+                assert!(now || !answered, "write {at} of {arguments:?} takes the answer away: {said}");
+                without += u32::from(!now);
+                answered = now;
+            }
+            unreachable!("no end")
+        };
+        let (counting, _) = writes(&["--clustering"]);
+        let (unanswered, all) = writes(&outputs);
+        // With a run directory the counts on edges of each partition are kept, too.
+        let kept_counts = if more.contains(&"--run-dir") { 8 } else { 0 };
+        assert!(
+            unanswered <= counting + 6 + kept_counts,
+            "{more:?}: {unanswered} of {all} writes, {counting} without files"
+        );
+        assert!(all > unanswered + 5, "{more:?}: {unanswered} of {all}");
+    }
+}
+
+#[test]
+fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_missing() {
+    let place = Place::new();
+    files_are_full(&place, &["e.tsv"]);
+    let count = |more: &[&str]| {
+        let job = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--parts", "3", "--no-cache", "--backend", "cpu"];
+        place.run(&[&["count", &karate(), "--json"], &job[..], more].concat())
+    };
+    let first = count(&["--run-dir", "r"]);
+    assert_eq!(first.status.code(), Some(3), "{}", text(&first.stderr));
+    assert_eq!(answer(&first)["triangles"], 45);
+    assert!(text(&first.stderr).contains("started again, the job goes on from there"), "{}", text(&first.stderr));
+    let resumed = |output: &Output| {
+        let parts = answer(output)["partitions"].as_array().unwrap().clone();
+        (parts.len(), parts.iter().filter(|part| part["resumed"] == true).count())
+    };
+    assert_eq!(resumed(&first), (3, 0));
+    fs::remove_file(place.path("e.tsv")).unwrap();
+    let second = count(&["--run-dir", "r"]);
+    assert_eq!(second.status.code(), Some(0), "{}", text(&second.stderr));
+    assert_eq!((resumed(&second), &answer(&second)["triangles"]), ((3, 3), &45.into()));
+    let [edges, vertices] = ["e.tsv", "v.tsv"].map(|name| fs::read(place.path(name)).unwrap());
+    let direct = count(&["--force"]);
+    assert_eq!(direct.status.code(), Some(0), "{}", text(&direct.stderr));
+    assert!(fs::read(place.path("e.tsv")).unwrap() == edges && fs::read(place.path("v.tsv")).unwrap() == vertices);
+}
+
+#[test]
+fn the_library_returns_the_answer_with_the_error() {
+    let place = Place::new();
+    files_are_full(&place, &["e.tsv"]);
+    fs::write(place.path("mine.tsv"), "mine").unwrap();
+    let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]);
+    let error = graph.count(&Options::new().per_edge(place.path("e.tsv"))).unwrap_err();
+    assert_eq!(error.kind(), Kind::Resource);
+    assert_eq!(error.answer::<RunResult>().map(|result| (result.triangles, result.edges)), Some((1, 4)));
+    let options = Options::new().per_vertex(place.path("mine.tsv"));
+    let error = graph.count(&options).unwrap_err();
+    assert!(error.kind() == Kind::Usage && error.answer::<RunResult>().is_none(), "{error}");
+    assert_eq!(fs::read_to_string(place.path("mine.tsv")).unwrap(), "mine");
+    graph.count(&options.force()).unwrap();
+    assert!(fs::read_to_string(place.path("mine.tsv")).unwrap().starts_with("id\t"));
+}
+
+#[test]
+fn temporary_files_have_a_place_and_are_removed() {
+    let place = Place::new();
+    let count =
+        |arguments: &[&str]| place.command(env!("CARGO_BIN_EXE_trimill"), &[&["count", &karate()], arguments].concat());
+    let spilled = ["--no-cache", "--partitioner", "random", "--parts", "2"];
+    let output = count(&spilled).env("TMPDIR", "").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = count(&["--per-vertex", "nodir/x.tsv"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("nodir/x.tsv: cannot be written: the folder nodir does not exist"), "{said}");
+    assert!(!said.contains(".tmp"), "{said}");
+
+    // A job that is killed while it writes leaves a file, which goes with the next output in that folder.
+    fs::create_dir(place.path("out")).unwrap();
+    let mut left = 0;
+    for at in 1.. {
+        let killed = count(&["--no-cache", "--per-vertex", "out/v.tsv", "--force"])
+            .env("TRIMILL_FAULT", format!("kill:{at}"))
+            .output()
+            .unwrap();
+        if killed.status.code() == Some(0) {
+            break;
+        }
+        if place.names("out").iter().any(|name| name.ends_with(".tmp")) {
+            left += 1;
+            let output = count(&["--no-cache", "--by-degree", "out/d.tsv", "--force"]).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            assert!(place.names("out").iter().all(|name| !name.ends_with(".tmp")), "{:?}", place.names("out"));
+        }
+    }
+    assert!(left > 1, "{left} leftovers");
+}
+
+#[test]
+fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
+    let place = Place::new();
+    let named = |name: &[u8]| place.path("").join(std::ffi::OsString::from_vec(name.to_vec()));
+    fs::create_dir(named(b"d\xff")).unwrap();
+    let graph = named(b"d\xff/k\xe9.mtx");
+    fs::copy(Path::new(&karate()), &graph).unwrap();
+    let arguments = ["bench", "--methods", "bitmap", "--runs", "1", "--json", "--no-cache"];
+    let mut command = place.command(env!("CARGO_BIN_EXE_trimill"), &arguments);
+    let output = command.arg(&graph).arg("--work-dir").arg(named(b"w\xfe")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(answer(&output)["graphs"][0]["triangles"], 45, "{}", text(&output.stdout));
+}
