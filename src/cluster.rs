@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::report::ClusterReport;
+use crate::shards;
 use template::Values;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
@@ -68,7 +69,7 @@ impl Cluster {
         }
     }
 
-    /// Refuses values that scripts would misread.
+    /// Refuses more shards than there may be, and values that scripts would misread.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Usage`].
@@ -79,6 +80,7 @@ impl Cluster {
             ("account", &self.account),
             ("memory", &self.memory),
         ];
+        self.shards.map_or(Ok(()), shards::check)?;
         values.into_iter().try_for_each(|(name, value)| {
             value.as_ref().map_or(Ok(()), |value| plain(name, value, |letter| letter.is_ascii_alphanumeric()))
         })
@@ -192,6 +194,74 @@ mod tests {
                     assert_eq!(all.contains("gpus/nvidia\" = "), cluster.gpus_per_task > 0);
                     let last = &file["task"][3];
                     assert_eq!(last["deps"].as_array().unwrap().len(), 3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_is_not_looked_into_and_arrives_as_it_is() {
+        let names = [
+            "RUN",
+            "PROGRAM",
+            "SHARDS",
+            "LAST",
+            "IDS",
+            "GPUS",
+            "GPUS_OR_0",
+            "ON",
+            "ON_LIST",
+            "CPUS",
+            "TIME",
+            "PARTITION",
+            "ACCOUNT",
+            "MEMORY",
+            "SHARD",
+            "TASKS",
+            "OTHER",
+        ];
+        let folders =
+            names.map(|name| format!("@{name}@")).into_iter().chain([format!("\u{e9}{PLAIN}").replace('/', "")]);
+        let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
+        for folder in folders {
+            let run = dir.path().join(folder).join("x");
+            std::fs::create_dir_all(&run).unwrap();
+            let [program, shown] = [run.join("program"), run.clone()].map(|path| path.display().to_string());
+            for engine in [Scheduler::Slurm, Scheduler::Hq] {
+                let cluster = Cluster { gpus_per_task: 0, ..Cluster::new(engine) };
+                let shards = NonZeroU32::new(2).unwrap();
+                let report = write(&cluster, &run, Path::new(&program), shards).unwrap();
+                assert!(report.commands.iter().all(|command| command.contains(&shown)), "{:?}", report.commands);
+                if engine == Scheduler::Hq {
+                    let text = |name: &str| std::fs::read_to_string(run.join("hq").join(name)).unwrap();
+                    let file: toml::Table = text("job.toml").parse().unwrap();
+                    let tasks = file["task"].as_array().unwrap();
+                    assert_eq!(tasks.len(), 3);
+                    for task in tasks {
+                        let words: Vec<&str> =
+                            task["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+                        assert!(words[0] == program && words.contains(&&shown[..]), "{words:?}");
+                        assert_eq!(task["cwd"].as_str().unwrap(), format!("{shown}/hq"));
+                    }
+                    assert!(text("submit.py").contains(&format!("run = \"{shown}\"\n")));
+                    continue;
+                }
+                // The words that a shell makes of the scripts: the program prints those that it is called with.
+                std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\"\n").unwrap();
+                std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+                for (script, words) in [("count.sbatch", 4), ("merge.sbatch", 3)] {
+                    let bash = "srun() { shift 3; /bin/sh \"$@\"; }; . \"$0\"";
+                    let mut command = std::process::Command::new("bash");
+                    command.env("SLURM_ARRAY_TASK_ID", "1").env("SLURM_CPUS_PER_TASK", "3");
+                    let output = command.args(["-c", bash]).arg(run.join("slurm").join(script)).output().unwrap();
+                    let said = String::from_utf8(output.stdout).unwrap();
+                    let said: Vec<&str> = said.lines().collect();
+                    assert!(
+                        said.len() >= words && said[0] == program && said.contains(&&shown[..]),
+                        "{script}: {said:?}"
+                    );
+                    let folder = format!("\n#SBATCH --chdir={shown}/slurm\n");
+                    assert!(std::fs::read_to_string(run.join("slurm").join(script)).unwrap().contains(&folder));
                 }
             }
         }

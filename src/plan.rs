@@ -261,7 +261,10 @@ fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &Limits) -> Res
 }
 
 /// Refuses `parts` for a method that counts whole graphs.
-fn refuse_parts(limits: &Limits, parts: Option<u32>) -> Result<()> {
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Usage`].
+pub fn refuse_parts(limits: &Limits, parts: Option<u32>) -> Result<()> {
     match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
         Some((method, parts)) => {
             Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))

@@ -16,9 +16,13 @@
 //! ```
 //!
 //! Invariants: the JSON files are sealed ([`trimill_system::sealed`]), written beside, synced and renamed; graph and spills carry
-//! checksums over every byte and are checked before use, and spills contain the fingerprint. So everything found at a start is
-//! complete and belongs to this job, or is made again. A partition's result is one file, so nothing is counted twice. Only
-//! `job.json` cannot be made again: where it is damaged, the directory is useless.
+//! checksums over every byte and are checked before use. Every file carries the fingerprint of its job, or another file that does
+//! holds its checksum, and no other job uses it: the plan, the results and counts of partitions, the complete result, spills and
+//! their manifest, and `prepared.json` carry it; the plan has the checksum of `locals.zst`, `prepared.json` that of the graph. So
+//! everything found at a start is complete and belongs to this job, or it is made again; shards and `merge`, which make nothing,
+//! refuse it. A partition's result is one file, so nothing is counted twice. Only `job.json`, which says what the job is, cannot be
+//! made again: where it is damaged, the directory is useless. Checksums find accidents; they are no proof against somebody who
+//! writes files with the right ones.
 
 pub mod journal;
 mod lock;
@@ -38,13 +42,20 @@ pub use prepared::{Made, Prepared};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
+use serde::{Deserialize, Serialize};
+
+use crate::graph::OrientedGraph;
+use crate::graph::file as graph_file;
 use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
+use crate::spill::Manifest;
+use crate::spill::manifest::MANIFEST_NAME;
 use crate::{edges, vertices};
 use lock::Lock;
 use trimill_system::control::Control;
 use trimill_system::disk;
-use trimill_system::error::{Error, Result};
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::hex;
 use trimill_system::path_text;
 
 const JOB: &str = "job.json";
@@ -63,6 +74,24 @@ struct Announced {
 pub fn announced(path: &Path) -> Vec<PathBuf> {
     // Where the record is damaged, nothing is known to be the job's own.
     sealed_file::read::<Announced>(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default().files
+}
+
+/// What to do about a file of a prepared job that is missing, damaged, or of another job.
+pub const PREPARE_AGAIN: &str = "run 'trimill prepare' again with the same settings: it checks what is there, and makes again what is wrong or missing";
+
+/// An error about a file that carries the fingerprint `found` in the run directory of the job with the fingerprint `expected`.
+fn foreign(path: &Path, found: u128, expected: u128) -> Error {
+    Error::data(path, format!("is of another job, with the fingerprint {found:032x}"))
+        .expected(format!("{expected:032x}"))
+}
+
+/// A result, and the job that it is of.
+#[derive(Serialize)]
+struct Finished<'a> {
+    #[serde(with = "hex::of_u128")]
+    fingerprint: u128,
+    #[serde(flatten)]
+    result: &'a RunResult,
 }
 
 /// A run directory.
@@ -166,11 +195,10 @@ impl RunDir {
     /// that are wanted; otherwise it is put together again once the files are written.
     ///
     /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
+    /// [`Kind::Resource`].
     pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
-        let result = self.path.join(RESULT);
-        if !complete && result.exists() {
-            disk::remove(&result)?;
+        if !complete {
+            self.forget_result()?;
         }
         let mut all = announced(&self.path);
         let known = all.len();
@@ -183,24 +211,92 @@ impl RunDir {
         }
     }
 
-    /// The complete result, where the job was done on an earlier start.
-    ///
-    /// # Errors
-    /// When the file cannot be read; a damaged one is put together again.
-    pub fn finished(&self) -> Result<Option<RunResult>> {
-        let path = self.path.join(RESULT);
-        let checked = sealed_file::read::<RunResult>(&path).and_then(|result| match result {
-            Some(result) => result.check(&path).map(|()| Some(result)),
-            None => Ok(None),
-        });
-        sealed_file::unless_damaged(checked, "it is put together again")
+    /// Whether there is a complete result, of whatever job.
+    pub fn has_result(&self) -> bool {
+        self.path.join(RESULT).exists()
     }
 
-    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices.
+    /// The complete result of the job with this fingerprint, where it was done on an earlier start.
+    ///
+    /// # Errors
+    /// [`Kind::Data`] where it is of another job; when the file cannot be read. A damaged one is put together again.
+    pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
+        #[derive(Deserialize)]
+        struct Of {
+            #[serde(with = "hex::of_u128")]
+            fingerprint: u128,
+        }
+        let path = self.path.join(RESULT);
+        let read = || match (sealed_file::read::<Of>(&path)?, sealed_file::read::<RunResult>(&path)?) {
+            (Some(of), Some(result)) => result.check(&path).map(|()| Some((of.fingerprint, result))),
+            _ => Ok(None),
+        };
+        match sealed_file::unless_damaged(read(), "it is put together again")? {
+            Some((found, _)) if found != fingerprint => Err(foreign(&path, found, fingerprint)),
+            found => Ok(found.map(|(_, result)| result)),
+        }
+    }
+
+    /// Removes the complete result, if there is one: it is to be put together again.
+    ///
+    /// # Errors
+    /// [`Kind::Resource`].
+    pub fn forget_result(&self) -> Result<()> {
+        if self.has_result() { disk::remove(&self.path.join(RESULT)) } else { Ok(()) }
+    }
+
+    /// The graph of a prepared job.
+    ///
+    /// # Errors
+    /// [`Kind::Data`] where it is missing, damaged, or another one.
+    pub fn graph(&self, prepared: &Prepared) -> Result<OrientedGraph> {
+        let path = self.graphs().join(&prepared.made.graph);
+        let graph = graph_file::open(&path).map_err(|error| self.advise(error))?;
+        let (found, expected) = (graph.checksum().unwrap_or_default(), prepared.made.graph_checksum);
+        if found == expected {
+            return Ok(graph);
+        }
+        Err(Error::data(path, format!("is not the graph of this job: its checksum is {found:016x}"))
+            .expected(format!("{expected:016x}"))
+            .advice(PREPARE_AGAIN))
+    }
+
+    /// Whether the graph of a prepared job is gone, as it is once the job is merged.
+    pub fn lacks_graph(&self, prepared: &Prepared) -> bool {
+        !self.graphs().join(&prepared.made.graph).exists()
+    }
+
+    /// Fails where the plan or the manifest of the spills is of another job than the one that was prepared.
+    ///
+    /// # Errors
+    /// [`Kind::Data`]. One that is missing or damaged is no error here, but where it is needed.
+    pub fn check(&self, prepared: &Prepared) -> Result<()> {
+        let spills = self.spills(None);
+        let plan =
+            PlanRecord::read(&self.path).ok().flatten().map(|plan| (PlanRecord::path(&self.path), plan.fingerprint));
+        let manifest = Manifest::read(&spills).ok().map(|manifest| (spills.join(MANIFEST_NAME), manifest.fingerprint));
+        match plan.into_iter().chain(manifest).find(|(_, found)| *found != prepared.fingerprint) {
+            Some((path, found)) => Err(foreign(&path, found, prepared.fingerprint).advice(PREPARE_AGAIN)),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds to an error about the graph or the spills of a prepared job, or its result, what to do.
+    pub fn advise(&self, error: Error) -> Error {
+        let made = [self.graphs(), self.spills(None), self.path.join(RESULT)];
+        let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
+        match error.kind() == Kind::Data && error.path().is_some_and(ours) {
+            true => error.advice(PREPARE_AGAIN),
+            false => error,
+        }
+    }
+
+    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices; if none are named, of as many as were
+    /// recorded.
     ///
     /// # Errors
     /// When the files cannot be read; if they are damaged, the job is planned anew.
-    pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, RecordedCut)>> {
+    pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, RecordedCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);
         let cut = sealed_file::unless_damaged(cut, "the job is planned anew")?;
@@ -224,12 +320,12 @@ impl RunDir {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
 
-    /// Records the complete result.
+    /// Records the complete result of the job with this fingerprint.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`].
-    pub fn finish(&self, result: &RunResult) -> Result<()> {
-        sealed_file::write(&self.path.join(RESULT), result)
+    pub fn finish(&self, fingerprint: u128, result: &RunResult) -> Result<()> {
+        sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }
 
     /// Removes the counts of partitions, once their sums are written, and what shards that were killed have left.

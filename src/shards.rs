@@ -12,6 +12,24 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use trimill_partitioners::MAX_PARTS;
+use trimill_system::error::{Error, Result};
+
+/// The most shards: as many as there may be partitions.
+pub const MOST_SHARDS: u32 = MAX_PARTS;
+
+/// Refuses more shards than [`MOST_SHARDS`].
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Usage`] with the number.
+pub fn check(shards: NonZeroU32) -> Result<()> {
+    if shards.get() <= MOST_SHARDS {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{shards} shards"))
+        .expected(format!("at most {MOST_SHARDS}, as many as there may be partitions")))
+}
+
 /// One of several shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
@@ -36,7 +54,7 @@ impl Shard {
     ///
     /// Partitions are assigned by longest processing time first: in falling order of cost, each to the shard with the least so far. The
     /// costliest shard then takes at most 4/3 of what the best division would (Graham, Bounds on Multiprocessing Timing Anomalies,
-    /// 1969). Time: O(p log p + s) for p partitions and s shards.
+    /// 1969). Time: O(p log p) for p partitions, and their memory: shards beyond as many as these have none.
     pub fn partitions(self, costs: &[u64]) -> Vec<u32> {
         let (assigned, _) = assigned(costs, self.of);
         (0u32..).zip(assigned).filter(|&(_, shard)| shard == self.index).map(|(part, _)| part).collect()
@@ -48,14 +66,16 @@ pub fn costliest(costs: &[u64], shards: NonZeroU32) -> u128 {
     assigned(costs, shards).1.into_iter().max().unwrap_or(0)
 }
 
-/// The shard of each partition, and what each shard costs.
+/// The shard of each partition, and what each shard costs, without those that have no partition.
 fn assigned(costs: &[u64], shards: NonZeroU32) -> (Vec<u32>, Vec<u128>) {
+    // A partition goes to the first shard of those without any, so shard p and those after it get none of p.
+    let shards = shards.get().min(u32::try_from(costs.len()).unwrap_or(u32::MAX));
     let mut order: Vec<usize> = (0..costs.len()).collect();
     order.sort_by_key(|&part| Reverse(costs[part]));
-    let mut loads = vec![0u128; shards.get() as usize];
+    let mut loads = vec![0u128; shards as usize];
     let mut assigned = vec![0; costs.len()];
     // The least load first, of equal ones the first shard.
-    let mut least: BinaryHeap<_> = (0..shards.get()).map(|shard| Reverse((0, shard))).collect();
+    let mut least: BinaryHeap<_> = (0..shards).map(|shard| Reverse((0, shard))).collect();
     for part in order {
         let Some(Reverse((load, shard))) = least.pop() else { break };
         // Without a cost of its own, partitions would all go to the same shard.
@@ -93,7 +113,7 @@ pub enum ShardChoice {
 impl FromStr for ShardChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "auto" {
             return Ok(Self::Auto);
         }
@@ -129,6 +149,12 @@ mod tests {
             let mut parts = all.concat();
             parts.sort_unstable();
             prop_assert!(parts.into_iter().eq(0..costs.len() as u32));
+            // Beyond as many shards as partitions, each partition has one of its own, however many there are.
+            let many = NonZeroU32::MAX;
+            let first = Shard::new(0, many).unwrap().partitions(&costs);
+            prop_assert_eq!(first.len(), costs.len().min(1));
+            prop_assert!(Shard::new(costs.len() as u32, many).unwrap().partitions(&costs).is_empty());
+            prop_assert_eq!(assigned(&costs, many).1.len(), costs.len());
             // Any division has a shard of at least the mean, of the largest cost, and of two of the of + 1 largest.
             let counted: Vec<u64> = costs.iter().map(|&cost| cost.max(1)).collect();
             let mut sorted = counted.clone();

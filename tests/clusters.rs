@@ -4,9 +4,11 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::ops::Deref;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use common::job::{data, listing};
@@ -197,6 +199,306 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), verified(&place, "--per-edge", "v.tsv"));
 }
 
+/// All files below a directory, by their paths in it.
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => {
+                found.extend(files_in(&path).into_iter().map(|file| Path::new(&entry.file_name()).join(file)));
+            }
+            _ => found.push(entry.file_name().into()),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Puts a copy of the directory `from` in the place of `to`.
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    for file in files_in(from) {
+        fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
+        fs::copy(from.join(&file), to.join(&file)).unwrap();
+    }
+}
+
+/// The routers of `as20000102.txt`, their triangles as published, and another graph.
+const ROUTERS: (&str, u128) = ("as20000102.txt", 6_584);
+const KARATE: &str = "karate.mtx";
+
+/// A job of `ROUTERS` that the test below prepares, counts and merges, and what it says when that is refused.
+struct Swapped<'a> {
+    place: &'a Shared,
+    settings: Vec<&'a str>,
+    input: String,
+}
+
+impl Swapped<'_> {
+    fn prepare(&self, run: &str, input: &str, more: &[&str]) {
+        self.place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &self.settings, more].concat());
+    }
+
+    /// Counts and merges `run`; what was said if that was refused. It must not give another count.
+    fn counted(&self, run: &str, words: &[&str]) -> Result<(), String> {
+        for words in [&self.place.shard(run, "0/1")[..], &["merge", run, "--json"]] {
+            let output = self.place.run(words);
+            let said = stderr(&output);
+            if !output.status.success() {
+                assert!(matches!(output.status.code(), Some(1 | 3)), "{words:?}: {said}");
+                return Err(said);
+            }
+            if words[0] == "merge" {
+                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+                assert_eq!(result.triangles, ROUTERS.1, "{words:?}");
+            }
+        }
+        let sum: u128 = fs::read_to_string(self.place.path("v.tsv"))
+            .unwrap()
+            .lines()
+            .skip(1)
+            .map(|line| line.split('\t').nth(2).unwrap().parse::<u128>().unwrap())
+            .sum();
+        assert_eq!(sum, 3 * ROUTERS.1, "{words:?}");
+        Ok(())
+    }
+}
+
+/// A file of another job in a run directory is refused, or it changes nothing; and what the message says helps.
+#[test]
+fn no_file_of_another_job_is_counted() {
+    let place = Shared::new();
+    for stream in STREAMS {
+        let job = Swapped {
+            place: &place,
+            settings: [stream, &["--per-vertex", "v.tsv", "--force"]].concat(),
+            input: data(ROUTERS.0).display().to_string(),
+        };
+        let karate = data(KARATE).display().to_string();
+        let others: [(&str, &[&str]); 3] = [
+            (&job.input, &["--parts", "3", "--seed", "9"]),
+            (&karate, &["--parts", "3"]),
+            (&job.input, &["--parts", "4"]),
+        ];
+        let mut refused = 0;
+        for (input, more) in others {
+            // As they are when prepared, when counted, and when merged.
+            for stage in 0..3 {
+                for (run, input, more) in [("mine", &job.input[..], &["--parts", "3"][..]), ("other", input, more)] {
+                    let _ = fs::remove_dir_all(place.path(run));
+                    let _ = fs::remove_file(place.path("v.tsv"));
+                    job.prepare(run, input, more);
+                    if stage > 0 {
+                        place.count(run, "0/1");
+                    }
+                    if stage > 1 {
+                        place.prints(&["merge", run]);
+                    }
+                }
+                let _ = fs::remove_file(place.path("v.tsv"));
+                if stage > 1 {
+                    // The other job's vertices are in the file now: ours must not be taken to be merged without them.
+                    fs::write(place.path("v.tsv"), "").unwrap();
+                }
+                for file in files_in(&place.path("mine")) {
+                    let graph = |run: &str| {
+                        let dir = place.path(run).join("graph");
+                        files_in(&dir).first().map(|name| dir.join(name))
+                    };
+                    let from = if file.starts_with("graph") {
+                        graph("other")
+                    } else {
+                        Some(place.path("other").join(&file)).filter(|path| path.exists())
+                    };
+                    let Some(from) = from else { continue };
+                    copy(&place.path("mine"), &place.path("run"));
+                    fs::copy(from, place.path("run").join(&file)).unwrap();
+                    let shown = format!("{stream:?} {more:?} {stage} {}", file.display());
+                    if stage > 1 {
+                        // Merged already: the recorded result is this job's, or it is refused.
+                        let output = place.run(&["merge", "run", "--json"]);
+                        match output.status.code() {
+                            Some(0) => {
+                                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+                                assert_eq!(result.triangles, ROUTERS.1, "{shown}");
+                            }
+                            code => {
+                                let said = stderr(&output);
+                                assert!(
+                                    code == Some(1) && said.contains("run 'trimill prepare' again"),
+                                    "{shown}: {said}"
+                                );
+                                refused += 1;
+                            }
+                        }
+                        continue;
+                    }
+                    let Err(said) = job.counted("run", &[&shown]) else { continue };
+                    refused += 1;
+                    assert!(said.contains("; expected "), "{shown}: {said}");
+                    assert!(said.contains("run 'trimill prepare' again with the same settings"), "{shown}: {said}");
+                    // The message helps. A job file of another job says so, since nothing else can.
+                    if file == Path::new("job.json") {
+                        continue;
+                    }
+                    job.prepare("run", &job.input, &["--parts", "3"]);
+                    job.counted("run", &[&shown]).unwrap_or_else(|said| panic!("{shown}: {said}"));
+                    let _ = fs::remove_file(place.path("v.tsv"));
+                }
+            }
+        }
+        assert!(refused >= 12, "{refused} of {stream:?}");
+    }
+}
+
+/// Spills of another seed, whole: each fits its manifest, and none the job.
+#[test]
+fn all_spills_of_another_job_are_refused() {
+    let place = Shared::new();
+    for (run, seed) in [("mine", "1"), ("other", "2")] {
+        place.prepare(run, "3", &["--partitioner", "random", "--parts", "3", "--seed", seed]);
+    }
+    fs::remove_dir_all(place.path("mine/spills")).unwrap();
+    copy(&place.path("other/spills"), &place.path("mine/spills"));
+    let said = ["mine/spills/manifest.json: is of another job, with the fingerprint ", "; expected ", "prepare"];
+    place.refuses(&place.shard("mine", "0/1"), 1, &said);
+    place.refuses(&["merge", "mine"], 1, &said);
+    place.prepare("mine", "3", &["--partitioner", "random", "--parts", "3", "--seed", "1"]);
+    place.count("mine", "0/1");
+    place.merge("mine");
+}
+
+/// Whatever is damaged after a job was prepared, to prepare it again helps, as the message says.
+#[test]
+fn prepared_again_what_is_damaged_is_made_again() {
+    let place = Shared::new();
+    for stream in STREAMS {
+        let settings = [stream, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
+        let _ = fs::remove_dir_all(place.path("good"));
+        place.prepare("good", "3", &settings);
+        // The lock says that the directory is this program's: without it nothing there is touched.
+        for file in files_in(&place.path("good")).into_iter().filter(|file| file != Path::new("lock")) {
+            let length = fs::metadata(place.path("good").join(&file)).unwrap().len();
+            // The header, the middle, the end; and no file at all.
+            for at in [Some(20), Some(length / 2), Some(length - 1), None] {
+                copy(&place.path("good"), &place.path("run"));
+                let path = place.path("run").join(&file);
+                match at {
+                    Some(at) => {
+                        let mut bytes = fs::read(&path).unwrap();
+                        bytes[at as usize] ^= 1;
+                        fs::write(&path, bytes).unwrap();
+                    }
+                    None => fs::remove_file(&path).unwrap(),
+                }
+                let shown = format!("{stream:?}: byte {at:?} of {}", file.display());
+                let output = place.run(&place.shard("run", "0/1"));
+                let said = stderr(&output);
+                if output.status.success() {
+                    // The file is not needed any more.
+                    place.merge("run");
+                    continue;
+                }
+                let helps = ["run 'trimill prepare' again with the same settings", "holds no prepared job"];
+                assert!(helps.iter().any(|words| said.contains(words)), "{shown}: {said}");
+                place.prepare("run", "3", &settings);
+                place.count("run", "0/1");
+                place.merge("run");
+            }
+        }
+        fs::remove_file(place.path("v.tsv")).unwrap();
+    }
+}
+
+#[test]
+fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
+    let place = Shared::new();
+    for stream in STREAMS {
+        let settings = [stream, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
+        let first = place.prepare("run", "3", &settings);
+        place.count("run", "0/1");
+        let result = place.merge("run");
+        let again = place.prepare("run", "3", &settings);
+        assert_eq!((again.parts, again.edges, again.graph_bytes), (first.parts, first.edges, first.graph_bytes));
+        assert_eq!(place.merge("run"), result);
+        // Counted again for a file that is gone.
+        let vertices = fs::read(place.path("v.tsv")).unwrap();
+        fs::remove_file(place.path("v.tsv")).unwrap();
+        place.refuses(&["merge", "run"], 1, &["run/graph/", "run 'trimill prepare' again with the same settings"]);
+        place.prepare("run", "3", &settings);
+        place.count("run", "0/1");
+        place.merge("run");
+        assert_eq!(fs::read(place.path("v.tsv")).unwrap(), vertices);
+        fs::remove_dir_all(place.path("run")).unwrap();
+        fs::remove_file(place.path("v.tsv")).unwrap();
+    }
+}
+
+#[test]
+fn paths_that_are_not_utf8_are_prepared_counted_and_merged() {
+    let place = Shared::new();
+    let odd = |name: &[u8]| place.path("").join(OsStr::from_bytes(name));
+    let (input, run, vertices) = (odd(b"g\xe9.txt"), odd(b"r\xff"), OsStr::from_bytes(b"v\xfe.tsv"));
+    fs::copy(data(ROUTERS.0), &input).unwrap();
+    for stream in STREAMS {
+        let prepare = || {
+            let mut command = place.command(&["prepare"]);
+            command.arg(&input).arg("--run-dir").arg(&run).arg("--per-vertex").arg(vertices).args(stream);
+            command
+                .args(["--parts", "3", "--shards", "2", "--work-dir"])
+                .arg(odd(b"w\xe9"))
+                .arg("--output")
+                .arg(odd(b"o\xe9"));
+            command
+        };
+        let mut shard = place.command(&["count", "--shard", "0/1", "--backend", "cpu", "--json", "--run-dir"]);
+        let mut merge = place.command(&["merge", "--json"]);
+        // Prepared twice: what was recorded is compared with what is asked for.
+        for command in [&mut prepare(), &mut prepare(), shard.arg(&run), merge.arg(&run)] {
+            let output = command.output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{command:?}: {}", stderr(&output));
+        }
+        let result: RunResult = serde_json::from_slice(&merge.output().unwrap().stdout).unwrap();
+        assert_eq!(result.triangles, ROUTERS.1);
+        assert!(place.path("").join(vertices).is_file() && odd(b"o\xe9").join("result.json").is_file());
+        let inspected = place.command(&["inspect"]).arg(&input).output().unwrap();
+        assert_eq!(inspected.status.code(), Some(1), "{}", stderr(&inspected));
+        for gone in [&run, &odd(b"o\xe9")] {
+            fs::remove_dir_all(gone).unwrap();
+        }
+        fs::remove_file(place.path("").join(vertices)).unwrap();
+    }
+}
+
+#[test]
+fn more_shards_than_there_may_be_partitions_are_refused() {
+    let place = Shared::new();
+    place.prepare("run", "3", &["--partitioner", "rank", "--parts", "3"]);
+    for shards in ["1048577", "300000000", "4294967295"] {
+        let said = [&format!("{shards} shards")[..], "at most 1048576"];
+        place.refuses(&place.shard("run", &format!("0/{shards}")), 2, &said);
+        let mut by_slurm = place.command(&place.shard("run", "auto"));
+        let output = by_slurm.envs([("SLURM_PROCID", "0"), ("SLURM_NTASKS", shards)]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(said.iter().all(|words| stderr(&output).contains(words)), "{}", stderr(&output));
+        place.refuses(
+            &["prepare", &data(ROUTERS.0).display().to_string(), "--run-dir", "new", "--shards", shards],
+            2,
+            &said,
+        );
+        place.refuses(&["cluster", "hq", "run", "--shards", shards], 2, &said);
+    }
+    assert!(!place.path("new").exists());
+    // As many tasks as there are partitions, whatever is asked for.
+    place.prints(&["cluster", "hq", "run", "--shards", "1000000", "--gpus-per-task", "0", "--cpus-per-task", "1"]);
+    let file: toml::Table = fs::read_to_string(place.path("run/hq/job.toml")).unwrap().parse().unwrap();
+    assert_eq!(file["task"].as_array().unwrap().len(), 3 + 1);
+    for shard in ["0/1048576", "1/1048576", "2/1048576", "3/1048576"] {
+        place.count("run", shard);
+    }
+    place.merge("run");
+}
+
 #[test]
 fn a_damaged_plan_is_not_replaced_by_a_shard() {
     let place = Shared::new();
@@ -206,7 +508,7 @@ fn a_damaged_plan_is_not_replaced_by_a_shard() {
     let bad = good.replace("\"parts\": 3", "\"parts\": 4");
     assert_ne!(bad, good);
     fs::write(&plan, &bad).unwrap();
-    place.refuses(&place.shard("run", "0/2"), 1, &["plan", "missing or damaged", "prepare the job again"]);
+    place.refuses(&place.shard("run", "0/2"), 1, &["plan", "missing or damaged", "'trimill prepare' again"]);
     assert_eq!(fs::read_to_string(&plan).unwrap(), bad);
     fs::write(&plan, good).unwrap();
     place.count("run", "0/1");
@@ -231,7 +533,7 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
     place.refuses(
         &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--per-edge", "e.tsv"],
         3,
-        &["other files"],
+        &["other outputs"],
     );
     place.refuses(
         &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--seed", "9"],
@@ -242,6 +544,16 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
         &["count", "--run-dir", "run", "--shard", "0/2", "--backend", "cpu", "--device-memory", "100KiB"],
         3,
         &["the largest partition of the recorded plan takes"],
+    );
+    place.refuses(
+        &["count", "--run-dir", "run", "--shard", "0/2", "--method", "forward"],
+        2,
+        &["'forward' counts whole graphs only", "prepared in 2 partitions", "bitmap"],
+    );
+    place.refuses(
+        &["prepare", &input, "--run-dir", "whole", "--shards", "2", "--method", "compact-forward"],
+        2,
+        &["'compact-forward' counts whole graphs only", "2 shards"],
     );
     // Prepared again: what is there stays.
     place.count("run", "0/2");

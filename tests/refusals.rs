@@ -171,6 +171,98 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     is_clean(&place);
 }
 
+/// Files of others under the names of this program's: no message tells to remove them, and none is changed.
+#[test]
+fn nobody_is_told_to_remove_what_this_program_did_not_write() {
+    let place = Place::new();
+    place.write("g.txt", "0 1\n1 2\n2 0\n");
+    let texts: [&[u8]; 7] = [
+        b"0 1\n1 2\n2 0\n",
+        b"x",
+        b"{}",
+        b"{\"version\": 2, \"name\": \"site\", \"icons\": []}",
+        b"[1, 2]",
+        &[0; 200],
+        &[b'7'; 200],
+    ];
+    let names = [
+        "edges.txt",
+        "manifest.json",
+        "prepared.json",
+        "job.json",
+        "result.json",
+        "part-00000.json",
+        "g.trimgraf",
+        "r.html",
+    ];
+    for text in texts {
+        for name in names {
+            let file = format!("mine/{name}");
+            let commands: [&[&str]; 13] = [
+                &["inspect", &file],
+                &["inspect", "mine"],
+                &["count", "mine"],
+                &["count", "--run-dir", "mine", "--shard", "0/2"],
+                &["merge", "mine"],
+                &["cluster", "slurm", "mine"],
+                &["count", "g.txt", "--run-dir", "mine"],
+                &["prepare", "g.txt", "--run-dir", "mine"],
+                &["partition", "g.txt", "--spill-dir", "mine/manifest.json"],
+                &["count", "g.txt", "--output", "mine", "--keep-spill", "--spill-dir", "mine"],
+                &["count", "g.txt", "--report", "mine/r.html"],
+                &["cache", "list", "--cache-dir", "mine"],
+                &["count", "g.txt", "--cache-dir", "mine"],
+            ];
+            for words in commands {
+                let _ = fs::remove_dir_all(place.path("mine"));
+                fs::create_dir(place.path("mine")).unwrap();
+                place.write(&file, text);
+                let output = place.run(words);
+                let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+                assert_ne!(output.status.code(), Some(101), "{words:?}: {said}");
+                let told = ["remove", "delete", "clear"].iter().any(|word| said.contains(word));
+                assert!(!told, "{file} {words:?}: {said}");
+                assert_eq!(fs::read(place.path(&file)).unwrap(), text, "{file} {words:?}");
+            }
+        }
+    }
+}
+
+/// Methods of docs/methods.md that do not count partitions: refused before the input is read, which is no graph.
+#[test]
+fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
+    let place = Place::new();
+    place.write("g.txt", "this is no graph\n");
+    place.write("p.txt", "0\n0\n1\n");
+    let on_gpu = ["--backend", "cuda", "--device-memory", "1GiB"];
+    for (method, on) in [
+        ("forward", &["--backend", "cpu"][..]),
+        ("compact-forward", &[]),
+        ("polak", &on_gpu),
+        ("polak:cpu", &on_gpu),
+        ("radix-binning", &on_gpu),
+    ] {
+        for cut in [["--parts", "2"], ["--partitioner", "file:p.txt"]] {
+            for command in
+                [&["count"][..], &["plan"], &["prepare", "--run-dir", "run"], &["partition", "--spill-dir", "spills"]]
+            {
+                let words = [command, &["g.txt", "--no-cache", "--method", method], on, &cut].concat();
+                refuses(&place, 2, &words, &[&format!("'{method}' counts whole graphs only")]);
+            }
+        }
+        assert!(!place.path("run").exists(), "{method}");
+    }
+    // Parts that an earlier start recorded.
+    place.write("g.txt", "0 1\n1 2\n2 0\n2 3\n3 4\n");
+    place.prints(&["count", "g.txt", "--parts", "2", "--partitioner", "rank", "--run-dir", "run"]);
+    fs::remove_file(place.path("run/result.json")).unwrap();
+    for record in ["run/part-00000.json", "run/part-00001.json"] {
+        fs::remove_file(place.path(record)).unwrap();
+    }
+    let again = ["count", "g.txt", "--partitioner", "rank", "--run-dir", "run", "--method", "forward"];
+    refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
+}
+
 #[test]
 fn damaged_and_foreign_spills_are_refused() {
     let place = Place::new();

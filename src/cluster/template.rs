@@ -55,14 +55,26 @@ impl Values {
         template.lines().filter_map(|line| self.line(line)).map(|line| line + "\n").collect()
     }
 
+    /// The line with its values, which are not looked into: a path may have `@TIME@` in it. None where a value was not given.
     fn line(&self, line: &str) -> Option<String> {
-        let mut line = line.to_owned();
-        for (name, value) in &self.0 {
-            let place = format!("@{name}@");
-            if line.contains(&place) {
-                line = line.replace(&place, value.as_ref()?);
+        let (mut filled, mut rest) = (String::with_capacity(line.len()), line);
+        while let Some(at) = rest.find('@') {
+            let (before, from) = rest.split_at(at);
+            filled.push_str(before);
+            let name = from[1..].split_once('@').map(|(name, _)| name);
+            let value = name.and_then(|name| self.0.iter().find(|(known, _)| *known == name));
+            match value {
+                Some((name, value)) => {
+                    filled.push_str(value.as_ref()?);
+                    rest = &from[name.len() + 2..];
+                }
+                // An '@' of the template's own.
+                None => {
+                    filled.push('@');
+                    rest = &from[1..];
+                }
             }
         }
-        Some(line)
+        Some(filled + rest)
     }
 }

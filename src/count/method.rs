@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use trimill_baselines::{GpuMethod, SerialMethod};
+use trimill_kernels::Scope;
 
 use crate::job::Backend;
 use crate::job::suggest::did_you_mean;
@@ -113,6 +114,53 @@ impl Choice {
         }
     }
 
+    /// Whether it counts partitions, and not whole graphs only.
+    fn counts_partitions(self) -> bool {
+        let on_cpu = |method| match method {
+            CpuMethod::Bitmap => true,
+            CpuMethod::Serial(method) => method.scope() == Scope::Partitions,
+        };
+        let on_gpu = |method| match method {
+            CudaMethod::Baseline(_, method) => method.scope() == Scope::Partitions,
+            CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed => true,
+        };
+        match self {
+            Self::Cpu(method) => on_cpu(method),
+            Self::Cuda(method) => on_gpu(method),
+            Self::Either(cuda, cpu) => on_gpu(cuda) && on_cpu(cpu),
+        }
+    }
+
+    /// Whether the threads of a block can be chosen, if a GPU counts.
+    pub fn has_block_threads(self) -> bool {
+        match self {
+            Self::Cpu(_) => false,
+            Self::Cuda(method) | Self::Either(method, _) => {
+                !matches!(method, CudaMethod::Packed | CudaMethod::Baseline(_, GpuMethod::RadixBinning(_)))
+            }
+        }
+    }
+
+    /// Whether it has a tile, if a GPU counts.
+    pub fn has_tile(self) -> bool {
+        matches!(self, Self::Cuda(method) | Self::Either(method, _) if matches!(method, CudaMethod::Auto | CudaMethod::Lstc))
+    }
+
+    /// Refuses a method that counts whole graphs only, where there are, or may be, several partitions: `cut` says what cuts the graph.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Usage`]; those of [`Self::of`].
+    pub fn check_partitions(backend: Backend, name: Option<&str>, cut: &str) -> Result<()> {
+        if Self::of(backend, name)?.counts_partitions() {
+            return Ok(());
+        }
+        let counts = |name: &&str| Self::of(backend, Some(name)).is_ok_and(Self::counts_partitions);
+        let names: Vec<&str> = Method::names(backend).filter(counts).collect();
+        let name = name.unwrap_or_default();
+        Err(Error::usage(format!("the method '{name}' counts whole graphs only, and {cut}"))
+            .expected(format!("one partition, or one of the methods {}", names.join(", "))))
+    }
+
     /// Refuses a method that counts the total only, where the triangles at each vertex or on each edge are wanted.
     ///
     /// # Errors
@@ -202,6 +250,21 @@ mod tests {
         ] {
             let text = choice(backend, Some(name)).map_or_else(|text| text, |choice| format!("{choice:?}"));
             assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        }
+    }
+
+    #[test]
+    fn methods_of_whole_graphs_are_refused_where_there_are_partitions() {
+        // As docs/methods.md has them.
+        let whole = ["forward", "compact-forward", "polak", "polak:cpu", "radix-binning"];
+        for name in Method::names(Backend::Auto) {
+            let refused = Choice::check_partitions(Backend::Auto, Some(name), "there are 2 parts").err();
+            assert_eq!(refused.is_some(), whole.contains(&name), "{name}");
+            let text = refused.map(|error| error.to_string()).unwrap_or_default();
+            assert!(
+                text.is_empty() || text.contains(name) && text.contains("2 parts") && text.contains("lstc"),
+                "{text}"
+            );
         }
     }
 

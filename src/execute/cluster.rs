@@ -15,12 +15,15 @@ use trimill_system::error::{Error, Result};
 /// [`trimill_system::error::Kind::Resource`] where no job is prepared; those of [`cluster::write`].
 pub fn cluster(request: &ClusterRequest, program: Option<&Path>) -> Result<ClusterReport> {
     let ClusterRequest { run, cluster } = request;
+    cluster.check()?;
     let prepared = RunDir::share(run)?.1;
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
-    let shards = cluster.shards.or(prepared.shards).unwrap_or(parts);
-    if shards > parts {
+    let asked = cluster.shards.or(prepared.shards).unwrap_or(parts);
+    let shards = asked.min(parts);
+    if asked > parts {
         tracing::warn!(
-            "{shards} shards of {parts} partitions: some have nothing to count; 'trimill prepare --shards {shards}' makes more"
+            "{asked} shards of {parts} partitions: {parts} tasks are enough, and no more are written; 'trimill prepare --shards {asked}' \
+             in another run directory makes more partitions"
         );
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use super::counting::count_partitions;
 use super::details::{self, Details, keeps_answer};
-use super::graph::{Input, unless_damaged};
-use super::planned::{Wanted, planned};
+use super::graph::{Input, unless_graph_damaged};
+use super::planned::{Wanted, planned, recorded};
 use super::results::input_report;
 use super::setup::Setup;
 use super::whole::{count_shares, shared};
@@ -17,7 +17,7 @@ use crate::assign::Helper;
 use crate::job::Job;
 use crate::paths;
 use crate::report::RunResult;
-use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
+use crate::run_dir::{JobRecord, RunDir, unless_damaged, with_resume_advice};
 use crate::vertices::degrees::DegreeBin;
 use trimill_input::arcs::EdgeSource;
 use trimill_system::control::Control;
@@ -58,7 +58,8 @@ pub fn count(
             origin.identity = claimed.input();
         }
         record = Some((run, claimed));
-        if let Some(result) = run.finished()?.filter(|result| details::holds_all(job, run, result)) {
+        let finished = finished(run, job, &input, &setup)?;
+        if let Some(result) = finished.filter(|result| details::holds_all(job, run, result)) {
             tracing::info!("{}: counted on an earlier start", run.path().display());
             run.announce(paths::replaced_by(job), true)?;
             setup.tidy(job);
@@ -78,7 +79,7 @@ pub fn count(
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
-    let mut planned = unless_damaged(planned, path.as_deref())?;
+    let mut planned = unless_graph_damaged(planned, path.as_deref())?;
     tracing::debug!("partitions are planned");
 
     let (whole, backends) = (shared(&planned), std::mem::take(&mut planned.backends));
@@ -88,7 +89,7 @@ pub fn count(
         true => count_shares((&planned, backends), &setup, control, &mut stages),
         false => count_partitions(job, (&planned, backends), &setup, &details, control, &mut stages),
     };
-    let counted = unless_damaged(counted, path.as_deref());
+    let counted = unless_graph_damaged(counted, path.as_deref());
     let counted = counted.map_err(|error| match error.kind() {
         Kind::Interrupted => error,
         _ => with_resume_advice(error, setup.run.as_ref().map(RunDir::path)),
@@ -132,11 +133,21 @@ pub fn count(
     }
     if let Some(run) = &setup.run {
         // Without a result there, the next start writes the files from the counts that the directory keeps.
-        written = written.and_then(|()| run.finish(&result).map(|()| setup.tidy(job)));
+        written = written.and_then(|()| run.finish(planned.fingerprint, &result).map(|()| setup.tidy(job)));
         written = written.map_err(|error| with_resume_advice(error, Some(run.path())));
     }
     match written {
         Ok(()) => Ok(result),
         Err(error) => Err(error.with_answer(result)),
+    }
+}
+
+/// The result of an earlier start of this job. One that another job left is no result of this one.
+fn finished(run: &RunDir, job: &Job, input: &Input<'_>, setup: &Setup) -> Result<Option<RunResult>> {
+    let Some(origin) = input.origin.as_ref().filter(|_| run.has_result()) else { return Ok(None) };
+    let plan = parallel::within(&setup.pool, || recorded(run, job, &origin.lasting()?, None))?;
+    match plan {
+        Some((plan, _)) => unless_damaged(run.finished(plan.fingerprint), "it is put together again"),
+        None => Ok(None),
     }
 }

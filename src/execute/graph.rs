@@ -103,7 +103,7 @@ impl<'a> Input<'a> {
 }
 
 /// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again.
-pub(super) fn unless_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
+pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
     outcome.map_err(|error| match path {
         Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
             error.advice("it was removed: start again, and it is made again")

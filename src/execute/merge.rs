@@ -11,7 +11,6 @@ use super::details::{self, Details, keeps_answer};
 use super::host::HostNeeds;
 use super::results::input_report;
 use super::setup::Setup;
-use crate::graph::file as graph_file;
 use crate::job::Job;
 use crate::report::{PartitionResult, RunResult, Stage};
 use crate::run_dir::{PartitionRecord, Prepared, RunDir, with_resume_advice};
@@ -37,12 +36,15 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
     let job = prepared.counted_as(how);
     let setup = Setup::new(&job, None)?;
     let Some(run) = &setup.run else { return Err(Error::defect("a merge without a run directory")) };
-    if let Some(result) = run.finished()?.filter(|result| details::holds_all(&job, run, result)) {
+    let merged = run.finished(prepared.fingerprint).map_err(|error| run.advise(error))?;
+    if let Some(result) = merged.filter(|result| details::holds_all(&job, run, result)) {
         tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
+        setup.tidy(&job);
         return Ok((result, job.output));
     }
+    run.check(&prepared)?;
     details::check(&job)?;
-    let graph = graph_file::open(&run.graphs().join(&prepared.made.graph))?;
+    let graph = run.graph(&prepared)?;
     HostNeeds::new(&job, setup.host, (graph.size(), graph.held_bytes())).can_write()?;
     let details = Details::new(&job, &graph, &setup, prepared.fingerprint)?;
 
@@ -73,13 +75,13 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
         ..RunResult::of(&job)
     };
     let mut result = result.complete();
-    let written = details.finish(&job, &setup, control, &mut result);
+    let written = details.finish(&job, &setup, control, &mut result).map_err(|error| run.advise(error));
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
         return written.map(|()| (result, job.output));
     }
     result.seconds = begin.elapsed().as_secs_f64();
     result.peak_host_bytes = machine::peak_memory();
-    match written.and_then(|()| run.finish(&result).map(|()| setup.tidy(&job))) {
+    match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| setup.tidy(&job))) {
         Ok(()) => Ok((result, job.output)),
         Err(error) => Err(with_resume_advice(error, Some(path)).with_answer((result, job.output))),
     }
@@ -91,8 +93,12 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
 /// [`trimill_system::error::Kind::Data`] for a record of another plan, or of another version of the program.
 fn records(run: &RunDir, prepared: &Prepared) -> Result<Vec<PartitionRecord>> {
     let journal = run.journal(prepared.fingerprint, prepared.parts());
-    let advice = "remove it, and count its partition again";
-    let read = |part| journal.read(part).map_err(|error| error.advice(advice)).transpose();
+    let read = |part| {
+        let advice = || {
+            format!("count its partition again, which replaces it, with {}", commands(run.path(), &[part], prepared))
+        };
+        journal.read(part).map_err(|error| error.advice(advice())).transpose()
+    };
     (0..prepared.parts()).filter_map(read).collect()
 }
 
@@ -115,9 +121,11 @@ fn added(
     Ok(added)
 }
 
+/// The most partitions, or commands, that a message names.
+const MOST: usize = 16;
+
 /// Which partitions are missing, and what counts them.
 fn not_counted(run: &Path, missing: &[u32], prepared: &Prepared) -> Error {
-    const MOST: usize = 16;
     let mut which = String::new();
     for part in missing.iter().take(MOST) {
         let _ = write!(which, "{}{part}", if which.is_empty() { "" } else { ", " });
@@ -125,11 +133,15 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &Prepared) -> Error {
     if missing.len() > MOST {
         which.push_str(", ...");
     }
+    Error::resource(format!("{} of {} partitions are not counted: {which}", missing.len(), prepared.parts()))
+        .at(run)
+        .advice(format!("count them with {}", commands(run, missing, prepared)))
+}
+
+/// The commands that count these partitions, or some of these commands.
+fn commands(run: &Path, missing: &[u32], prepared: &Prepared) -> String {
     let shards = shards_of(missing, &prepared.costs, prepared.shards.unwrap_or(NonZeroU32::MIN));
     let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
     let commands = shards.iter().take(MOST).map(command).collect::<Vec<_>>().join(", ");
-    let more = if shards.len() > MOST { ", ..." } else { "" };
-    Error::resource(format!("{} of {} partitions are not counted: {which}", missing.len(), prepared.parts()))
-        .at(run)
-        .advice(format!("count them with {commands}{more}"))
+    if shards.len() > MOST { commands + ", ..." } else { commands }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::build::Built;
 use super::building::{Builders, Building};
 use super::counting::builder;
-use super::graph::{Input, unless_damaged};
+use super::graph::{Input, unless_graph_damaged};
 use super::planned::{Planned, Wanted, planned};
 use super::room::SpillMemory;
 use super::setup::Setup;
@@ -46,7 +46,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
     let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stages));
-    unless_damaged(spilled, path.as_deref())
+    unless_graph_damaged(spilled, path.as_deref())
 }
 
 /// Spills the partitions of a plan into `directory`, and reports them.

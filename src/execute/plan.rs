@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use super::building::Building;
-use super::graph::{Input, unless_damaged};
+use super::graph::{Input, unless_graph_damaged};
 use super::planned::{Planning, Wanted, planned};
 use super::setup::Setup;
 use crate::assign::Helper;
@@ -47,7 +47,7 @@ pub fn plan(
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
-    let planned = unless_damaged(planned, path.as_deref())?;
+    let planned = unless_graph_damaged(planned, path.as_deref())?;
     let (graph, plan, footprint) = (&planned.graph, &planned.plan, planned.backends[0].footprint());
     let spills = plan.cut.stream() == Stream::Partition;
     let partitions: Vec<PlannedPartition> = plan

@@ -14,15 +14,16 @@ use crate::cache::Origin;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::count::{Backend, Footprint};
 use crate::graph::OrientedGraph;
-use crate::job::{Job, Partitioner, Parts, Prune, Stream};
+use crate::job::{Job, Partitioner, Parts, Stream};
 use crate::partition::ranks::Ranks;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Machine as Estimating;
 use crate::plan::ranges::ranges;
 use crate::plan::sets::{self, Vertices};
-use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, replan};
+use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, RecordedCut, refuse_parts, replan};
 use crate::report::Stage;
+use crate::run_dir::{PREPARE_AGAIN, PlanRecord, RunDir};
 use crate::spill::manifest::MANIFEST_VERSION;
 use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::bytes::Bytes;
@@ -120,15 +121,15 @@ pub(super) fn planned(
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<Planned> {
+    let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
     let recorded = match &setup.run {
-        Some(run) => parallel::within(&setup.pool, || run.planned(graph.vertices()))?,
+        Some(run) => parallel::within(&setup.pool, || recorded(run, job, &identity, Some(graph.vertices())))?,
         None => None,
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
     if let Some(run) = setup.run.as_ref().filter(|run| run.is_shared() && recorded.is_none()) {
         // Never planned anew: other shards count by that plan.
-        return Err(Error::data(run.path(), "the plan of the prepared job is missing or damaged")
-            .advice("remove the run directory and prepare the job again"));
+        return Err(Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN));
     }
     let of_graph = (graph.size(), graph.held_bytes());
     // The stream that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
@@ -189,6 +190,8 @@ pub(super) fn planned(
         }
         planned => planned?,
     };
+    // Recorded plans, and those of files, come with their parts.
+    refuse_parts(&limits, Some(plan.parts()))?;
     if plan.parts() != plan.parts_asked {
         tracing::warn!(
             "{} parts do not fit the device budget of {device}: they were split into {}",
@@ -210,14 +213,15 @@ pub(super) fn planned(
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
     stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
-    let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
     let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
-    let fingerprint = match before {
-        // The plan of a prepared job is used as it is; its input need not be there.
-        Some(recorded) if setup.is_shard() => recorded,
-        _ => fingerprint(&partitioner, job.seed, job.prune, &identity, &plan),
-    };
-    if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
+    let fingerprint = before.unwrap_or_else(|| {
+        let cut = match &plan.cut {
+            Cut::Ranges(ranges, _) => (&ranges[..], &[][..]),
+            Cut::Sets(locals) => (&[][..], locals.part_of()),
+        };
+        fingerprint(job, &identity, (plan.parts(), plan.cut.stream(), plan.row_block_limit), cut)
+    });
+    if let Some(run) = setup.run.as_ref().filter(|_| before.is_none()) {
         run.record_plan(fingerprint, &plan)?;
     }
     let devices = backends.len();
@@ -325,24 +329,44 @@ impl Planning<'_> {
 /// For an assigner of which only the settings are read, before the vertices are known.
 static NO_VERTICES: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
 
-/// Identifies the partitions of a job: a hash of the input, the cut, the stream, the prune level and the size of row blocks.
-fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &str, plan: &Plan) -> u128 {
-    let text = format!(
-        "{identity}\n{}\n{}\n{}\n{}\n{}\n{}",
-        partitioner,
-        seed,
-        plan.parts(),
-        plan.cut.stream(),
-        prune,
-        plan.row_block_limit.get()
-    );
-    let mut key = text.into_bytes();
-    match &plan.cut {
-        Cut::Ranges(all, _) => {
-            let ends = |ranks: &Ranks| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
-            all.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
-        }
-        Cut::Sets(locals) => key.extend_from_slice(bytemuck::cast_slice(locals.part_of())),
+/// The plan that an earlier start recorded in `run`, if it is one of this job, whose input is `identity`; of a graph of `vertices`
+/// vertices, if their number is known. A shard takes the plan as it is, which is compared with the prepared job elsewhere: its input need
+/// not be there.
+///
+/// # Errors
+/// When its files cannot be read.
+pub(super) fn recorded(
+    run: &RunDir,
+    job: &Job,
+    identity: &str,
+    vertices: Option<u32>,
+) -> Result<Option<(PlanRecord, RecordedCut)>> {
+    let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
+    let of_cut = match &cut {
+        RecordedCut::Ranges(ranges) => (&ranges[..], &[][..]),
+        RecordedCut::Sets(locals) => (&[][..], locals.part_of()),
+    };
+    let of_job = || fingerprint(job, identity, (record.parts, record.stream, record.block_bytes), of_cut);
+    if run.is_shared() || record.fingerprint == of_job() {
+        return Ok(Some((record, cut)));
     }
+    tracing::warn!("{}: the recorded plan is that of another job: the job is planned anew", run.path().display());
+    Ok(None)
+}
+
+/// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the stream, the prune level, the size of
+/// row blocks, and how the graph is cut: rank ranges, or the part of each vertex.
+fn fingerprint(
+    job: &Job,
+    identity: &str,
+    (parts, stream, row_block_limit): (u32, Stream, Bytes),
+    (ranges, part_of): (&[Ranks], &[u32]),
+) -> u128 {
+    let (partitioner, seed, prune) = (resolved(&job.partitioner, stream), job.seed, job.prune);
+    let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{stream}\n{prune}\n{}", row_block_limit.get());
+    let mut key = text.into_bytes();
+    let ends = |ranks: &Ranks| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
+    ranges.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
+    key.extend_from_slice(bytemuck::cast_slice(part_of));
     xxh3_128(&key)
 }

@@ -21,7 +21,7 @@ use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::graph::GraphSize;
-use crate::job::{Job, Prepare, SpillTo};
+use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
 use crate::plan::{floor, is_ample};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
@@ -72,9 +72,10 @@ impl Setup {
     /// Sets a job up; creates named directories that do not exist.
     ///
     /// # Errors
-    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between budgets
-    /// ([`trimill_system::error::Kind::Usage`]).
+    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between budgets, or between the method
+    /// and the partitions ([`trimill_system::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
+        check_partitions(job)?;
         Self::in_run(job, helper, job.run_dir.as_deref().map(RunDir::open).transpose()?)
     }
 
@@ -307,6 +308,16 @@ impl Setup {
     pub fn host_block(&self) -> Bytes {
         block_of_pass(self.host)
     }
+}
+
+/// Refuses a method that counts whole graphs only, if the job asks for several parts, or has a file say how many there are.
+fn check_partitions(job: &Job) -> Result<()> {
+    let cut = match (job.parts, &job.partitioner) {
+        (Parts::Exactly(parts), _) if parts.get() > 1 => format!("{parts} parts are asked for"),
+        (_, partitioner @ Partitioner::File(_)) => format!("{partitioner} names the parts"),
+        _ => return Ok(()),
+    };
+    Choice::check_partitions(job.backend, job.method.as_deref(), &cut)
 }
 
 /// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a

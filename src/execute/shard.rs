@@ -15,12 +15,13 @@ use super::spilled::{self, On, Spills};
 use super::work::{Item, Ranges, Work};
 use super::workers::all_or_first_error;
 use crate::count::Backend;
-use crate::graph::{OrientedGraph, file as graph_file};
+use crate::count::method::Choice;
+use crate::graph::OrientedGraph;
 use crate::job::{Job, Stream};
 use crate::plan::Cut;
 use crate::report::{PartitionResult, ShardReport};
 use crate::run_dir::{Journal, Prepared, RunDir};
-use crate::shards::{Shard, ShardChoice, environment};
+use crate::shards::{self, Shard, ShardChoice, environment};
 use crate::spill::Manifest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE};
@@ -41,12 +42,18 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
     let (run, prepared) = RunDir::share(path)?;
     let shard = chosen(choice, &prepared)?;
     let mut report = ShardReport::new(path.clone(), shard.to_string(), (prepared.parts(), prepared.stream));
-    if run.finished()?.is_some() {
+    // The graph is there again where a merged job was prepared again, because its outputs were gone.
+    if run.lacks_graph(&prepared) && run.finished(prepared.fingerprint).map_err(|error| run.advise(error))?.is_some() {
         report.merged = true;
         return Ok(report);
     }
     let job = prepared.counted_as(how);
-    let graph = graph_file::open(&run.graphs().join(&prepared.made.graph))?;
+    if prepared.parts() > 1 {
+        let cut = format!("the job is prepared in {} partitions", prepared.parts());
+        Choice::check_partitions(job.backend, job.method.as_deref(), &cut)?;
+    }
+    run.check(&prepared)?;
+    let graph = run.graph(&prepared)?;
     let setup = Setup::in_run(&job, None, Some(run))?;
     let Some(run) = &setup.run else { return Err(Error::defect("a shard without a run directory")) };
     let journal = run.journal(prepared.fingerprint, prepared.parts());
@@ -58,9 +65,10 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
     };
     if !missing.is_empty() {
         let counted = match prepared.stream {
-            Stream::Graph => counting.ranges(graph, &missing)?,
-            Stream::Partition => counting.spills(&graph, &missing)?,
+            Stream::Graph => counting.ranges(graph, &missing),
+            Stream::Partition => counting.spills(&graph, &missing),
         };
+        let counted = counted.map_err(|error| run.advise(error))?;
         (report.backend, report.method) = (counted.backend.into(), counted.method.into());
         results.extend(counted.results);
     }
@@ -73,14 +81,16 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
 
 /// The shard that was typed, or the one that the environment names.
 fn chosen(choice: ShardChoice, prepared: &Prepared) -> Result<Shard> {
-    match choice {
-        ShardChoice::This(shard) => Ok(shard),
+    let shard = match choice {
+        ShardChoice::This(shard) => shard,
         ShardChoice::Auto => {
             let (shard, from) = environment::shard(|name| std::env::var(name).ok(), prepared.shards)?;
             tracing::info!(target: NOTE, "shard {shard}, by {from}");
-            Ok(shard)
+            shard
         }
-    }
+    };
+    shards::check(shard.of())?;
+    Ok(shard)
 }
 
 /// What a shard counts with.
@@ -118,9 +128,6 @@ impl Counting<'_> {
         let Self { job, setup, prepared, control, .. } = *self;
         setup.open_gpus(job, Bytes(u64::MAX))?;
         let mut planned = planned((graph, None), job, setup, Wanted::by(job), control, &mut Vec::new())?;
-        if planned.fingerprint != prepared.fingerprint {
-            return Err(Error::data(setup.spill_dir.clone(), "has another plan than the one that was prepared"));
-        }
         let mut backends = std::mem::take(&mut planned.backends);
         let details = Details::new(job, &planned.graph, setup, prepared.fingerprint)?;
         let Cut::Ranges(ranges, blocks) = &planned.plan.cut else {

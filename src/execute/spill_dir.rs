@@ -59,6 +59,22 @@ impl SpillDir {
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
+    /// The directory of a run directory's own, for a job that is prepared there. A manifest that is there is removed, with a warning if
+    /// it is damaged or of another job.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`]: it cannot be removed.
+    pub fn of_prepared(dir: &Path, fingerprint: u128) -> Result<Self> {
+        let manifest = dir.join(MANIFEST_NAME);
+        if manifest.exists() {
+            if Manifest::read(dir).map(|manifest| manifest.fingerprint).ok() != Some(fingerprint) {
+                tracing::warn!("{}: is damaged or of another job: it is made again", manifest.display());
+            }
+            disk::remove(&manifest)?;
+        }
+        Ok(Self::Lasting { dir: dir.to_path_buf(), keep: true })
+    }
+
     /// The directory.
     pub fn path(&self) -> &Path {
         match self {
@@ -113,13 +129,15 @@ fn manifest_of(dir: &Path, fingerprint: u128) -> Result<Option<PathBuf>> {
     if !manifest.exists() {
         return Ok(None);
     }
-    let there = Manifest::read(dir).map(|manifest| manifest.fingerprint);
-    if there.ok() != Some(fingerprint) {
-        return Err(Error::resource("holds the spilled partitions of another job")
+    match Manifest::read(dir) {
+        Ok(there) if there.fingerprint == fingerprint => Ok(Some(manifest)),
+        Ok(_) => Err(Error::resource("holds the spilled partitions of another job")
             .at(dir)
-            .advice("name another --spill-dir, or remove what is there"));
+            .advice("name another --spill-dir, or remove its manifest.json and part-*.spill")),
+        Err(_) => Err(Error::resource("is the manifest of another job, or of another program, or is damaged")
+            .at(manifest)
+            .advice("name another --spill-dir")),
     }
-    Ok(Some(manifest))
 }
 
 impl Drop for SpillDir {

@@ -200,9 +200,9 @@ pub fn open(path: &Path) -> Result<OrientedGraph> {
 /// # Errors
 /// As [`open_temporary`].
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
-    let Footer { layout, checksums } = read_footer(file, path)?;
+    let (Footer { layout, checksums }, checksum) = read_footer(file, path)?;
     let own = file.try_clone().map_err(|e| Error::read(path, e))?;
-    let file = GraphFile { file: own, path: path.to_path_buf(), temporary: None };
+    let file = GraphFile { file: own, path: path.to_path_buf(), checksum, temporary: None };
     let entries: Vec<[u64; 4]> = section(&file, layout.index(), checksums.index, "index")?;
     let runs: Vec<[u32; 2]> = section(&file, layout.degrees(), checksums.degrees, "degrees")?;
     let entries = entries.into_iter().map(BlockEntry::of).collect();
@@ -254,7 +254,7 @@ pub fn read_layout(path: &Path) -> Result<Layout> {
 /// # Errors
 /// As [`open_temporary`].
 pub fn layout_of(file: &File, path: &Path) -> Result<Layout> {
-    read_footer(file, path).map(|footer| footer.layout)
+    read_footer(file, path).map(|(footer, _)| footer.layout)
 }
 
 /// The version of a file with the magic of graph files; `None` for any other file.
@@ -310,10 +310,12 @@ impl Header {
     }
 }
 
-fn read_footer(file: &File, path: &Path) -> Result<Footer> {
-    let damaged = |found: String| Error::data(path, found).expected("a graph file as trimill caches it").advice(REMAKE);
+/// The footer, and its checksum.
+fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
+    let other = |found: String| Error::data(path, found).expected("a graph file as trimill caches it");
+    let damaged = |found: String| other(found).advice(REMAKE);
     let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
-    let Some(version) = version_of(file) else { return Err(damaged("is not a graph file".into())) };
+    let Some(version) = version_of(file) else { return Err(other("is not a graph file".into())) };
     let Some(header) = Header::read(file) else { return Err(damaged("its header is damaged".into())) };
     if version != VERSION {
         return Err(damaged(format!("is of version {version}, this program reads version {VERSION}")));
@@ -346,5 +348,5 @@ fn read_footer(file: &File, path: &Path) -> Result<Footer> {
             "it declares {declared_lines:?} ids from {first_id} on, more than 64 bits can name"
         )));
     }
-    Ok(footer)
+    Ok((footer, header.u64_at(24)))
 }

@@ -151,6 +151,14 @@ impl OrientedGraph {
         self.store.path()
     }
 
+    /// The checksum that identifies the file that holds the rows, if there is one.
+    pub fn checksum(&self) -> Option<u64> {
+        match &self.store {
+            Store::File { file, .. } => Some(file.checksum),
+            Store::Memory { .. } => None,
+        }
+    }
+
     /// The distinct degrees, falling, each with the number of its vertices: run by run, the degrees of all vertices in rank order.
     pub fn degree_runs(&self) -> &[DegreeRun] {
         &self.degrees.0

@@ -13,6 +13,8 @@ pub(super) struct GraphFile {
     pub(super) file: File,
     /// What messages call it.
     pub(super) path: PathBuf,
+    /// The checksum of the footer, which has those of all sections: it identifies the whole file.
+    pub(super) checksum: u64,
     /// For a graph file that is not cached: removes it when dropped.
     pub(super) temporary: Option<TemporaryFile>,
 }

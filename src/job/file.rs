@@ -19,6 +19,7 @@ use super::limits::{budget, tile};
 use super::suggest;
 use crate::cluster::Scheduler;
 use crate::partition::prune::Prune;
+use crate::shards::MOST_SHARDS;
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
 use trimill_system::bytes::Bytes;
@@ -266,7 +267,7 @@ pub struct ClusterTable {
     /// The scheduler; default: none, the job is counted at once.
     pub engine: Option<Scheduler>,
     /// How many tasks count; default: one for each partition of the plan.
-    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[schemars(range(min = 1, max = MOST_SHARDS))]
     #[serde(deserialize_with = "whole")]
     pub shards: Option<NonZeroU32>,
     /// GPUs of a task, 0 for a count on the CPU; default 1.
@@ -299,6 +300,9 @@ pub struct ClusterTable {
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let mut message = error.to_string().trim_end().to_owned();
+        for name in ["a nonzero u32", "a nonzero usize"] {
+            message = message.replace(name, "a whole number from 1 on");
+        }
         message.push_str(&likely(error.message()));
         let usage = Error::usage(message).at(origin);
         match error.span() {
@@ -352,7 +356,7 @@ mod tests {
             ("[[job]]\n[job.memory]\nhost = 1.5\n", 3, 8, "^^^", "expected a size: a number of bytes from 0"),
             ("[[job]]\n[job.partition]\nparts = '8'\n", 3, 9, "^^^", "expected 8, without quotes"),
             ("[[job]]\n[job.count]\ndevices = '0,1'\n", 3, 11, "^^^^^", "a list of GPUs such as [0, 1]"),
-            ("[[job]]\n[job.count]\nthreads = 0\n", 3, 11, "^", "nonzero"),
+            ("[[job]]\n[job.count]\nthreads = 0\n", 3, 11, "^", "expected a whole number from 1 on"),
             ("[[job]]\n[job.partition.metis]\ncontact = 2\n", 3, 1, "^^^^^^^", "did you mean `contract`?"),
             ("[[job]\n", 1, 7, "^", "unclosed"),
             ("[job]\nname = 'x'\n", 1, 1, "^^^^^", "expected a sequence"),

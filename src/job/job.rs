@@ -22,7 +22,7 @@ use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header, Reading};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
-use trimill_system::threads;
+use trimill_system::{path_text, threads};
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -33,6 +33,7 @@ pub struct Job {
     /// The name in the job file; none on the command line.
     pub name: Option<String>,
     /// The files of the graph; `-` is standard input.
+    #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
     /// The format, where the user named it.
     pub format: Option<Format>,
@@ -71,38 +72,48 @@ pub struct Job {
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
     /// Where buckets and graphs are prepared; none: beside the spill.
+    #[serde(with = "path_text::optional")]
     pub work_dir: Option<PathBuf>,
     /// What prepares the graph.
     pub prepare: Prepare,
     /// Whether the cache is used.
     pub cache: bool,
     /// The cache's directory; none: the user's cache directory.
+    #[serde(with = "path_text::optional")]
     pub cache_dir: Option<PathBuf>,
     /// The most bytes of the whole cache.
     pub cache_max: Option<Bytes>,
     /// The directory for spilled partitions; none: the system's temporary directory.
+    #[serde(with = "path_text::optional")]
     pub spill_dir: Option<PathBuf>,
     /// Where spilled partitions wait until they are counted.
     pub spill_to: SpillTo,
     /// Whether spilled partitions stay.
     pub keep_spill: bool,
     /// The directory in which the job is resumed.
+    #[serde(with = "path_text::optional")]
     pub run_dir: Option<PathBuf>,
     /// The directory for `result.json` and `partitions.tsv`.
+    #[serde(with = "path_text::optional")]
     pub output: Option<PathBuf>,
     /// Whether a result that is there already is replaced.
     pub force: bool,
     /// Whether the triangles at each vertex are counted, for the result.
     pub clustering: bool,
     /// The file for the triangles at each vertex.
+    #[serde(with = "path_text::optional")]
     pub per_vertex: Option<PathBuf>,
     /// The file for the sums of each degree.
+    #[serde(with = "path_text::optional")]
     pub by_degree: Option<PathBuf>,
     /// The file for the triangles on each edge.
+    #[serde(with = "path_text::optional")]
     pub per_edge: Option<PathBuf>,
     /// The file for the HTML report.
+    #[serde(with = "path_text::optional")]
     pub report: Option<PathBuf>,
     /// The file for the trace.
+    #[serde(with = "path_text::optional")]
     pub trace: Option<PathBuf>,
     /// Whether a timeline is recorded, for one of these.
     pub recorded: bool,

@@ -62,7 +62,7 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
     Err(Error::usage("is there already, and is not from this program")
         .at(path)
         .expected(format!("a new name, or {what} of trimill, which is replaced"))
-        .advice("name another file, or remove this one"))
+        .advice("name another file"))
 }
 
 /// A count for a page.

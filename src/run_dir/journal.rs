@@ -62,8 +62,19 @@ impl PartitionRecord {
     pub fn read(dir: &Path, part: u32, fingerprint: u128, parts: u32) -> Result<Option<Self>> {
         let path = path(dir, part);
         let Some(record) = sealed_file::read::<Self>(&path)? else { return Ok(None) };
-        if record.kind != KIND || (record.fingerprint, record.parts, record.result.id) != (fingerprint, parts, part) {
-            return Err(Error::data(path, "belongs to another partition or another job"));
+        if record.kind != KIND {
+            return Err(Error::data(path, format!("is a '{}'", record.kind)).expected(format!("a '{KIND}'")));
+        }
+        if (record.fingerprint, record.parts, record.result.id) != (fingerprint, parts, part) {
+            let PartitionRecord { fingerprint: of, parts: among, result, .. } = record;
+            return Err(Error::data(
+                path,
+                format!(
+                    "belongs to another partition or another job: partition {} of {among}, fingerprint {of:032x}",
+                    result.id
+                ),
+            )
+            .expected(format!("partition {part} of {parts}, {fingerprint:032x}")));
         }
         Ok(Some(record))
     }

@@ -4,7 +4,7 @@
 //! the same whatever the budgets are then. Rank ranges are in `plan.json`. Other partitions are written as the part of each rank,
 //! `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -86,6 +86,11 @@ impl PlanRecord {
         sealed_file::write(&dir.join(NAME), &record)
     }
 
+    /// Its file in `dir`.
+    pub(super) fn path(dir: &Path) -> PathBuf {
+        dir.join(NAME)
+    }
+
     /// The plan in `dir`, if there is one.
     ///
     /// # Errors
@@ -103,8 +108,10 @@ impl PlanRecord {
     /// Its partitions.
     ///
     /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices.
-    pub(super) fn cut(&self, dir: &Path, vertices: u32) -> Result<RecordedCut> {
+    /// [`trimill_system::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices, if a
+    /// number is named.
+    pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<RecordedCut> {
+        let vertices = vertices.unwrap_or(self.vertices);
         match self.stream {
             Stream::Graph => self.ranges(dir, vertices).map(RecordedCut::Ranges),
             Stream::Partition => self.locals(dir, vertices).map(RecordedCut::Sets),

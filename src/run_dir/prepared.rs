@@ -6,14 +6,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::sealed_file;
+use super::{PREPARE_AGAIN, sealed_file};
 use crate::job::{Job, Partitioner, Stream};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
 /// The kind of the record, with its version.
-const KIND: &str = "trimill prepared job 1";
+const KIND: &str = "trimill prepared job 2";
 /// The name of its file.
 pub(super) const NAME: &str = "prepared.json";
 
@@ -45,6 +45,15 @@ pub struct Prepared {
 pub struct Made {
     /// The name of the graph's file in [`super::RunDir::graphs`].
     pub graph: String,
+    /// The checksum that identifies that file.
+    #[serde(with = "hex::of_u64")]
+    pub graph_checksum: u64,
+    /// Bytes of the graph's rows.
+    pub graph_bytes: Bytes,
+    /// Vertices of the graph.
+    pub vertices: u64,
+    /// Edges of the graph.
+    pub edges: u64,
     /// Bytes of the spilled partitions.
     pub spilled_bytes: Bytes,
     /// The most bytes of the counts of all partitions, until they are added.
@@ -98,11 +107,11 @@ impl Prepared {
 
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
-        match sealed_file::read::<Self>(&path)? {
-            Some(prepared) if prepared.kind != KIND => {
-                Err(Error::data(path, format!("is a '{}'", prepared.kind)).expected(format!("a '{KIND}'")))
-            }
-            other => Ok(other),
+        match sealed_file::read::<Self>(&path) {
+            Ok(Some(prepared)) if prepared.kind != KIND => Err(Error::data(path, format!("is a '{}'", prepared.kind))
+                .expected(format!("a '{KIND}'"))
+                .advice(PREPARE_AGAIN)),
+            other => other.map_err(|error| error.advice(PREPARE_AGAIN)),
         }
     }
 }

@@ -23,7 +23,8 @@ pub const MANIFEST_NAME: &str = "manifest.json";
 /// The version of the manifest.
 pub const MANIFEST_VERSION: u32 = 2;
 
-const ADVICE: &str = "delete the directory of the spills and run 'trimill partition' again";
+/// Also for directories of others, so it must not tell to remove anything.
+const ADVICE: &str = "name a directory that 'trimill partition' wrote; if this is one, partition the graph again, into another directory";
 
 /// The spills of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

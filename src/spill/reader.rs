@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
-use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum, damaged};
+use super::format::{HEADER_BYTES, Header, MAGIC, PartitionHeader, checksum, damaged};
 use super::index::{Index, RowBlockInfo};
 use super::slot::Slot;
 use super::store::Store;
@@ -54,11 +54,13 @@ impl SpillReader {
     fn of(path: &Path, store: Store, fingerprint: Option<u128>) -> Result<Self> {
         let unreadable = |error| Error::read(path, error);
         let bytes = store.len().map_err(unreadable)?;
-        if bytes < HEADER_BYTES as u64 {
+        let mut header_bytes = [0; HEADER_BYTES];
+        let there = bytes.min(HEADER_BYTES as u64) as usize;
+        store.read(&mut header_bytes[..there], 0).map_err(unreadable)?;
+        // Only of a file with the magic is it known that this program wrote it.
+        if header_bytes.starts_with(&MAGIC) && there < HEADER_BYTES {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
-        let mut header_bytes = [0; HEADER_BYTES];
-        store.read(&mut header_bytes, 0).map_err(unreadable)?;
         let header = Header::parse(path, &header_bytes)?;
         let found = header.partition.fingerprint;
         if let Some(fingerprint) = fingerprint.filter(|&fingerprint| fingerprint != found) {

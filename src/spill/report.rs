@@ -11,13 +11,14 @@ use super::block::raw_bytes;
 use super::codec::Codec;
 use super::format::{PartitionHeader, VERSION};
 use super::reader::SpillReader;
-use trimill_system::hex;
+use trimill_system::{hex, path_text};
 
 /// What a spill holds. Bytes are `raw` before coding (4 for each rank, each local's number, each row's length and each successor)
 /// and `stored` after it; a ratio is raw / stored, 0 where nothing is stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpillReport {
     /// The file.
+    #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
     /// The length of the file.
     pub bytes: u64,

@@ -6,7 +6,7 @@ use std::path::Path;
 use trimill::testing::graph::file::read_layout;
 
 use crate::restarts::{killed_when, spills};
-use crate::support::{COLLABORATION, Place, ROUTERS, answered, data, stderr};
+use crate::support::{COLLABORATION, Known, Place, ROUTERS, answered, data, stderr};
 
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
@@ -125,6 +125,72 @@ fn records_of_another_plan_are_not_added() {
         said.contains("is counted again") && result.partitions.iter().all(|partition| !partition.resumed),
         "{said}"
     );
+}
+
+/// The job counts as published, whatever it does again.
+fn counted(place: &Place, arguments: &[&str], shown: &str) {
+    let output = place.run(&data(ROUTERS.0), arguments);
+    assert_eq!(output.status.code(), Some(0), "{shown}: {}", stderr(&output));
+    let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result.triangles, ROUTERS.1, "{shown}");
+    result.check(Path::new(shown)).unwrap();
+}
+
+/// A file of another job in a run directory changes nothing: with another seed, other parts, or another graph.
+#[test]
+fn no_file_of_another_job_is_used() {
+    let place = Place::new();
+    for partitioner in ["random", "rank"] {
+        let settings = |parts, seed| ["--partitioner", partitioner, "--parts", parts, "--seed", seed, "--no-cache"];
+        let mine = settings("4", "1");
+        // With a result of a partition, or spills of those that are not counted; and when it is done.
+        let begun = |place: &Place| place.records().len() == 1 && (partitioner == "rank" || !spills(place).is_empty());
+        for done in [false, true] {
+            let start = |name: Known, arguments: &[&str], saved: &str| {
+                if done {
+                    let _ = fs::remove_dir_all(place.path("run"));
+                    place.completes(name, arguments);
+                } else {
+                    killed_when(&place, &data(name.0), arguments, begun);
+                }
+                copy(&place.path("run"), &place.path(saved));
+            };
+            start(ROUTERS, &mine, "mine");
+            for (name, other) in
+                [(ROUTERS, settings("4", "2")), (ROUTERS, settings("3", "1")), (COLLABORATION, settings("4", "1"))]
+            {
+                start(name, &other, "other");
+                let mut swapped = 0;
+                for file in crate::support::files(&place.path("mine")) {
+                    let file = file.strip_prefix(place.path("mine")).unwrap();
+                    let from = match file.starts_with("graph") {
+                        true => crate::support::files(&place.path("other/graph")).remove(0),
+                        false => place.path("other").join(file),
+                    };
+                    // That of another job is refused; tests/resume/refusals.rs has that.
+                    if !from.exists() || file == Path::new("job.json") || file == Path::new("lock") {
+                        continue;
+                    }
+                    copy(&place.path("mine"), &place.path("run"));
+                    fs::copy(from, place.path("run").join(file)).unwrap();
+                    counted(&place, &mine, &format!("{other:?} {}", file.display()));
+                    swapped += 1;
+                }
+                assert!(swapped >= 2, "{partitioner} {other:?}");
+                // The plan and what belongs to it together.
+                copy(&place.path("mine"), &place.path("run"));
+                for file in crate::support::files(&place.path("other")) {
+                    let file = file.strip_prefix(place.path("other")).unwrap();
+                    if file != Path::new("job.json") && file != Path::new("lock") && !file.starts_with("graph") {
+                        let to = place.path("run").join(file);
+                        fs::create_dir_all(to.parent().unwrap()).unwrap();
+                        fs::copy(place.path("other").join(file), to).unwrap();
+                    }
+                }
+                counted(&place, &mine, &format!("{other:?} all"));
+            }
+        }
+    }
 }
 
 #[test]

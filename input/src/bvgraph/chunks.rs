@@ -111,7 +111,7 @@ impl Bvgraph {
     fn wrong_offsets(&self, node: u64) -> Error {
         Error::data(self.offsets_path(), format!("the row of vertex {node} is not where the file says"))
             .expected("the offsets of the graph beside it")
-            .advice("remove the file, which is not needed; if the graph cannot be read then, fetch it again")
+            .advice("rename the file, which is not needed; if the graph cannot be read then, fetch it again")
     }
 
     fn changed_offsets(&self) -> Error {

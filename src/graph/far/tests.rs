@@ -48,7 +48,7 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
     };
     let file = File::create(path).unwrap();
     file.write_all_at(&clique, layout.rows().start + position).unwrap();
-    let file = GraphFile { file: File::open(path).unwrap(), path: path.into(), temporary: None };
+    let file = GraphFile { file: File::open(path).unwrap(), path: path.into(), checksum: 0, temporary: None };
     OrientedGraph {
         index: Index::new(entries, &layout).unwrap(),
         degrees: Degrees(Vec::new()),

@@ -1,7 +1,8 @@
 //! Flags that several commands share, and their conversion to a job's tables.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{IntErrorKind, NonZeroU32, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -50,7 +51,7 @@ pub(crate) struct HostArgs {
     pub(crate) host_memory: Option<Bytes>,
 
     /// CPU threads [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Count")]
+    #[arg(long, value_parser = from_one::<NonZeroUsize>, value_name = "N", help_heading = "Count")]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// The directory for temporary files of the preparation [default: beside the spill]
@@ -127,7 +128,7 @@ pub(crate) struct SettingArgs {
     pub(crate) prune: Option<Prune>,
 
     /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
-    #[arg(long, value_name = "K", help_heading = "Partition")]
+    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "K", help_heading = "Partition")]
     pub(crate) metis_contract: Option<NonZeroU32>,
 
     /// The most memory of the device, such as 512MiB or 16GB [default: on a GPU what the input can need, at most 90% of
@@ -183,7 +184,7 @@ pub(crate) struct JobArgs {
     pub(crate) tile: Option<u32>,
 
     /// Seconds without an answer after which a GPU is abandoned [default: 600]
-    #[arg(long, value_name = "SECONDS", help_heading = "Count")]
+    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "SECONDS", help_heading = "Count")]
     pub(crate) device_timeout: Option<NonZeroU32>,
 
     #[command(flatten)]
@@ -217,6 +218,14 @@ pub(crate) struct ReportArgs {
     /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
     #[arg(long, value_name = "FILE.html", value_parser = html, help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
+}
+
+/// A number above zero.
+pub(super) fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, String> {
+    typed.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large".into(),
+        _ => "expected a whole number from 1 on".into(),
+    })
 }
 
 fn html(typed: &str) -> Result<PathBuf, String> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::args::from_one;
 use super::{HostArgs, ReadingArgs, ReportArgs, SettingArgs, help};
 use trimill::program::STANDARD_INPUT;
 use trimill::program::{BenchGraph, BenchRequest};
@@ -32,7 +33,7 @@ pub(crate) struct BenchCommand {
     pub(crate) baseline: Option<String>,
 
     /// Runs of each method on each graph; another one before them warms up
-    #[arg(long, value_name = "N", default_value = "5", help_heading = "Comparison")]
+    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", default_value = "5", help_heading = "Comparison")]
     pub(crate) runs: NonZeroU32,
 
     /// The most time for all runs of a method on a graph

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::args::{CountArgs, HostArgs, JobArgs};
+use super::args::{CountArgs, HostArgs, JobArgs, from_one};
 use trimill::program::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 use trimill::program::{ClusterRequest, InputTable, OutputTable, RunTable, Tables};
 
@@ -26,7 +26,7 @@ pub(crate) struct PrepareCommand {
     pub(crate) run_dir: PathBuf,
 
     /// Cut the graph into at least N partitions, one for each shard [default: as few as fit]
-    #[arg(long, value_name = "N", help_heading = "Shards")]
+    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", help_heading = "Shards")]
     pub(crate) shards: Option<NonZeroU32>,
 
     /// Have `trimill merge` also write result.json and partitions.tsv into DIR
@@ -99,7 +99,7 @@ pub(crate) struct TaskArgs {
     pub(crate) run: PathBuf,
 
     /// How many tasks count [default: as many as the job was prepared for]
-    #[arg(long, value_name = "N", help_heading = "Tasks")]
+    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", help_heading = "Tasks")]
     pub(crate) shards: Option<NonZeroU32>,
 
     /// GPUs of a task; 0: its cores count
@@ -107,7 +107,7 @@ pub(crate) struct TaskArgs {
     pub(crate) gpus_per_task: u32,
 
     /// Cores of a task
-    #[arg(long, value_name = "N", default_value_t = USUAL_CPUS, help_heading = "Tasks")]
+    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", default_value_t = USUAL_CPUS, help_heading = "Tasks")]
     pub(crate) cpus_per_task: NonZeroU32,
 
     /// Print one JSON object instead of text

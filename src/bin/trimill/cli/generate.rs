@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
+use super::args::from_one;
 use super::{HostArgs, ReadingArgs};
 use trimill::Bytes;
 use trimill::Result;
@@ -35,7 +36,7 @@ pub(crate) struct FileArgs {
     pub(crate) force: bool,
 
     /// CPU threads [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Count")]
+    #[arg(long, value_parser = from_one::<NonZeroUsize>, value_name = "N", help_heading = "Count")]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print one JSON object instead of text

@@ -28,14 +28,31 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         (_, Some(method)) => format!("on the method {method}, which runs on the CPU"),
     };
     let partitioner = format!("on the partitioner {}", job.partitioner);
+    let method = format!("on the method {}", job.method.as_deref().unwrap_or("auto"));
     let (count, cpu) = (&stated.count, matches!(choice, Choice::Cpu(_)));
     let metis = matches!(job.partitioner, Partitioner::Metis { .. });
+    let (devices, timeout) = (count.devices.is_some(), count.device_timeout.is_some());
+    let (block_threads, tile) = (count.block_threads.is_some(), count.tile.is_some());
+    // To look for a GPU takes time.
+    let absent = match (choice, devices || timeout || block_threads || tile) {
+        (Choice::Either(..), true) => trimill_kernels::find().err(),
+        _ => None,
+    };
+    let nowhere = cpu || absent.is_some();
+    let here = absent.map_or_else(|| by.clone(), |absence| format!("on the CPU, which counts here: {absence}"));
     let without_effect = [
-        (cpu && count.devices.is_some(), "--devices (count.devices)", &by, "a GPU"),
-        (cpu && count.block_threads.is_some(), "--block-threads (count.block_threads)", &by, "a GPU"),
-        (cpu && count.tile.is_some(), "--tile (count.tile)", &by, "a GPU"),
-        (cpu && count.device_timeout.is_some(), "--device-timeout (count.device_timeout)", &by, "a GPU"),
+        (nowhere && devices, "--devices (count.devices)", &here, "a GPU"),
+        (nowhere && block_threads, "--block-threads (count.block_threads)", &here, "a GPU"),
+        (nowhere && tile, "--tile (count.tile)", &here, "a GPU"),
+        (nowhere && timeout, "--device-timeout (count.device_timeout)", &here, "a GPU"),
         (cpu && stated.work.prepare == Some(Prepare::Gpu), "--prepare gpu (work.prepare)", &by, "a GPU that counts"),
+        (
+            block_threads && !choice.has_block_threads(),
+            "--block-threads (count.block_threads)",
+            &method,
+            "a method whose blocks have any number of threads (docs/methods.md)",
+        ),
+        (tile && !choice.has_tile(), "--tile (count.tile)", &method, "the method lstc or auto"),
         (
             !metis && stated.partition.metis.contract.is_some(),
             "--metis-contract (partition.metis.contract)",
@@ -72,6 +89,14 @@ pub(super) fn check_comparison(flags: &SettingArgs) -> Result<()> {
     }
     if flags.devices.is_some() && flags.backend == Backend::Cpu {
         return Err(Error::usage("--devices has no effect with the backend cpu").expected("--backend cuda or auto"));
+    }
+    if flags.devices.is_some()
+        && flags.backend == Backend::Auto
+        && let Err(absence) = trimill_kernels::find()
+    {
+        return Err(Error::usage(format!("--devices has no effect on the CPU, which counts here: {absence}"))
+            .expected("a GPU")
+            .advice("leave it out"));
     }
     Ok(())
 }

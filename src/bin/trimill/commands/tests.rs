@@ -252,6 +252,78 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
 }
 
 #[test]
+fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_it_has_none() {
+    let (_guard, dir) = folder();
+    for (line, words) in [
+        ("count @/g.txt --method reverse-edge --backend cuda --tile 64", ["--tile", "on the method reverse-edge"]),
+        ("count @/g.txt --method packed --tile 64", ["--tile", "on the method packed"]),
+        ("plan @/g.txt --method skiff --tile 64", ["--tile", "on the method skiff"]),
+        ("count @/g.txt --method packed --block-threads 64", ["--block-threads", "on the method packed"]),
+        ("plan @/g.txt --method radix-binning --block-threads 64", ["--block-threads", "on the method radix-binning"]),
+    ] {
+        let run = run(&dir, line);
+        assert_eq!(run.kind(), Some(Kind::Usage), "{line}");
+        let text = run.end.unwrap_err().to_string();
+        assert!(words.iter().all(|word| text.contains(word)) && text.contains("has no effect"), "{line}: {text}");
+    }
+    let there = trimill_kernels::find().is_ok();
+    for setting in ["--devices all", "--devices 0", "--tile 64", "--block-threads 64", "--device-timeout 5"] {
+        for command in
+            ["count @/g.txt", "plan @/g.txt", "prepare @/g.txt --run-dir @/r", "count @/g.txt --method reverse-edge"]
+        {
+            if there || setting.starts_with("--tile") && command.contains("reverse") {
+                continue;
+            }
+            let run = run(&dir, &format!("{command} {setting}"));
+            assert_eq!(run.kind(), Some(Kind::Usage), "{command} {setting}");
+            let text = run.end.unwrap_err().to_string();
+            assert!(text.contains("has no effect on the CPU, which counts here: "), "{text}");
+        }
+        // A GPU that need not be here.
+        let planned = run(&dir, &format!("plan @/g.txt --backend cuda --device-memory 1000 {setting}"));
+        assert_eq!(planned.kind(), None, "{setting}");
+    }
+    if !there {
+        assert_eq!(run(&dir, "bench @/g.txt --devices all").kind(), Some(Kind::Usage));
+    }
+}
+
+/// Every flag that takes a number from 1 on, of every command.
+#[test]
+fn zero_is_refused_in_plain_words() {
+    use clap::CommandFactory;
+    use std::any::TypeId;
+    use std::num::NonZeroUsize;
+
+    fn check(command: &clap::Command, words: &[String], seen: &mut u32) {
+        let numbers = [TypeId::of::<NonZeroU32>(), TypeId::of::<NonZeroUsize>()];
+        for flag in
+            command.get_arguments().filter(|flag| numbers.iter().any(|it| flag.get_value_parser().type_id() == *it))
+        {
+            let name = flag.get_long().unwrap();
+            for (typed, said) in [
+                ("0", "expected a whole number from 1 on"),
+                ("-1", "expected a whole number from 1 on"),
+                ("1.5", "expected a whole number from 1 on"),
+                ("many", "expected a whole number from 1 on"),
+                ("99999999999999999999999", "the number is too large"),
+            ] {
+                let error =
+                    Cli::try_parse_from([words, &[format!("--{name}={typed}")]].concat()).unwrap_err().to_string();
+                assert!(error.contains(said) && error.contains(name), "{words:?} --{name}={typed}: {error}");
+            }
+            *seen += 1;
+        }
+        for below in command.get_subcommands() {
+            check(below, &[words, &[below.get_name().to_owned()]].concat(), seen);
+        }
+    }
+    let mut seen = 0;
+    check(&Cli::command(), &["trimill".to_owned()], &mut seen);
+    assert!(seen >= 20, "{seen}");
+}
+
+#[test]
 fn errors_keep_their_kinds() {
     let (_guard, dir) = folder();
     for (line, kind) in [
