@@ -23,7 +23,7 @@ impl Compression {
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x1f, 0x8b, 8]) {
             Some(Self::Gzip)
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || is_skippable(head) {
             Some(Self::Zstd)
         } else if is_bzip2(head) {
             Some(Self::Bzip2)
@@ -46,6 +46,11 @@ impl Compression {
             Self::Bzip2 => ("bzip2", ".bz2"),
         }
     }
+}
+
+/// The magic of a zstd frame without contents, 0x184D2A50 to 0x184D2A5F. `pzstd` writes one before each other frame.
+fn is_skippable(head: &[u8]) -> bool {
+    matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 /// `BZh`, the size of blocks, and the mark of a block or of the end.
