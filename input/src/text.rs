@@ -253,13 +253,13 @@ impl List {
         Error::data(&self.file.path, found).line(self.first.line)
     }
 
-    fn is_either(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
+    fn is_either(&self, Declared { n, m, .. }: Declared, rest: &Rest) -> Error {
         self.error(format!("'{}' may be a header ({n} vertices, {m} edges) or an arc", self.first.text))
             .expected(format!("a first line that the {} lines after it show to be one of the two", rest.lines))
             .advice("--header yes reads it as a header, --header no as an arc")
     }
 
-    fn is_neither(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
+    fn is_neither(&self, Declared { n, m, .. }: Declared, rest: &Rest) -> Error {
         self.error(format!("'{}' has other columns than the lines after it", self.first.text))
             .expected(format!(
                 "an arc, or a header; as one it would announce {m} edges of {n} vertices, and there are {} lines with ids up to {}",
