@@ -114,7 +114,7 @@ pub fn count(
     };
     let mut result = result.complete();
     if details.are_counted() {
-        details.finish(job, &setup, control, &mut result)?;
+        unless_damaged(details.finish(job, &setup, control, &mut result), path.as_deref())?;
         result.seconds = begin.elapsed().as_secs_f64();
         result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
     }
