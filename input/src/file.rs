@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 
-use super::compression::Compression;
+use super::compression::{Compression, GzipMembers};
 use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
 use trimill_system::control::{Control, Task};
@@ -139,8 +139,7 @@ impl InputFile {
     /// Whether a file that begins like a compressed one is one, and not raw numbers that happen to begin so: its name says so,
     /// or it can be decoded.
     pub(super) fn is_packed(&self) -> Result<bool> {
-        let name = self.name().to_string_lossy().to_ascii_lowercase();
-        if self.compression.is_none() || Compression::SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
+        if self.compression.is_none() || Compression::is_named(&self.name().to_string_lossy()) {
             return Ok(self.compression.is_some());
         }
         let decoded = self.stream(None)?.take(1 << 16).read_to_end(&mut Vec::new());
@@ -149,7 +148,16 @@ impl InputFile {
 
     /// As [`Self::decompressed`], for formats of raw numbers.
     pub(super) fn unpacked(self, work_dir: &Path, control: &Control) -> Result<Self> {
-        if self.is_packed()? { self.decompressed(work_dir, control) } else { Ok(Self { compression: None, ..self }) }
+        if self.is_packed()? {
+            return self.decompressed(work_dir, control);
+        }
+        // Text shows by itself that it is not compressed; of raw numbers the first bytes may be damaged.
+        if Compression::is_named(&self.name().to_string_lossy()) {
+            return Err(Error::data(&self.path, "has the suffix of a compressed file and does not begin like one")
+                .expected("raw numbers that are compressed as the suffix says")
+                .advice("fetch the file again; if it is not compressed, rename it"));
+        }
+        Ok(Self { compression: None, ..self })
     }
 
     /// The first bytes as stored on disk, at most `most`.
@@ -183,9 +191,7 @@ impl InputFile {
         let raw = BufReader::with_capacity(1 << 18, Pread { file: &self.file, at: 0, task });
         Ok(match self.compression {
             None => Box::new(raw),
-            Some(Compression::Gzip) => {
-                Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(raw)))
-            }
+            Some(Compression::Gzip) => Box::new(BufReader::with_capacity(1 << 18, GzipMembers::new(raw))),
             Some(Compression::Zstd) => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(&self.path, e))?;
                 Box::new(BufReader::with_capacity(1 << 18, decoder))

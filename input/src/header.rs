@@ -4,6 +4,11 @@
 //! that there are `n` ids and that `m` lines follow (or `2 m`, if each edge is listed in both directions). In a list of some
 //! length both are true of an arc only with a probability of about one in `n^2`; if the list is short, or only one of the two
 //! is true, it cannot be decided, and the user has to say so.
+//!
+//! A list that begins with its largest id has an arc `n m` in front of ids up to `n`. It is no header if the number of lines
+//! is far from `m` and `2 m`, or if so many edges do not fit between `n` vertices. If the number is near, a line may be
+//! missing; then the next line decides: in a list that is sorted from the largest id down (a star, a path, a wheel) it has an
+//! end of the first arc, and after a header it has one of these ids only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;
@@ -63,6 +68,8 @@ pub(super) struct Sizes {
     pub(super) n: u64,
     /// Edges.
     pub(super) m: u64,
+    /// Whether one of these numbers is an end of the next line's arc.
+    pub(super) meets_next: bool,
 }
 
 /// What the first line was found to be.
@@ -80,7 +87,7 @@ pub(super) enum Verdict {
 const LONG: u64 = 64;
 
 /// Decides what the first line is, whose numbers are `n` and `m`. `alike`: whether it has the same columns as the others.
-pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict {
+pub(super) fn judge(Sizes { n, m, meets_next }: Sizes, alike: bool, rest: &Rest) -> Verdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
     // Ids from 0 end before n, ids from 1 at n.
@@ -91,19 +98,26 @@ pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict 
     if lines == 0 || n == 0 {
         return Verdict::Arc;
     }
+    // A long list may have arcs in both directions, and loops; of a short one no part is lost unnoticed.
+    let (n_wide, is_long) = (u128::from(n), lines >= LONG);
+    let fit = u128::from(m) <= if is_long { n_wide * n_wide } else { n_wide * (n_wide - 1) / 2 };
+    let near = |m: u64| lines.abs_diff(m) <= (m / 10).max(1);
+    let is_near = near(m) || near(m.saturating_mul(2));
+    // As an arc it would have an id that is larger than all others, and not the next one.
+    let is_away = m > n.saturating_add(1);
     match (among_n, counted) {
         // As an arc it would join vertices that no other line has, or be a loop.
-        (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most || n == m => Verdict::Header,
+        (true, true) if is_away || n.min(m) > rest.most || n == m => Verdict::Header,
+        (true, true) if is_long && !meets_next => Verdict::Header,
         (true, true) => Verdict::Either,
-        // Either an arc with the largest id of all, or a header that is wrong or of a list with lines missing.
-        (true, false) => {
-            let near = |m: u64| lines.abs_diff(m) <= m / 10;
-            let either = m > n || lines < LONG || near(m) || near(m.saturating_mul(2));
-            if either { Verdict::Either } else { Verdict::Arc }
-        }
-        // Either an arc that has the number of lines by chance, or a header of a list whose ids are wrong or sparse.
-        (false, true) if lines >= LONG || m > rest.most || 2 * rest.beyond <= lines => Verdict::Either,
-        (false, _) => Verdict::Arc,
+        // A header of a list that was cut.
+        (true, false) if is_away && fit && (is_long || is_near) => Verdict::Either,
+        // A header that is wrong or of a list with a line missing, or an arc.
+        (true, false) if !is_away && fit && is_near && !meets_next => Verdict::Either,
+        // A header of a list whose ids are wrong or sparse, or an arc that has the number of lines by chance.
+        (false, true) if fit && m > rest.most => Verdict::Either,
+        (false, true) if fit && !meets_next && (is_long || 2 * rest.beyond <= lines) => Verdict::Either,
+        _ => Verdict::Arc,
     }
 }
 
@@ -191,7 +205,8 @@ mod tests {
     fn verdict(n: u64, m: u64, arcs: &[(u64, u64)]) -> Verdict {
         let gather = Gather::new(n);
         gather.arcs(arcs).unwrap();
-        judge(Sizes { n, m }, true, &gather.finish())
+        let meets_next = arcs.first().is_some_and(|&(u, v)| [u, v].contains(&n) || [u, v].contains(&m));
+        judge(Sizes { n, m, meets_next }, true, &gather.finish())
     }
 
     /// A path of so many edges on ids from `first` on.
@@ -226,6 +241,35 @@ mod tests {
         // A list whose first line has the largest id.
         assert_eq!(verdict(1000, 20, &path(1, 900)), Verdict::Arc);
         assert_eq!(verdict(48, 900, &path(1, 500)), Verdict::Arc);
+        assert_eq!(verdict(30, 9, &path(1, 29)), Verdict::Arc);
+        // No graph of 3 vertices has so many edges; two lines do not list one edge twice.
+        assert_eq!(verdict(3, 4, &[(1, 2), (1, 3), (2, 3)]), Verdict::Arc);
+        assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), Verdict::Arc);
+        assert_eq!(verdict(6, 14, &path(1, 3)), Verdict::Arc);
+    }
+
+    /// A list from its largest id down: its first arc as a header, with the others.
+    fn from_above(mut arcs: Vec<(u64, u64)>) -> Verdict {
+        arcs.iter_mut().for_each(|(u, v)| (*u, *v) = (*u.max(v), *u.min(v)));
+        arcs.sort_unstable_by(|a, b| b.cmp(a));
+        verdict(arcs[0].0, arcs[0].1, &arcs[1..])
+    }
+
+    #[test]
+    fn lists_from_their_largest_id_down_have_no_header() {
+        for n in [3, 4, 5, 9, 10, 11, 20, 63, 64, 65, 100, 1000] {
+            for first in [0, 1] {
+                // The last vertex is adjacent to all others, which may form a ring.
+                let star: Vec<_> = (first..n).map(|v| (v, n)).collect();
+                assert_eq!(from_above(star.clone()), Verdict::Arc, "a star of {n} from {first}");
+                let ring = (first..n).map(|v| (v, if v + 1 == n { first } else { v + 1 }));
+                let wheel: Vec<_> = star.into_iter().chain(ring.filter(|(u, v)| u != v)).collect();
+                assert_eq!(from_above(wheel), Verdict::Arc, "a wheel of {n} from {first}");
+            }
+            // With ids from 0 the other arcs are a path of n vertices, as the first one would say of them.
+            assert_eq!(from_above(path(1, n)), Verdict::Arc, "a path of {n}");
+            assert_eq!(from_above(path(0, n)), Verdict::Either, "a path of {n} from 0");
+        }
     }
 
     #[test]
@@ -236,7 +280,7 @@ mod tests {
         assert_eq!(verdict(100, 300, &path(1, 99)), Verdict::Either);
         assert_eq!(verdict(200, 100, &path(1, 99)), Verdict::Either);
         assert_eq!(verdict(200, 100, &both(&path(1, 99))), Verdict::Either);
-        assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), Verdict::Either);
+        assert_eq!(verdict(6, 8, &path(0, 5).repeat(2)[..7]), Verdict::Either);
         // One id is wrong; ids are sparse.
         assert_eq!(verdict(100, 99, &path(2, 99)), Verdict::Either);
         assert_eq!(verdict(100, 99, &path(5000, 99)), Verdict::Either);
@@ -244,9 +288,10 @@ mod tests {
 
     #[test]
     fn a_line_of_other_columns_is_a_header_or_wrong() {
+        const SIZES: Sizes = Sizes { n: 9, m: 12, meets_next: false };
         let rest = |lines| Rest { lines, least: 1, most: 9, ..Rest::NONE };
-        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &rest(12)), Verdict::Header);
-        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &rest(11)), Verdict::Neither);
-        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &Rest { beyond: 3, ..rest(12) }), Verdict::Neither);
+        assert_eq!(judge(SIZES, false, &rest(12)), Verdict::Header);
+        assert_eq!(judge(SIZES, false, &rest(11)), Verdict::Neither);
+        assert_eq!(judge(SIZES, false, &Rest { beyond: 3, ..rest(12) }), Verdict::Neither);
     }
 }

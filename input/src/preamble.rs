@@ -153,13 +153,15 @@ fn sizes_or_arc(
 ) -> Result<Kind> {
     let first = Columns::of(line, false);
     let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
-    let declared = match *numbers {
+    let (n, m) = match *numbers {
         // `n m`, or `n m d ...` as Graphs.jl writes it.
-        [n, m] if first.is_some_and(|first| first.count == 2) || is_of_graphs_jl(line) => Declared { n, m },
-        [n, other, m] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
-        [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
+        [n, m] if first.is_some_and(|first| first.count == 2) || is_of_graphs_jl(line) => (n, m),
+        [n, other, m] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
+        [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
         _ => return Ok(Kind::Arc),
     };
+    let meets_next = columns(&second.text).take(2).filter_map(whole).any(|id| id == n || id == m);
+    let declared = Declared { n, m, meets_next };
     if declared.n == 0 || declared.m == 0 {
         return Ok(Kind::Arc);
     }

@@ -19,7 +19,7 @@ const STEP: u64 = 64 << 20;
 /// The space that is left free on the disk: its size divided by the first number, but at most the second number of bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
-/// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least.
+/// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least. A gzip member grows less.
 const MOST_GROWTH: u64 = 1 << 15;
 
 /// A copy that is being made.
@@ -102,22 +102,22 @@ fn room(dir: &Path) -> Result<u64> {
 /// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
 /// for gzip that of the last member modulo 2^32. bzip2 stores none.
 pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
-    match compression {
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let said = match compression {
         Compression::Zstd => {
             let mut head = [0; 18];
             let read = file.read_at(&mut head, 0).unwrap_or(0);
-            let plain = zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten();
-            // A header that is damaged may say anything.
-            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-            plain.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
+            zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten()
         }
-        Compression::Bzip2 => 0,
+        Compression::Bzip2 => None,
         Compression::Gzip => {
-            let (mut end, bytes) = ([0; 4], file.metadata().map_or(0, |metadata| metadata.len()));
+            let mut end = [0; 4];
             let read = bytes.checked_sub(4).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok());
-            if read { u64::from(u32::from_le_bytes(end)) } else { 0 }
+            read.then_some(u64::from(u32::from_le_bytes(end)))
         }
-    }
+    };
+    // What is damaged may say anything.
+    said.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
 }
 
 #[cfg(test)]

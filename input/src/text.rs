@@ -3,7 +3,7 @@
 //! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a
 //! column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank
 //! nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more
-//! before the first scan. All lines of a file have the same columns. Each file may be plain or compressed.
+//! before the first scan. A list without an arc is an error: no line of it says that the graph has none. All lines of a file have the same columns. Each file may be plain or compressed.
 //!
 //! Plain files are parsed by all threads from mapped windows; a compressed file is decoded by one thread, or by all if it has several
 //! zstd frames; blocks of whole lines are parsed by the others. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread,
@@ -253,13 +253,22 @@ impl List {
         Error::data(&self.file.path, found).line(self.first.line)
     }
 
-    fn is_either(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
+    /// The first line that is no comment is a header, if there is one.
+    fn is_without_arcs(&self) -> Error {
+        let error = match self.first.text.as_str() {
+            "" => Error::data(&self.file.path, "holds no arcs, only comments and blank lines"),
+            header => self.error(format!("'{header}' and no arc after it")),
+        };
+        error.expected("lines of two non-negative integers")
+    }
+
+    fn is_either(&self, Declared { n, m, .. }: Declared, rest: &Rest) -> Error {
         self.error(format!("'{}' may be a header ({n} vertices, {m} edges) or an arc", self.first.text))
             .expected(format!("a first line that the {} lines after it show to be one of the two", rest.lines))
             .advice("--header yes reads it as a header, --header no as an arc")
     }
 
-    fn is_neither(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
+    fn is_neither(&self, Declared { n, m, .. }: Declared, rest: &Rest) -> Error {
         self.error(format!("'{}' has other columns than the lines after it", self.first.text))
             .expected(format!(
                 "an arc, or a header; as one it would announce {m} edges of {n} vertices, and there are {} lines with ids up to {}",
@@ -312,13 +321,9 @@ impl Reader for Text {
             found[number].fetch_add(arcs, Ordering::Relaxed);
             Ok(arcs)
         })?;
-        for ((list, start), found) in self.lists.iter().zip(starts).zip(found) {
-            if start == list.first.header && start != list.first.arc && found.into_inner() == 0 {
-                return Err(list
-                    .error(format!("'{}' and no arc after it", list.first.text))
-                    .expected("lines of two non-negative integers"));
-            }
+        match self.lists.iter().zip(found).find(|(_, found)| found.load(Ordering::Relaxed) == 0) {
+            Some((list, _)) => Err(list.is_without_arcs()),
+            None => Ok(arcs),
         }
-        Ok(arcs)
     }
 }

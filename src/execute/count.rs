@@ -120,7 +120,8 @@ pub fn count(
     let mut result = result.complete();
     let mut written = kept;
     if details.are_counted() {
-        written = Error::worst_of([written, details.finish(job, &setup, control, &mut result)]);
+        let finished = unless_graph_damaged(details.finish(job, &setup, control, &mut result), path.as_deref());
+        written = Error::worst_of([written, finished]);
         if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
             return written.map(|()| result);
         }

@@ -348,5 +348,9 @@ fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
             "it declares {declared_lines:?} ids from {first_id} on, more than 64 bits can name"
         )));
     }
+    if !footer.layout.has_ids && vertices > 0 {
+        let last = offset_of_ids + u64::from(vertices - 1);
+        footer.layout.check_declared(offset_of_ids, last).map_err(|error| error.at(path))?;
+    }
     Ok((footer, header.u64_at(24)))
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clean::CleanReport;
 use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// Sections begin at multiples of this.
 pub(super) const PAGE: u64 = 4096;
@@ -70,6 +71,19 @@ impl Layout {
     /// The bytes of the file that hold the runs of equal degrees.
     pub fn degrees(&self) -> Range<u64> {
         section(self.index().end, self.degree_runs * RUN)
+    }
+
+    /// Checks that the ids in use, from `first` to `last`, are among those declared: arrays over the declared ids have their length.
+    pub(super) fn check_declared(&self, first: u64, last: u64) -> Result<()> {
+        let Some(lines) = self.declared_lines else { return Ok(()) };
+        if first >= self.first_id && last - self.first_id < lines {
+            return Ok(());
+        }
+        let found = format!(
+            "its vertices have the ids {first} to {last}, and it declares {lines} ids from {} on",
+            self.first_id
+        );
+        Err(Error::data("", found).expected("ids that are declared").advice(REMAKE))
     }
 
     pub(super) fn end(&self) -> u64 {

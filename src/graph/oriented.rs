@@ -212,6 +212,9 @@ impl OrientedGraph {
                 if !ids.is_sorted_by(|a, b| a < b) {
                     return Err(Error::data(&file.path, "its ids do not ascend").advice(REMAKE));
                 }
+                if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
+                    self.layout.check_declared(first, last).map_err(|error| error.at(&file.path))?;
+                }
                 Some(ids)
             }
         };

@@ -7,6 +7,8 @@ use std::process::Command;
 use trimill::testing::error::Kind;
 use trimill::testing::graph::file::read_layout;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::common::job::{count, program};
 use crate::{flip, spread};
 
@@ -127,6 +129,63 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
         );
         assert!(!file.exists(), "{command}");
         assert!(!job.is_cached(command));
+    }
+}
+
+/// Changes a field of the footer of a graph file, whose checksums are made right.
+fn edit(path: &std::path::Path, field: &str, value: serde_json::Value) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let end = u64::from_le_bytes(bytes[16..24].try_into().unwrap()) as usize;
+    let mut footer: serde_json::Value = serde_json::from_slice(&bytes[end..]).unwrap();
+    assert!(footer[field].is_number());
+    footer[field] = value;
+    bytes.truncate(end);
+    bytes.extend(serde_json::to_vec(&footer).unwrap());
+    let (length, sum) = ((bytes.len() - end) as u32, xxh3_64(&bytes[end..]));
+    bytes[12..16].copy_from_slice(&length.to_le_bytes());
+    bytes[24..32].copy_from_slice(&sum.to_le_bytes());
+    let sum = xxh3_64(&bytes[..32]);
+    bytes[32..40].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn ids_beyond_those_that_a_cached_graph_declares_are_no_defect() {
+    // Ids without a gap, which are known when the graph is opened, and ids that are stored.
+    for (edges, has_ids) in [("1 2\n2 3\n3 1\n3 4\n4 1\n5 1\n", false), (EDGES, true)] {
+        let job = Job::new();
+        std::fs::write(job.dir.path().join("g.txt"), edges).unwrap();
+        let counted = || {
+            let settings = format!("{IN_CACHE}\noutput.per_vertex = 'counts.npy'");
+            let _ = std::fs::remove_file(job.dir.path().join("counts.npy"));
+            count(&settings, job.dir.path()).map(|result| (result.triangles, result.stages[0].name == "cached"))
+        };
+        assert!(!counted().unwrap().1);
+        let layout = read_layout(&job.file()).unwrap();
+        let (first, lines) = (layout.first_id, layout.declared_lines.unwrap());
+        assert_eq!((layout.has_ids, first + lines), (has_ids, 6), "the largest id is 5");
+        for (field, value) in
+            [("declared_lines", 0), ("declared_lines", 1), ("declared_lines", lines - 1), ("first_id", first + 1)]
+        {
+            edit(&job.file(), field, value.into());
+            match counted() {
+                Ok(found) => assert!(!has_ids && found == (2, false), "{field} = {value}: {found:?}"),
+                Err(error) => {
+                    assert!(has_ids && error.kind() == Kind::Data, "{field} = {value}: {error}");
+                    let text = error.to_string();
+                    assert!(text.contains("it declares") && text.contains("it was removed: start again"), "{text}");
+                    assert!(!job.dir.path().join("counts.npy").exists());
+                }
+            }
+            assert_eq!(counted().unwrap().0, 2);
+            assert!(counted().unwrap().1, "{field} = {value}: it was made again");
+            edit(&job.file(), field, value.into());
+            let (code, said) = job.program(&["count", "g.txt", "--backend", "cpu", "--per-vertex", "more.npy"]);
+            assert_eq!(code, Some(i32::from(has_ids)), "{said}");
+            assert!(said.contains("it declares"), "{said}");
+            assert_eq!(counted().unwrap().0, 2);
+            let _ = std::fs::remove_file(job.dir.path().join("more.npy"));
+        }
     }
 }
 

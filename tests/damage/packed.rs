@@ -1,13 +1,15 @@
-//! Compressed inputs: the checksums of gzip, and of zstd where the writer added them.
+//! Compressed inputs and archives: the checksums of gzip, bzip2 and zip, and of zstd where the writer added them.
 
-use std::io::Write;
+use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
 
+use rayon::prelude::*;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
-use trimill::testing::input::format::Format;
 use trimill::testing::input::{ArcSink, Source};
+use zip::CompressionMethod;
+use zip::write::SimpleFileOptions;
 
 #[derive(Default)]
 struct Keep(Mutex<Vec<(u64, u64)>>);
@@ -21,43 +23,170 @@ impl ArcSink for Keep {
 
 fn read(path: &Path) -> Result<Vec<(u64, u64)>> {
     let keep = Keep::default();
-    Source::open(&[path.to_path_buf()], Some(Format::Text), &std::env::temp_dir())?.scan(&keep, &Control::silent())?;
-    Ok(keep.0.into_inner().unwrap())
+    Source::open(&[path.to_path_buf()], None, &std::env::temp_dir())?.scan(&keep, &Control::silent())?;
+    let mut arcs = keep.0.into_inner().unwrap();
+    arcs.sort_unstable();
+    Ok(arcs)
+}
+
+fn gz(bytes: &[u8]) -> Vec<u8> {
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gz.write_all(bytes).unwrap();
+    gz.finish().unwrap()
+}
+
+fn zst(bytes: &[u8], checksum: bool) -> Vec<u8> {
+    let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    zst.include_checksum(checksum).unwrap();
+    zst.write_all(bytes).unwrap();
+    zst.finish().unwrap()
+}
+
+fn zipped(name: &str, bytes: &[u8], method: CompressionMethod) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file(name, SimpleFileOptions::default().compression_method(method)).unwrap();
+    zip.write_all(bytes).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+/// What a zip archive holds of a member that is compressed by bzip2 is a `.bz2` file.
+fn bz2(bytes: &[u8]) -> Vec<u8> {
+    let zip = zipped("x", bytes, CompressionMethod::Bzip2);
+    let (mut archive, mut packed) = (zip::ZipArchive::new(Cursor::new(zip)).unwrap(), Vec::new());
+    archive.by_index_raw(0).unwrap().read_to_end(&mut packed).unwrap();
+    packed
+}
+
+fn tar(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut header = tar::Header::new_ustar();
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    let mut tar = tar::Builder::new(Vec::new());
+    tar.append_data(&mut header, name, bytes).unwrap();
+    tar.into_inner().unwrap()
+}
+
+/// The edges of a small graph, as a text and as pairs of 32 bits; no line of the text can be a header.
+fn graph() -> (Vec<u8>, Vec<u8>) {
+    let arcs: Vec<(u32, u32)> = (0..12).map(|i| (i, i * 7 % 13)).collect();
+    let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    (text.into_bytes(), arcs.iter().flat_map(|(u, v)| [u.to_le_bytes(), v.to_le_bytes()].concat()).collect())
+}
+
+/// Reads a file with each of these bits flipped, and cut at each byte: each time it must give the right arcs, or an error that names it.
+/// Returns how many flips were refused.
+fn damaged((name, whole): &(&str, Vec<u8>)) -> usize {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    let right = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        read(&path).map_err(|error| {
+            assert!(error.kind() == Kind::Data && error.to_string().contains(name), "{name}: {error}");
+        })
+    };
+    let arcs = right(whole).unwrap();
+    assert_eq!(arcs.len(), 12, "{name}");
+    let mut refused = 0;
+    for bit in 0..8 * whole.len() {
+        let mut flipped = whole.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        // The bit may be in a time or a flag of a header.
+        right(&flipped).map_or_else(|()| refused += 1, |found| assert_eq!(found, arcs, "{name}: bit {bit}"));
+    }
+    for cut in 0..whole.len() {
+        assert!(right(&whole[..cut]).is_err(), "{name}: {cut} bytes");
+    }
+    refused
 }
 
 #[test]
-fn a_flipped_bit_gives_an_error_or_the_same_arcs() {
+fn a_flipped_bit_or_a_cut_gives_an_error_or_the_same_arcs() {
+    let (text, pairs) = graph();
+    let matrix = ["%%MatrixMarket matrix coordinate pattern general\n13 13 12\n", "1 2\n".repeat(12).as_str()].concat();
+    let of_text = tar("g.txt", &text);
+    let (stored, deflated) = (CompressionMethod::Stored, CompressionMethod::Deflated);
+    let files = [
+        ("g.txt.gz", gz(&text)),
+        ("g.txt.bz2", bz2(&text)),
+        ("g.txt.zst", zst(&text, true)),
+        ("g.bin.gz", gz(&pairs)),
+        ("g.bin.bz2", bz2(&pairs)),
+        ("g.bin.zst", zst(&pairs, true)),
+        ("g.mtx.gz", gz(matrix.as_bytes())),
+        ("g.tar.gz", gz(&of_text)),
+        ("g.tgz", gz(&tar("g.bin", &pairs))),
+        ("g.tar.bz2", bz2(&of_text)),
+        ("g.tar.zst", zst(&of_text, true)),
+        ("no-suffix", gz(&of_text)),
+        ("stored.zip", zipped("g.txt", &text, stored)),
+        ("deflated.zip", zipped("g.bin", &pairs, deflated)),
+        ("bzip2.zip", zipped("g.txt", &text, CompressionMethod::Bzip2)),
+        ("in-zip.zip", zipped("g.txt.gz", &gz(&text), stored)),
+        ("in-tar.tar.gz", gz(&tar("g.txt.zst", &zst(&text, true)))),
+    ];
+    files.par_iter().with_max_len(1).for_each(|file| {
+        let (name, whole) = file;
+        let refused = damaged(file);
+        assert!(refused > 4 * whole.len(), "{name}: {refused} of {} bits", 8 * whole.len());
+    });
+}
+
+#[test]
+fn damage_without_a_checksum_is_no_defect() {
+    let (text, _) = graph();
     let dir = tempfile::tempdir().unwrap();
-    let text: String = (0..40).map(|i| format!("{i} {}\n", i * 7919 % 41)).collect();
-    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    gz.write_all(text.as_bytes()).unwrap();
-    let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
-    zst.include_checksum(true).unwrap();
-    zst.write_all(text.as_bytes()).unwrap();
-    for (name, whole) in [("g.txt.gz", gz.finish().unwrap()), ("g.txt.zst", zst.finish().unwrap())] {
+    for (name, whole) in [
+        ("g.tar", tar("g.txt", &text)),
+        ("g.txt.zst", zst(&text, false)),
+        ("g.tar.zst", zst(&tar("g.txt", &text), false)),
+    ] {
         let path = dir.path().join(name);
-        std::fs::write(&path, &whole).unwrap();
-        let arcs = read(&path).unwrap();
-        assert_eq!(arcs.len(), 40);
-        let mut refused = 0;
-        for bit in 0..8 * whole.len() {
+        let may_be_read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let error = read(&path).err().filter(|error| error.kind() != Kind::Data);
+            assert!(error.is_none(), "{name}: {error:?}");
+        };
+        // The headers and contents of the archive; the rest are zeros.
+        for bit in 0..8 * whole.len().min(600) {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            std::fs::write(&path, flipped).unwrap();
-            match read(&path) {
-                // The bit was in a time or a flag of the header.
-                Ok(found) => assert_eq!(found, arcs, "{name}: bit {bit}"),
-                Err(error) => {
-                    assert_eq!(error.kind(), Kind::Data, "{name}: bit {bit}: {error}");
-                    assert!(error.to_string().contains(name), "{name}: bit {bit}: {error}");
-                    refused += 1;
-                }
+            may_be_read(&flipped);
+        }
+        (0..whole.len()).for_each(|cut| may_be_read(&whole[..cut]));
+    }
+}
+
+#[test]
+fn what_follows_a_stream_is_zeros_or_another_one() {
+    let (text, _) = graph();
+    let dir = tempfile::tempdir().unwrap();
+    let read = |name: &str, bytes: &[u8]| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        read(&path).map(|arcs| arcs.len()).map_err(|error| error.to_string())
+    };
+    let matrix = b"%%MatrixMarket matrix coordinate pattern general\n9 9 1\n1 2\n";
+    for (name, whole, arcs) in
+        [("g.txt.gz", gz(&text), 12), ("g.tar.gz", gz(&tar("g.txt", &text)), 12), ("g.mtx.gz", gz(matrix), 1)]
+    {
+        // A tape's block, and more than is read at once.
+        for zeros in [1, 511, 10_240, 1 << 19] {
+            let padded = [&whole[..], &vec![0; zeros]].concat();
+            assert_eq!(read(name, &padded), Ok(arcs), "{name} and {zeros} zeros");
+            for after in [&[1][..], &whole] {
+                let error = read(name, &[&padded, after].concat()).unwrap_err();
+                assert!(error.contains("the gzip stream is damaged (bytes after its padding)"), "{error}");
             }
         }
-        assert!(refused > 7 * whole.len(), "{name}: {refused} of {} bits", 8 * whole.len());
-        for cut in 1..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            assert_eq!(read(&path).unwrap_err().kind(), Kind::Data, "{name}: {cut} bytes");
-        }
+        let error = read(name, &[&whole[..], b"more"].concat()).unwrap_err();
+        assert!(error.contains("the gzip stream is"), "{error}");
     }
+    assert_eq!(read("two.txt.gz", &[gz(&text), gz(&text), vec![0; 9]].concat()), Ok(24));
+    // The members of an archive may be in several streams, too.
+    let archive = tar("g.txt", &text);
+    let (begin, end) = archive.split_at(700);
+    assert_eq!(read("parts.tar.gz", &[gz(begin), gz(end), vec![0; 9]].concat()), Ok(12));
+    assert_eq!(read("parts.tar.bz2", &[bz2(begin), bz2(end)].concat()), Ok(12));
+    assert_eq!(read("parts.tar.zst", &[zst(begin, true), zst(end, true)].concat()), Ok(12));
+    assert!(read("half.tar.gz", &gz(begin)).unwrap_err().contains("it ends before the mark of its end"));
 }

@@ -225,3 +225,54 @@ fn bzip2_is_read_as_a_stream() {
     damaged[whole.len() / 2] ^= 0x10;
     folder.refuses("damaged.txt.bz2", damaged, &["the bzip2 stream is damaged", "a complete .bz2 file"]);
 }
+
+/// A zstd frame without contents, which decoders skip.
+fn skippable(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[0x50 + number, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
+}
+
+#[test]
+fn zstd_frames_without_contents_are_skipped() {
+    let folder = Folder::new();
+    let (mut sorted, text) = (TINY.to_vec(), text_of(&TINY, " ", "\n"));
+    sorted.sort_unstable();
+    let frame = |bytes: &[u8]| zstd::bulk::compress(bytes, 3).unwrap();
+    let whole = frame(text.as_bytes());
+    let size = (whole.len() as u32).to_le_bytes();
+    let (first, second) = text.split_at(9);
+    let matrix = b"%%MatrixMarket matrix coordinate pattern general\n9 9 1\n1 2\n";
+    for threads in [1, 4] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            for number in [0, 7, 15] {
+                let file = [skippable(number, &size), whole.clone()].concat();
+                for name in ["one.txt.zst", "no-suffix", "a.el"] {
+                    let source = open(&folder.write(name, &file)).unwrap();
+                    assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Text, sorted.clone()), "{name}");
+                }
+            }
+            // As pzstd writes them: one before each frame; several, and one at the end.
+            let parts = [
+                skippable(0, &[1; 4]),
+                frame(first.as_bytes()),
+                skippable(0, &[2; 4]),
+                frame(second.as_bytes()),
+                skippable(3, &[]),
+            ];
+            assert_eq!(read(&folder.write("parts.txt.zst", parts.concat())).unwrap(), sorted);
+            let several = [skippable(0, &[]), skippable(15, &[9; 100_000]), parts.concat()].concat();
+            assert_eq!(read(&folder.write("several.txt.zst", &several)).unwrap(), sorted);
+            let other = [skippable(0, &size), frame(matrix)].concat();
+            assert_eq!(open(&folder.write("other.zst", &other)).unwrap().format(), Format::MatrixMarket);
+            let archive = [skippable(0, &size), frame(&ended(&[file("g.txt.zst", "")]))].concat();
+            folder.refuses("void.tar.zst", archive, &["g.txt.zst: is empty"]);
+            let archive = [skippable(0, &size), frame(&ended(&[file("g.txt", &text)]))].concat();
+            assert_eq!(read(&folder.write("a.tar.zst", &archive)).unwrap(), sorted);
+            folder.refuses("cut.txt.zst", &several[..200], &["the zstd stream is truncated"]);
+            folder.refuses("only.txt.zst", skippable(0, &size), &["only.txt.zst"]);
+        });
+    }
+    // Raw numbers may begin so.
+    let numbers: Vec<u8> = [0x184d_2a50u32, 3, 1, 2, 5, 6].iter().flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(read(&folder.write("g.bin", &numbers)).unwrap(), [(1, 2), (5, 6), (0x184d_2a50, 3)]);
+}

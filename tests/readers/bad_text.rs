@@ -1,8 +1,9 @@
 //! Malformed text: every error names the file and the line.
 
 use trimill::testing::error::Kind;
+use trimill::testing::input::Source;
 
-use crate::support::{Folder, data, gz, open, read, sg, text_of};
+use crate::support::{Folder, arcs, data, gz, open, read, sg, text_of, work_dir};
 
 #[test]
 fn large_ids_pass_and_too_large_ones_do_not() {
@@ -55,10 +56,8 @@ fn bad_text_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_graph_without_arcs_is_one_and_an_empty_file_is_none() {
+fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
     let folder = Folder::new();
-    assert_eq!(read(&folder.write("comments.txt", "# nothing\n\n% here\n")).unwrap(), []);
-    assert_eq!(read(&folder.write("comments.txt.gz", gz(b"# nothing\n"))).unwrap(), []);
     assert_eq!(
         read(&folder.write("none.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 0\n")).unwrap(),
         []
@@ -67,6 +66,17 @@ fn a_graph_without_arcs_is_one_and_an_empty_file_is_none() {
     assert_eq!(read(&folder.write("none.sg", sg(3, &[], false))).unwrap(), []);
     folder.refuses("empty.txt", "", &["is empty", "holds no arcs"]);
     folder.refuses("empty.bin", "", &["is empty", "holds no arcs"]);
+    let comments = "# nothing\n\n% here\n";
+    folder.refuses(
+        "comments.txt",
+        comments,
+        &["comments.txt: holds no arcs, only comments", "two non-negative integers"],
+    );
+    folder.refuses("comments.txt.gz", gz(comments.as_bytes()), &["holds no arcs, only comments"]);
+    // Beside a list with arcs, too.
+    let paths = [folder.write("arcs.txt", "0 1\n"), folder.write("blank.txt", "\n\n")];
+    let error = arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap_err();
+    assert!(error.kind() == Kind::Data && error.to_string().contains("blank.txt: holds no arcs"), "{error}");
     let missing = open(&folder.path("missing.txt")).unwrap_err();
     assert!(missing.kind() == Kind::Data && missing.to_string().contains("missing.txt: does not exist"), "{missing}");
     let directory = open(folder.0.path()).unwrap_err();

@@ -85,24 +85,89 @@ fn a_crawl_is_read_whatever_its_chains_of_references() {
     }
 }
 
+/// The properties of a graph under another window.
+fn with_window(properties: &str, from: u64, to: u64) -> String {
+    let (from, to) = (format!("windowsize={from}"), format!("windowsize={to}"));
+    assert!(properties.contains(&from), "{properties}");
+    properties.replace(&from, &to)
+}
+
 #[test]
-fn rows_of_a_window_that_stand_for_more_than_the_file_can_mean_are_refused() {
-    // 90 rows of 50,000 arcs each in a few bytes; a window of 7 keeps eight of them, one of 200 all.
+fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
+    // 90 rows of 50,000 arcs each in a few bytes, which refer to rows near them: a window of 7 keeps eight, and a wider one no more, since no
+    // row refers farther back. With a file of offsets that is not known, so one of 200 keeps all.
     let folder = Folder::new();
     let rows: Vec<_> = (0..90).flat_map(|tail| (0..50_000).map(move |head| (tail, head))).collect();
     write(&folder.path("long"), &graph_of(&rows), CompFlags::default(), false);
     let bytes = std::fs::metadata(folder.path("long.graph")).unwrap().len();
     assert!(bytes < 10_000, "{bytes}");
-    assert_eq!(arcs(&open(&folder.path("long")).unwrap()).unwrap().len(), rows.len());
     let properties = std::fs::read_to_string(folder.path("long.properties")).unwrap();
-    assert!(properties.contains("windowsize=7"));
-    folder.write("long.properties", properties.replace("windowsize=7", "windowsize=200"));
-    let error = arcs(&open(&folder.path("long")).unwrap()).unwrap_err();
-    let refused = format!("the row of vertex {} cannot be decoded", ((4 << 20) + 8 * bytes) / 50_000);
-    assert!(error.to_string().contains(&refused), "{refused}: {error}");
+    for window in [7, 200, 1_000_000] {
+        folder.write("long.properties", with_window(&properties, 7, window));
+        if window == 200 {
+            let error = arcs(&open(&folder.path("long")).unwrap()).unwrap_err();
+            let refused = format!("the row of vertex {} cannot be decoded", ((4 << 20) + 8 * bytes) / 50_000);
+            assert!(error.to_string().contains(&refused), "{refused}: {error}");
+            std::fs::remove_file(folder.path("long.offsets")).unwrap();
+        }
+        assert_eq!(arcs(&open(&folder.path("long")).unwrap()).unwrap().len(), rows.len(), "a window of {window}");
+    }
     let nodes = format!("nodes={}", 8 * bytes + 1);
     folder.write("long.properties", properties.replace("nodes=50000", &nodes));
     assert!(open(&folder.path("long")).unwrap_err().to_string().contains("the stream ends too early"));
+
+    // A row that copies from the first one, over 199 rows between them, which all have to be kept.
+    let odd = || (0..16_000).map(|i| 3 * i + u64::from(i * i % 7 < 3));
+    let between = (1..200).flat_map(|tail| (0..50_000).map(move |head| (tail, head)));
+    let far: Vec<_> = odd().map(|head| (0, head)).chain(between).chain(odd().map(|head| (200, head))).collect();
+    let flags = CompFlags { compression_window: 200, ..CompFlags::default() };
+    write(&folder.path("far"), &graph_of(&far), flags, false);
+    let bytes = std::fs::metadata(folder.path("far.graph")).unwrap().len();
+    assert!(bytes < 16_000, "the last row is encoded again in {bytes} bytes");
+    std::fs::remove_file(folder.path("far.offsets")).unwrap();
+    let properties = std::fs::read_to_string(folder.path("far.properties")).unwrap();
+    let refused = format!("the row of vertex {} cannot be decoded", ((4 << 20) + 8 * bytes - 16_000) / 50_000 + 1);
+    for window in [200, 1_000_000] {
+        folder.write("far.properties", with_window(&properties, 200, window));
+        let error = arcs(&open(&folder.path("far")).unwrap()).unwrap_err();
+        assert!(error.to_string().contains(&refused), "{refused}: {error}");
+    }
+}
+
+#[test]
+fn rows_may_refer_over_many_chunks() {
+    // Six rows are repeated after 300 others that are like no row: 600,000 arcs lie between a row and the one that it copies.
+    let folder = Folder::new();
+    let mut state = 1u64;
+    let mut row = |tail: u64, many: u64| {
+        let step = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (tail, (state >> 33) % 20_000)
+        };
+        (0..many).map(step).collect::<Vec<(u64, u64)>>()
+    };
+    let first: Vec<_> = (0..6).flat_map(|tail| row(tail, 3000)).collect();
+    let between = (6..306).flat_map(|tail| row(tail, 2000));
+    let last = first.iter().map(|&(tail, head)| (tail + 310, head));
+    let mut expected: Vec<_> = first.iter().copied().chain(between.collect::<Vec<_>>()).chain(last).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let flags = CompFlags { compression_window: 512, ..CompFlags::default() };
+    write(&folder.path("far"), &graph_of(&expected), flags, true);
+    let bits = 8 * std::fs::metadata(folder.path("far.graph")).unwrap().len();
+    write(&folder.path("near"), &graph_of(&expected), CompFlags::default(), true);
+    let bits_near = 8 * std::fs::metadata(folder.path("near.graph")).unwrap().len();
+    assert!(bits + 50_000 < bits_near, "no row is copied: {bits} and {bits_near} bits");
+    std::fs::remove_file(folder.path("far.offsets")).unwrap();
+    let properties = std::fs::read_to_string(folder.path("far.properties")).unwrap();
+    for window in [512, 1_000_000] {
+        folder.write("far.properties", with_window(&properties, 512, window));
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let found = pool.install(|| arcs(&open(&folder.path("far")).unwrap())).unwrap();
+            assert!(found == expected, "a window of {window} on {threads} threads");
+        }
+    }
 }
 
 #[test]

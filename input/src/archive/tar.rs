@@ -2,7 +2,7 @@
 //!
 //! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax archives: names
 //! and sizes come from extension headers where there are some. Each header's checksum is verified, and the mark of the end must
-//! be there, so an archive that was cut is noticed. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
+//! be there, so an archive that was cut is noticed. A compressed archive is read beyond that mark, up to the checksum of its stream. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -63,7 +63,7 @@ impl<'a> Members<'a> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
     }
 
-    /// The next member, or `None` at the end.
+    /// The next member, or `None` at the end. Then all of a compressed archive was read, so its checksum was verified.
     pub(super) fn next(&mut self) -> Result<Option<Member>> {
         let mut extension = Extension::default();
         loop {
@@ -72,6 +72,7 @@ impl<'a> Members<'a> {
             let mut block = [0; BLOCK];
             self.fill(&mut block)?;
             if block.iter().all(|&byte| byte == 0) {
+                self.finish()?;
                 return Ok(None);
             }
             if !has_checksum(&block) {
@@ -167,6 +168,19 @@ impl<'a> Members<'a> {
                 return Err(self.cut());
             }
             left -= skipped;
+        }
+        Ok(())
+    }
+
+    /// Reads what follows the mark of the end in a compressed archive: padding, some KiB at most.
+    fn finish(&mut self) -> Result<()> {
+        while self.file.compression.is_some() {
+            self.control.check()?;
+            let rest = self.stream.fill_buf().map_err(|e| self.file.damaged(e))?.len();
+            if rest == 0 {
+                break;
+            }
+            self.stream.consume(rest);
         }
         Ok(())
     }

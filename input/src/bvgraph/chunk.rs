@@ -20,11 +20,14 @@ pub(super) struct Chunk {
     pub(super) start: u64,
     /// The bits of the rows from `start` on.
     pub(super) bits: Range<u64>,
-    /// The rows in the window before `start`.
+    /// How many rows before a row the rows from `start` on refer to, at most: what is kept of them follows from this number, not from the
+    /// window of the properties, which may be far larger.
+    pub(super) reach: u64,
+    /// The rows before `start` that the rows from there on may refer to: `reach` at most.
     pub(super) before: Before,
 }
 
-/// What is known of the rows in the window before a chunk: copying from them needs their degrees.
+/// What is known of the rows before a chunk: copying from them needs their degrees.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
     /// Their degrees.

@@ -26,7 +26,7 @@ impl<'a, O: BitOrder> Chunks<'a, O> {
         let cuts = graph.offsets().and_then(|offsets| graph.cuts(&offsets));
         let scan = || {
             let bits = Bits::new(&graph.file.file, graph.file.bytes, Some(task));
-            Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs, graph.file.bytes)
+            Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs)
         };
         let cutter = cuts.map_or_else(|| Cutter::Scan(Box::new(scan())), |cuts| Cutter::Offsets(Box::new(cuts)));
         Self { graph, cutter }
@@ -72,7 +72,7 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
         let offsets = graph.offsets();
         let bits = Bits::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
-        Self { graph, offsets, decoder: Decoder::new(&graph.properties.encoding, graph.file.bytes), bits }
+        Self { graph, offsets, decoder: Decoder::new(graph.file.bytes), bits }
     }
 
     /// Passes the successors of each row of `chunk` to `each`; returns how many there were.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::bits::{BitOrder, Bits, Impossible, StreamError};
 use super::chunk::{Before, Chunk};
-use super::limit::WindowLimit;
+use super::limit::RingLimit;
 use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
 use trimill_system::error::Result;
@@ -25,11 +25,13 @@ pub(super) enum Failed {
 
 /// The memory of a thread that decodes.
 pub(super) struct Decoder {
-    /// The rows of the window, each at its number modulo the length.
+    /// The last rows, each at its number modulo the length: more than any row so far refers back.
     rows: Vec<Decoded>,
-    limit: WindowLimit,
+    limit: RingLimit,
+    /// Bytes of the stream.
+    bytes: u64,
     parts: Parts,
-    /// Where rows begin, from the window before the first one that is decoded.
+    /// Where rows begin, from the first one that rows may refer to.
     begins: Vec<u64>,
 }
 
@@ -121,13 +123,16 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
 
 impl Decoder {
     /// For a stream of `bytes` bytes.
-    pub(super) fn new(encoding: &Encoding, bytes: u64) -> Self {
-        let length = encoding.window as usize + 1;
-        Self {
-            rows: vec![Decoded::default(); length],
-            limit: WindowLimit::new(encoding.window, bytes),
-            parts: Parts::default(),
-            begins: Vec::new(),
+    pub(super) fn new(bytes: u64) -> Self {
+        Self { rows: Vec::new(), limit: RingLimit::default(), bytes, parts: Parts::default(), begins: Vec::new() }
+    }
+
+    /// Makes room for rows that refer `reach` rows back. The rows that are kept are lost.
+    fn keep(&mut self, reach: u64) {
+        let places = reach as usize + 1;
+        if self.rows.len() < places {
+            self.rows = vec![Decoded::default(); places];
+            self.limit = RingLimit::new(places, self.bytes);
         }
     }
 
@@ -141,9 +146,9 @@ impl Decoder {
         offsets: Option<&Offsets<'_>>,
         mut each: impl FnMut(u64, &[u32]) -> Result<()>,
     ) -> std::result::Result<u64, Failed> {
-        self.begin(encoding, chunk, bits, offsets)?;
+        self.keep(chunk.reach);
+        let before = self.begin(encoding, chunk, bits, offsets)?;
         let length = self.rows.len() as u64;
-        let before = chunk.start - encoding.window.min(chunk.start);
         let mut arcs = 0;
         for node in chunk.start..chunk.rows.end {
             let place = (node % length) as usize;
@@ -179,16 +184,19 @@ impl Decoder {
         Ok(arcs)
     }
 
-    /// Finds the degrees of the rows before the first that is decoded, and moves `bits` to this one.
+    /// Finds the degrees of the rows before the first that is decoded, and moves `bits` to this one. Returns the first of those rows.
     fn begin<O: BitOrder>(
         &mut self,
         encoding: &Encoding,
         chunk: &Chunk,
         bits: &mut Bits<'_, O>,
         offsets: Option<&Offsets<'_>>,
-    ) -> std::result::Result<(), Failed> {
+    ) -> std::result::Result<u64, Failed> {
         let length = self.rows.len() as u64;
-        let first = chunk.start - encoding.window.min(chunk.start);
+        let first = match &chunk.before {
+            Before::Degrees(degrees) => chunk.start - degrees.len() as u64,
+            Before::Offset(_) => chunk.start - chunk.reach.min(chunk.start),
+        };
         self.begins.clear();
         let mut set = |node: u64, degree| {
             let row = &mut self.rows[(node % length) as usize];
@@ -207,6 +215,6 @@ impl Decoder {
             (Before::Offset(_), None) => return Err(Failed::Offset(chunk.start)),
         }
         bits.seek(chunk.bits.start, (chunk.bits.end - chunk.bits.start) / 8);
-        Ok(())
+        Ok(first)
     }
 }

@@ -57,10 +57,13 @@ pub(super) struct Cuts<'a> {
 }
 
 impl<'a> Cuts<'a> {
-    /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, or the first offset
-    /// is not 0.
+    /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the
+    /// first offset is not 0.
     pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {
-        let again = encoding.longest_chain?.checked_mul(encoding.window).filter(|&rows| rows <= AGAIN_ROWS)?;
+        let again = encoding.longest_chain?.checked_mul(encoding.window)?;
+        if again.max(encoding.window) > AGAIN_ROWS {
+            return None;
+        }
         let size = (u128::from(bits) * u128::from(CHUNK) / u128::from(arcs.max(1))).max(1) as u64;
         let mut bits = Bits::new(offsets.file, offsets.bytes, None);
         let begin = read(offsets.code, &mut bits).ok()?;
@@ -96,7 +99,8 @@ impl<'a> Cuts<'a> {
         if self.node == first {
             self.step()?;
         }
-        Ok(Some(Chunk { rows: first..self.node, start, bits: begin..self.next.begin, before }))
+        let (bits, reach) = (begin..self.next.begin, self.encoding.window);
+        Ok(Some(Chunk { rows: first..self.node, start, bits, reach, before }))
     }
 
     fn step(&mut self) -> Result<(), Impossible> {

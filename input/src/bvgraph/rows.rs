@@ -15,9 +15,6 @@ use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
 use trimill_system::parallel;
 
-/// The largest window of graphs that are read in this way: the degrees of as many rows are kept for each chunk.
-const LARGEST_WINDOW: u64 = 1 << 10;
-
 /// The rows of a graph.
 pub(super) struct CompressedRows<'a, O> {
     graph: &'a Bvgraph,
@@ -110,9 +107,6 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
 
 impl<O: BitOrder> AdjacencyRows for CompressedRows<'_, O> {
     fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
-        if self.graph.properties.encoding.window > LARGEST_WINDOW {
-            return Ok(None);
-        }
         // The scan reports what is wrong.
         let found = self.find_chunks(control).or_else(|e| if e.kind() == Kind::Data { Ok(None) } else { Err(e) })?;
         let Some((chunks, lengths)) = found else { return Ok(None) };

@@ -5,14 +5,17 @@
 //! only the degrees of the rows in the window are needed, and cuts the stream into [`Chunk`]s that other threads decode.
 //!
 //! Each row refers to one other row at most; these chains end in a row that refers to none, its *root*. To decode a chunk, the
-//! rows from the smallest root of the window before it must be decoded, too. The stream is cut where these are few.
+//! rows from the smallest root of the rows that it may refer to must be decoded, too. The stream is cut where these are few.
+//!
+//! How far before a row those may be is the *reach*: the largest distance of a reference so far, or up to twice as much. The window of the
+//! properties is only a bound of it, so a window that is far larger than needed costs nothing. If a row of a chunk refers to a row that
+//! the reach did not announce, this chunk is decoded from the beginning of the stream; the reach doubles each time, so that happens seldom.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::bits::{BitOrder, Bits, Impossible, StreamError};
 use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk};
-use super::limit::WindowLimit;
 use super::row::{Encoding, Successors};
 
 /// Arcs before a chunk that are decoded again, at most.
@@ -39,7 +42,11 @@ pub(super) struct Scanner<'a, O> {
     rows: VecDeque<Row>,
     /// The arcs that may follow.
     arcs_left: u64,
-    limit: WindowLimit,
+    /// No row so far refers to one farther before it.
+    reach: u64,
+    /// Rows that were looked at to find where chunks begin.
+    #[cfg(test)]
+    looked_at: std::cell::Cell<u64>,
 }
 
 /// Discards successors.
@@ -55,10 +62,18 @@ impl Successors for Skipped {
 }
 
 impl<'a, O: BitOrder> Scanner<'a, O> {
-    /// Reads rows from `bits`, a stream of `bytes` bytes with at most `arcs` arcs.
-    pub(super) fn new(encoding: &'a Encoding, bits: Bits<'a, O>, arcs: u64, bytes: u64) -> Self {
-        let limit = WindowLimit::new(encoding.window, bytes);
-        Self { encoding, bits, node: 0, rows: VecDeque::new(), arcs_left: arcs, limit }
+    /// Reads rows from `bits`, a stream with at most `arcs` arcs.
+    pub(super) fn new(encoding: &'a Encoding, bits: Bits<'a, O>, arcs: u64) -> Self {
+        Self {
+            encoding,
+            bits,
+            node: 0,
+            rows: VecDeque::new(),
+            arcs_left: arcs,
+            reach: 0,
+            #[cfg(test)]
+            looked_at: Default::default(),
+        }
     }
 
     /// The arcs that were expected and did not come.
@@ -90,46 +105,57 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         if first == self.encoding.nodes {
             return Ok(None);
         }
-        let start = self.start_for_next().unwrap_or(first);
-        let window = self.encoding.window.min(start);
-        let begin = if start == first { self.position() } else { self.row(start).bit };
-        let degrees = (start - window..start).map(|node| self.row(node).degree).collect();
+        let mut start = self.start_for_next().unwrap_or(first);
+        let mut begin = if start == first { self.position() } else { self.row(start).bit };
+        let mut degrees: Vec<u64> = (start - self.reach.min(start)..start).map(|node| self.row(node).degree).collect();
         let mut arcs = 0;
         while self.node < self.encoding.nodes && (arcs < CHUNK || self.start_for_next().is_none()) {
-            let row = self.read_row()?;
+            let Row { degree: row, root, .. } = *self.read_row()?;
+            if root < start {
+                (start, begin) = (0, 0);
+                degrees.clear();
+            }
             degree(row);
             arcs += row;
         }
-        let before = Before::Degrees(degrees);
-        Ok(Some(Chunk { rows: first..self.node, start, bits: begin..self.position(), before }))
+        let (bits, before) = (begin..self.position(), Before::Degrees(degrees));
+        Ok(Some(Chunk { rows: first..self.node, start, bits, reach: self.reach, before }))
     }
 
     /// Where decoding has to begin for a chunk that begins with the next row; `None` if that is too far.
     fn start_for_next(&self) -> Option<u64> {
-        let window = self.encoding.window.min(self.node);
-        let start = (self.node - window..self.node).map(|node| self.row(node).root).min().unwrap_or(self.node);
+        let near = self.node.saturating_sub(AGAIN_ROWS);
+        let reach = self.node - self.reach.min(self.node);
+        if reach < near {
+            return None;
+        }
+        let start = (reach..self.node).map(|node| self.row(node).root).min().unwrap_or(self.node);
         let kept = self.node - self.rows.len() as u64;
-        let is_near = self.node - start <= AGAIN_ROWS
-            && start - start.min(self.encoding.window) >= kept
+        let is_near = start >= near
+            && start - start.min(self.reach) >= kept
             && (start..self.node).map(|node| self.row(node).degree).sum::<u64>() <= AGAIN_ARCS;
         is_near.then_some(start)
     }
 
     /// A row that is kept.
     fn row(&self, node: u64) -> &Row {
+        #[cfg(test)]
+        self.looked_at.update(|rows| rows + 1);
         &self.rows[self.rows.len() - (self.node - node) as usize]
     }
 
-    /// Reads a row; returns its degree.
+    /// Reads a row.
     #[inline(always)]
-    fn read_row(&mut self) -> Result<u64, Impossible> {
-        let Self { encoding, bits, node, rows, arcs_left, limit } = self;
+    fn read_row(&mut self) -> Result<&Row, Impossible> {
+        let Self { encoding, bits, node, rows, arcs_left, reach, .. } = self;
         let bit = bits.position();
         let degree = encoding.degree(bits, *arcs_left)?;
-        limit.grow(*node, degree)?;
         let before = |distance: u64| &rows[rows.len() - distance as usize];
         let distance = encoding.successors(bits, (*node, degree), |distance| before(distance).degree, &mut Skipped)?;
         let root = if distance == 0 { *node } else { before(distance).root };
+        if distance > *reach {
+            *reach = distance.next_power_of_two().min(encoding.window);
+        }
         *arcs_left -= degree;
         // All rows of the window are kept, since a reference needs their degrees.
         if rows.len() >= KEPT.max(encoding.window as usize) {
@@ -137,6 +163,50 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         }
         rows.push_back(Row { bit, degree, root });
         *node += 1;
-        Ok(degree)
+        Ok(&rows[rows.len() - 1])
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Bvgraph;
+    use super::super::bits::HighFirst;
+    use super::super::files::Files;
+    use super::*;
+    use trimill_system::control::Control;
+
+    #[test]
+    fn a_window_costs_what_references_use_of_it() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(data.join("cnr-2000.graph"), dir.path().join("g.graph")).unwrap();
+        let properties = std::fs::read_to_string(data.join("cnr-2000.properties")).unwrap();
+        assert!(properties.contains("windowsize=7"));
+        let cut = |window: u64| {
+            let properties = properties.replace("windowsize=7", &format!("windowsize={window}"));
+            std::fs::write(dir.path().join("g.properties"), properties).unwrap();
+            let graph = Bvgraph::open(&Files::of(&dir.path().join("g.graph")), dir.path(), &Control::silent()).unwrap();
+            let bits = Bits::<HighFirst>::new(&graph.file.file, graph.file.bytes, None);
+            let mut scanner = Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs);
+            let (mut chunks, mut again) = (0, 0);
+            while let Some(chunk) = scanner.next_chunk(|_| {}).unwrap() {
+                let Before::Degrees(before) = chunk.before else { panic!("offsets") };
+                assert!(chunk.reach <= 8 && before.len() <= 8, "a window of {window}: {}", chunk.reach);
+                (chunks, again) = (chunks + 1, again + chunk.rows.start - chunk.start);
+            }
+            (chunks, again, scanner.looked_at.get())
+        };
+        let (chunks, again, looked_at) = cut(7);
+        assert!(chunks >= 20 && again < 50 * chunks && looked_at < 2000 * chunks, "{chunks}, {again}, {looked_at}");
+        for window in [100, 10_000, 1_000_000] {
+            let (wide_chunks, wide_again, wide_looked_at) = cut(window);
+            let found =
+                format!("{wide_chunks}, {wide_again}, {wide_looked_at} instead of {chunks}, {again}, {looked_at}");
+            assert!(wide_chunks.abs_diff(chunks) <= 2, "a window of {window}: {found}");
+            assert!(wide_again <= 2 * again && wide_looked_at <= 2 * looked_at, "a window of {window}: {found}");
+        }
     }
 }
