@@ -33,7 +33,6 @@ mod sealed_file;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};

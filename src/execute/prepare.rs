@@ -115,7 +115,7 @@ fn earlier(run: &RunDir, job: &Job, setup: &Setup, control: &Control) -> Result<
         Ok(Some(report(job, &prepared)))
     };
     let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
-    if merged.is_some_and(|result| details::holds_all(&prepared.job, &result)) {
+    if merged.is_some_and(|result| details::holds_all(&prepared.job, run, &result)) {
         setup.tidy(job);
         return done("merged");
     }
