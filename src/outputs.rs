@@ -55,7 +55,7 @@ impl Asked {
     /// Checks that the formats can hold the ids of the graph.
     ///
     /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: an array for ids with large gaps.
+    /// [`trimill_system::error::Kind::Usage`]: an array that would be almost empty.
     pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
         let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(Format::Npy));
         match self.per_vertex.iter().find(array) {

@@ -7,8 +7,8 @@
 //!
 //! A list that begins with its largest id has an arc `n m` in front of ids up to `n`. It is no header if the number of lines
 //! is far from `m` and `2 m`, or if so many edges do not fit between `n` vertices. If the number is near, a line may be
-//! missing; then the next line decides: in a list that is sorted from the largest id down (a star, a path, a wheel) it has an
-//! end of the first arc, and after a header it has one of these ids only by chance.
+//! missing; then the next line decides: in a list that is sorted from the largest id down (a star, a path, a wheel) it begins
+//! with an end of the first arc, and after a header it begins with one of these numbers only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;
@@ -68,8 +68,8 @@ pub(super) struct Sizes {
     pub(super) n: u64,
     /// Edges.
     pub(super) m: u64,
-    /// Whether one of these numbers is an end of the next line's arc.
-    pub(super) meets_next: bool,
+    /// Whether one of these numbers is the tail of the next line's arc.
+    pub(super) goes_on: bool,
 }
 
 /// What the first line was found to be.
@@ -84,10 +84,10 @@ pub(super) enum Verdict {
 }
 
 /// Lists that are shorter than this may agree with a header by chance.
-const LONG: u64 = 64;
+pub(super) const LONG: u64 = 64;
 
 /// Decides what the first line is, whose numbers are `n` and `m`. `alike`: whether it has the same columns as the others.
-pub(super) fn judge(Sizes { n, m, meets_next }: Sizes, alike: bool, rest: &Rest) -> Verdict {
+pub(super) fn judge(Sizes { n, m, goes_on }: Sizes, alike: bool, rest: &Rest) -> Verdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
     // Ids from 0 end before n, ids from 1 at n.
@@ -108,15 +108,15 @@ pub(super) fn judge(Sizes { n, m, meets_next }: Sizes, alike: bool, rest: &Rest)
     match (among_n, counted) {
         // As an arc it would join vertices that no other line has, or be a loop.
         (true, true) if is_away || n.min(m) > rest.most || n == m => Verdict::Header,
-        (true, true) if is_long && !meets_next => Verdict::Header,
+        (true, true) if is_long && !goes_on => Verdict::Header,
         (true, true) => Verdict::Either,
         // A header of a list that was cut.
         (true, false) if is_away && fit && (is_long || is_near) => Verdict::Either,
         // A header that is wrong or of a list with a line missing, or an arc.
-        (true, false) if !is_away && fit && is_near && !meets_next => Verdict::Either,
+        (true, false) if !is_away && fit && is_near && !goes_on => Verdict::Either,
         // A header of a list whose ids are wrong or sparse, or an arc that has the number of lines by chance.
         (false, true) if fit && m > rest.most => Verdict::Either,
-        (false, true) if fit && !meets_next && (is_long || 2 * rest.beyond <= lines) => Verdict::Either,
+        (false, true) if fit && !goes_on && (is_long || 2 * rest.beyond <= lines) => Verdict::Either,
         _ => Verdict::Arc,
     }
 }
@@ -205,8 +205,8 @@ mod tests {
     fn verdict(n: u64, m: u64, arcs: &[(u64, u64)]) -> Verdict {
         let gather = Gather::new(n);
         gather.arcs(arcs).unwrap();
-        let meets_next = arcs.first().is_some_and(|&(u, v)| [u, v].contains(&n) || [u, v].contains(&m));
-        judge(Sizes { n, m, meets_next }, true, &gather.finish())
+        let goes_on = arcs.first().is_some_and(|&(tail, _)| tail == n || tail == m);
+        judge(Sizes { n, m, goes_on }, true, &gather.finish())
     }
 
     /// A path of so many edges on ids from `first` on.
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_line_of_other_columns_is_a_header_or_wrong() {
-        const SIZES: Sizes = Sizes { n: 9, m: 12, meets_next: false };
+        const SIZES: Sizes = Sizes { n: 9, m: 12, goes_on: false };
         let rest = |lines| Rest { lines, least: 1, most: 9, ..Rest::NONE };
         assert_eq!(judge(SIZES, false, &rest(12)), Verdict::Header);
         assert_eq!(judge(SIZES, false, &rest(11)), Verdict::Neither);

@@ -160,8 +160,8 @@ fn sizes_or_arc(
         [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
         _ => return Ok(Kind::Arc),
     };
-    let meets_next = columns(&second.text).take(2).filter_map(whole).any(|id| id == n || id == m);
-    let declared = Declared { n, m, meets_next };
+    let goes_on = columns(&second.text).next().and_then(whole).is_some_and(|tail| tail == n || tail == m);
+    let declared = Declared { n, m, goes_on };
     if declared.n == 0 || declared.m == 0 {
         return Ok(Kind::Arc);
     }

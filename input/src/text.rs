@@ -20,7 +20,7 @@ use super::compression::Compression;
 use super::file::InputFile;
 use super::frames::Frames;
 use super::head::Head;
-use super::header::{Gather, Header, Rest, Sizes as Declared, Verdict, judge};
+use super::header::{Gather, Header, LONG, Rest, Sizes as Declared, Verdict, judge};
 use super::lines::{self, Sizes};
 use super::metis;
 use super::number::{columns, whole};
@@ -113,6 +113,9 @@ impl Text {
             Kind::Sizes { declared, alike } => {
                 let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
+                    Verdict::Arc if rest.lines < LONG && !self.named && self.has_rows_of_metis(list)? => {
+                        return Err(list.is_metis());
+                    }
                     Verdict::Arc => list.first.arc,
                     // As many rows as vertices: a METIS file with a wrong number of edges in its header, or a list with weights.
                     Verdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
@@ -163,6 +166,25 @@ impl Text {
             blank += u64::from(after && head.number > list.first.line);
         }
         Ok(rest.lines + blank >= header.vertices)
+    }
+
+    /// Whether the lines of a short list are rows as in a METIS file, whose header may be wrong: each neighbour lists the vertex, too.
+    fn has_rows_of_metis(&self, list: &List) -> Result<bool> {
+        let (mut head, mut rows) = (Head::new(&list.file, self.sizes)?, Vec::new());
+        while head.end < list.first.header.skip + preamble::SAMPLE
+            && let Some(line) = head.next()?
+        {
+            let row: Option<Vec<u64>> =
+                (!line.starts_with(b"%")).then(|| columns(line.trim_ascii()).map_while(whole).collect());
+            if head.number > list.first.line {
+                rows.extend(row);
+            }
+        }
+        let row_of = |vertex: u64| rows.get(usize::try_from(vertex.checked_sub(1)?).ok()?);
+        let list_each_other = |vertex, &neighbour: &u64| {
+            neighbour != vertex && row_of(neighbour).is_some_and(|row: &Vec<u64>| row.contains(&vertex))
+        };
+        Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
     }
 
     /// All arcs of a list.

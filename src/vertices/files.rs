@@ -29,10 +29,10 @@ pub fn check_degrees(path: &Path) -> Result<()> {
 /// The length of an array of the counts, where there may be one.
 ///
 /// # Errors
-/// [`trimill_system::error::Kind::Usage`]: an array for ids with large gaps.
+/// [`trimill_system::error::Kind::Usage`]: an array that would be almost empty.
 pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
     array_len.ok_or_else(|| {
-        Error::usage("the ids of this graph have large gaps, so an array with a place for each would be mostly empty")
+        Error::usage("most ids up to the largest that this graph declares have no edge, so an array with a place for each would be almost empty")
             .at(path)
             .expected(format!("a format with a column of ids: {}", COLUMNS.join(", ")))
     })
