@@ -11,6 +11,8 @@ use serde_json::Value;
 type Setting = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const INPUT: &str = "input.path = 'g.txt'";
+/// For settings of GPUs: with the backend `auto` they are refused on a machine that has none.
+const ON_GPU: &str = "input.path = 'g.txt'\ncount.backend = 'cuda'";
 const SIZES: [&[&str]; 2] = [
     &[
         "1",
@@ -70,7 +72,7 @@ const SETTINGS: &[Setting] = &[
     ("spill.dir", INPUT, DIRS[0], DIRS[1]),
     ("spill.keep", "input.path = 'g.txt'\nspill.dir = 's'", TRUTHS[0], TRUTHS[1]),
     ("cluster.engine", "input.path = 'g.txt'\nrun.dir = 'r'", &["'slurm'", "'hq'"], &["'pbs'", "'Slurm'", "''", "1"]),
-    ("cluster.shards", INPUT, &["1", "4294967295"], &["0", "-1", "4294967296", "1.5", "'4'"]),
+    ("cluster.shards", INPUT, &["1", "1048576"], &["0", "-1", "1048577", "4294967296", "1.5", "'4'"]),
     ("cluster.gpus_per_task", INPUT, &["0", "1", "8", "4294967295"], &["-1", "4294967296", "1.5", "'1'"]),
     ("cluster.cpus_per_task", INPUT, &["1", "64", "4294967295"], &["0", "-1", "4294967296", "'4'"]),
     ("cluster.time", INPUT, &["'4:00:00'", "'1-12'", "'90'"], &["''", "'4 hours'", "90", "'1;2'"]),
@@ -78,16 +80,16 @@ const SETTINGS: &[Setting] = &[
     ("cluster.account", INPUT, &["'graphs@eu'", "'p_1'"], &["''", "'$HOME'", "true"]),
     ("cluster.memory", INPUT, &["'64G'", "'512M'"], &["''", "'64 G'", "64"]),
     ("count.backend", INPUT, &["'auto'", "'cpu'", "'cuda'"], &["'cude'", "''", "0"]),
-    ("count.devices", INPUT, &["'all'", "[0]", "[0, 1, 1]"], &["[]", "[-1]", "[4294967296]", "'0,1'", "'some'", "0"]),
+    ("count.devices", ON_GPU, &["'all'", "[0]", "[0, 1, 1]"], &["[]", "[-1]", "[4294967296]", "'0,1'", "'some'", "0"]),
     ("count.method", INPUT, &["'auto'", "'bitmap'", "'lstc'", "'skiff:block-degree'"], &["'guess'", "''", "3"]),
     (
         "count.block_threads",
-        INPUT,
+        ON_GPU,
         &["32", "128", "1024"],
         &["0", "-32", "31", "33", "1056", "4294967296", "'128'", "32.5"],
     ),
-    ("count.tile", INPUT, &["0", "64", "100", "1024"], &["-1", "1", "63", "1025", "4294967296", "'64'", "64.5"]),
-    ("count.device_timeout", INPUT, &["1", "600", "4294967295"], &["0", "-1", "4294967296", "'64'", "64.5"]),
+    ("count.tile", ON_GPU, &["0", "64", "100", "1024"], &["-1", "1", "63", "1025", "4294967296", "'64'", "64.5"]),
+    ("count.device_timeout", ON_GPU, &["1", "600", "4294967295"], &["0", "-1", "4294967296", "'64'", "64.5"]),
     ("count.threads", INPUT, &["1", "4", "64"], &["0", "-1", "'4'", "1.5"]),
     ("output.dir", INPUT, DIRS[0], DIRS[1]),
     ("output.force", INPUT, TRUTHS[0], TRUTHS[1]),

@@ -315,7 +315,10 @@ fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
     let other = |found: String| Error::data(path, found).expected("a graph file as trimill caches it");
     let damaged = |found: String| other(found).advice(REMAKE);
     let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
-    let Some(version) = version_of(file) else { return Err(other("is not a graph file".into())) };
+    let Some(version) = version_of(file) else {
+        // Perhaps not this program's: nobody is told to remove it.
+        return Err(other("is not a graph file".into()).advice("if it was one, move it away, and it is made again"));
+    };
     let Some(header) = Header::read(file) else { return Err(damaged("its header is damaged".into())) };
     if version != VERSION {
         return Err(damaged(format!("is of version {version}, this program reads version {VERSION}")));

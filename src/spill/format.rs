@@ -101,7 +101,7 @@ impl Header {
         if bytes[..8] != MAGIC {
             return Err(Error::data(path, "is not a spill: the magic is missing")
                 .expected("'TRIMSPIL' at the start")
-                .advice("name a file that 'trimill partition' wrote; if it is one, partition the graph again"));
+                .advice("name a file that 'trimill partition' wrote; if this is one, build it again"));
         }
         let mut fields = Fields(&bytes[8..]);
         let version = fields.u32().unwrap_or_default();
