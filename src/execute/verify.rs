@@ -43,7 +43,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
         let clustering = match job.counts_vertices() || job.counts_edges() {
-            true => Some(written(job, &source, vertices, &edges)?).filter(|_| job.counts_vertices()),
+            true => written(job, &source, (vertices, &edges), control)?,
             false => None,
         };
         let seconds = start.elapsed().as_secs_f64();
@@ -52,9 +52,15 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     })
 }
 
-/// Writes the files of counts; returns the summary of vertices.
-fn written(job: &Job, source: &Source, vertices: Vertices, edges: &Edges) -> Result<Clustering> {
-    let (summary, by_degree) = vertices.clustering();
+/// Writes the files of counts; returns the summary of vertices, if their counts are wanted.
+fn written(
+    job: &Job,
+    source: &Source,
+    (vertices, edges): (Vertices, &Edges),
+    control: &Control,
+) -> Result<Option<Clustering>> {
+    let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
+    let (summary, by_degree) = found.unzip();
     // A list of arcs declares all ids up to the largest one.
     let ids = match source.declared_vertices() {
         Some(declared) => Some(source.first_id() + declared),
@@ -62,11 +68,11 @@ fn written(job: &Job, source: &Source, vertices: Vertices, edges: &Edges) -> Res
     };
     let array_len = ids.filter(|&ids| ids == 0 || !is_sparse(ids - 1, source.arcs_at_most()));
     let Vertices { ids, degrees, triangles, .. } = vertices;
-    let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len };
-    job.output_files().write_vertices(&counts, &by_degree)?;
+    let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len, control: control.clone() };
+    job.output_files().write_vertices(&counts, &by_degree.unwrap_or_default())?;
     let Listed { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of })?;
+    job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, control, edges_of })?;
     Ok(summary)
 }
 

@@ -27,6 +27,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
     if command.check {
         return check(&batch, command.json, context);
     }
+    checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
     let report = command.report.report.as_deref();
     report.map_or(Ok(()), views::check_report)?;
     if report.is_some() {
