@@ -399,7 +399,9 @@ mod tests {
     fn long_lists_are_sorted_and_merged_with_checks_on_the_way() {
         let checks = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&checks);
-        let control = Control::silent().watched(move || drop(counted.fetch_add(1, Relaxed)));
+        let control = Control::silent().watched(move || {
+            counted.fetch_add(1, Relaxed);
+        });
         for len in [0, 1, STEPS - 1, STEPS, STEPS + 1, 5 * STEPS + 17] {
             let mut arcs: Vec<(u64, u64)> = (0..len as u64).map(|i| (i * 7919 % 5003, i * 104_729 % 65_537)).collect();
             let mut expected = arcs.clone();
