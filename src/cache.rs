@@ -24,6 +24,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};
+use trimill_system::machine;
 
 const SUFFIX: &str = "trimgraf";
 
@@ -326,6 +327,5 @@ fn without_cache(error: &Error) {
 /// # Errors
 /// [`Kind::Resource`] when it cannot be queried.
 pub fn free_space(dir: &Path) -> Result<Bytes> {
-    let stat = rustix::fs::statvfs(dir).map_err(|e| Error::write(dir, e.into()))?;
-    Ok(Bytes(stat.f_bavail * stat.f_frsize))
+    machine::free_disk(dir).map_err(|e| Error::write(dir, e))
 }

@@ -4,6 +4,7 @@ pub mod assignment;
 pub mod batch;
 pub mod bit_counter;
 pub mod cuts;
+mod lists;
 pub mod locals;
 mod masks;
 pub mod numbers;

@@ -14,6 +14,7 @@ pub mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+pub mod totals;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ use trimill_system::control::Control;
 use trimill_system::disk::faults;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
-use trimill_system::threads::joined;
+use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
 
 /// Row blocks that exist at a time.
@@ -213,7 +214,7 @@ fn counted(
     let chunk = backend.resident_chunk();
     std::thread::scope(|scope| {
         let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
-        let reader = scope.spawn(|| reading.all_of(source));
+        let reader = spawn(scope, "reading", || reading.all_of(source))?;
         let counted =
             count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
         // If the reader failed, the counter found its channel closed, so the reader's error is the cause.

@@ -140,6 +140,71 @@ fn no_stage_takes_more_than_the_budget() {
     assert_eq!(std::fs::read_dir(dir.path().join("work")).unwrap().count(), 0);
 }
 
+/// The budget that a refusal advises, or none if the command succeeds.
+fn advised(input: &Path, dir: &Path, options: &str) -> Option<u64> {
+    let answer: serde_json::Value = answer("count", input, dir, options);
+    let message = answer["error"]["message"].as_str()?;
+    let number = message.split("raise --host-memory to ").nth(1).unwrap_or_else(|| panic!("{options}: {message}"));
+    Some(number.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
+}
+
+/// Stars, rings, random and dense graphs, with ids that index arrays and ids that don't, as text and as binary pairs: whatever the first
+/// budget is, the next one that is advised works.
+#[test]
+fn the_budget_that_the_first_refusal_names_is_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    let random = |i: u64, below: u64| trimill::testing::clean::ids::mix(i) % below;
+    let n = 60_000;
+    let graphs: [(&str, Vec<[u64; 2]>); 5] = [
+        ("star", (1..n).map(|i| [0, i * 7919 % n]).collect()),
+        ("ring", (0..n).map(|i| [i, (i + 1) % n]).collect()),
+        ("random", (0..2 * n).map(|i| [random(i, n), random(!i, n)]).collect()),
+        ("sparse", (0..n).map(|i| [random(i, 1 << 32) >> 1, random(!i, 1 << 32) >> 1]).collect()),
+        ("dense", (0..3 * n).map(|i| [random(i, 700), random(!i, 700)]).collect()),
+    ];
+    let edges = format!("--force --per-edge {}", dir.path().join("edges.tsv").display());
+    for (name, pairs) in graphs {
+        let (text, binary) = (dir.path().join(format!("{name}.txt")), dir.path().join(format!("{name}.bin")));
+        std::fs::write(&text, pairs.iter().map(|[u, v]| format!("{u} {v}\n")).collect::<String>()).unwrap();
+        let bytes = |id: &u64| (*id as u32).to_le_bytes();
+        std::fs::write(&binary, pairs.iter().flatten().flat_map(bytes).collect::<Vec<u8>>()).unwrap();
+        for (input, options) in [
+            (&text, "--no-cache --threads 1"),
+            (&binary, "--no-cache --threads 8"),
+            (&binary, "--no-cache --partitioner random"),
+            (&text, &format!("--no-cache {edges}")),
+        ] {
+            // Below the floor of any graph, above it, and in between.
+            for budget in [1, 17_600_000, 18_500_000, 21_000_000] {
+                let Some(named) = advised(input, dir.path(), &format!("{options} --host-memory {budget}")) else {
+                    continue;
+                };
+                let again = advised(input, dir.path(), &format!("{options} --host-memory {named}"));
+                assert_eq!(again, None, "{name} {options}: {budget}, then {named}");
+            }
+        }
+    }
+}
+
+/// With the smallest budget the graph is read a bounded number of times.
+#[test]
+fn the_smallest_budget_reads_a_small_multiple_of_the_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = generated("gap-kron --scale 14", dir.path());
+    let edges = format!("--force --per-edge {}", dir.path().join("edges.tsv").display());
+    let vertices = format!("--force --per-vertex {}", dir.path().join("vertices.tsv").display());
+    // The cache has the graph, so the budget is that of counting.
+    let _: PlanReport = answer("plan", &graph, dir.path(), "");
+    for options in [&edges, &vertices, ""] {
+        let least = advised(&graph, dir.path(), &format!("{options} --host-memory 1")).unwrap();
+        let plan: PlanReport = answer("plan", &graph, dir.path(), &format!("{options} --host-memory {least}"));
+        let whole = 8 * plan.vertices + 4 * plan.edges;
+        // With p ranges, (p + 1) / 2 times the graph.
+        assert!(plan.parts > 1 && plan.parts <= 48, "{options}: {} parts", plan.parts);
+        assert!(plan.stream_bytes.get() <= 24 * whole, "{options}: {} of {whole}", plan.stream_bytes);
+    }
+}
+
 /// Counting from a cached graph, in one partition and in many.
 #[test]
 fn counting_a_cached_graph_takes_no_more_than_the_budget() {

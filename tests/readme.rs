@@ -67,9 +67,7 @@ fn every_command_of_the_readme_works() {
             .replace("RUN", "run")
             // All shards in one process.
             .replace("--shard 0/16", "--shard 0/1")
-            // Sizes of a large machine and of a large graph.
-            .replace("48GiB", "4GiB")
-            .replace("16GB", "64MiB")
+            // The size of a large graph.
             .replace("--scale 22", "--scale 10");
         let output = trimill(&command.split(' ').collect::<Vec<_>>(), dir.path());
         if command.starts_with("run ")

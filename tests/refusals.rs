@@ -117,7 +117,7 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
     refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[smallest]);
     let json = ["--json", "--progress", "none"];
-    let output = place.run(&[&["plan", &crawl, "--device-memory", smallest][..], &json].concat());
+    let output = place.run(&[&["plan", &crawl, "--backend", "cpu", "--device-memory", smallest][..], &json].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(&place, 2, &["count", &crawl, "--parts", "0"], &["--parts"]);
@@ -140,6 +140,72 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     refuses(&place, 2, &partition, &["the partitioner rank", "spilled"]);
     assert!(!place.path("kept").exists());
     refuses(&place, 3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
+    is_clean(&place);
+}
+
+/// The error of a disk that is full while buckets are written says where, how much was written and is needed, and what helps.
+#[test]
+fn a_disk_that_fills_while_preparing_is_described() {
+    let place = Place::new();
+    let mut described = 0;
+    for write in 1..=12 {
+        let output = place
+            .command(&["count", &data("ca-HepTh.txt"), "--no-cache", "--work-dir", "work"])
+            .env("TRIMILL_BUCKETS", "0")
+            .env("TRIMILL_FAULT", format!("write:{write}"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        let error = text.lines().last().unwrap();
+        assert!(
+            error.contains("work") && error.contains("are free in") && error.contains("free some space"),
+            "{error}"
+        );
+        if error.contains("lane-") {
+            described += 1;
+            for words in ["of buckets at most, of which", "were written", "--work-dir", "--host-memory"] {
+                assert!(error.contains(words), "{error}");
+            }
+        }
+        assert!(listing(&place.path("work")).is_empty());
+    }
+    assert!(described >= 3, "{described}");
+}
+
+/// `plan` is asked about other machines; what counts must have the memory.
+#[test]
+fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
+    let place = Place::new();
+    let karate = data("karate.mtx");
+    place.write("job.toml", format!("[[job]]\nname = 'a'\ninput.path = '{karate}'\n[[job]]\nname = 'b'\ninput.path = '{karate}'\nmemory.host = '512TiB'\n"));
+    let host = ["--host-memory", "512TiB"];
+    for command in [&["count", &karate][..], &["verify", &karate], &["partition", &karate, "--spill-dir", "s"]] {
+        refuses(&place, 2, &[command, &host].concat(), &["512.0 TiB", "at most", "the memory of this machine"]);
+    }
+    // Before its first job.
+    refuses(&place, 2, &["run", "job.toml"], &["job.toml", "job 'b'", "512.0 TiB"]);
+    for device in ["1GiB", "512TiB"] {
+        let options = ["plan", &karate, "--json", "--device-memory", device];
+        let planned = |more: &[&str]| {
+            let output = place.run(&[&options[..], more].concat());
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{more:?}: {text}");
+            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+        };
+        // With or without a GPU, the plan is for one with this memory.
+        if trimill_kernels::find().is_err() {
+            assert_eq!(planned(&[])["backend"], "cuda");
+            let bytes = if device == "1GiB" { 1u64 << 30 } else { 512 << 40 };
+            assert_eq!(planned(&host)["device_memory"].as_u64(), Some(bytes));
+        }
+        assert_eq!(planned(&["--backend", "cpu"])["backend"], "cpu");
+        // On the CPU a budget of the device is the most of the host's that counting takes.
+        let counted = place.prints(&["count", &karate, "--backend", "cpu", "--device-memory", device, "--json"]);
+        let counted: serde_json::Value = serde_json::from_slice(&counted).unwrap();
+        assert_eq!(counted["triangles"], 45);
+        assert!(counted["device_memory"].as_u64() <= counted["host_memory"].as_u64());
+    }
     is_clean(&place);
 }
 

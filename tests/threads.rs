@@ -84,6 +84,39 @@ fn one_thread_is_one_thread() {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
+/// Each thread, and each pool, is one that cannot be started, one after another.
+#[test]
+fn a_thread_that_cannot_be_started_ends_with_3() {
+    let place = common::place::Place::new();
+    let graph = data("as20000102.txt");
+    let count = ["count", graph.to_str().unwrap(), "--no-cache", "--threads", "8", "--json"];
+    for options in [&[][..], &["--partitioner", "random", "--parts", "3"], &["--parts", "2", "--per-edge", "e.tsv"]] {
+        let mut refused = 0;
+        for n in 1.. {
+            let output = place
+                .command(&[&count[..], options, &["--force"]].concat())
+                .env("TRIMILL_FAULT", format!("thread:{n}"))
+                .output()
+                .unwrap();
+            let said = common::place::stderr(&output);
+            let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            if !said.contains("a fault of TRIMILL_FAULT strikes") {
+                assert_eq!(
+                    (output.status.code(), &answer["triangles"]),
+                    (Some(0), &6584.into()),
+                    "{options:?}: {said}"
+                );
+                break;
+            }
+            refused += 1;
+            assert_eq!(output.status.code(), Some(3), "{options:?}, thread {n}: {said}");
+            assert!(said.contains("a thread cannot be started") && said.contains("lower --threads"), "{said}");
+        }
+        // The pool, the thread that counts, and the one that reads.
+        assert!(refused >= 3, "{options:?}: {refused}");
+    }
+}
+
 #[test]
 fn far_too_many_threads_end_with_2_at_once() {
     let graph = data("karate.mtx");

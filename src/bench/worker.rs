@@ -22,6 +22,7 @@ use crate::report::{Failure, RunResult};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
+use trimill_system::threads::spawn_alone;
 
 /// How long a child that was asked to stop may take for it.
 const GRACE: Duration = Duration::from_secs(5);
@@ -93,26 +94,28 @@ impl Worker {
             })?;
         let (sender, answers) = channel();
         let stderr_tail = Arc::<Mutex<String>>::default();
-        let mut readers = Vec::new();
-        if let Some(out) = child.stdout.take() {
-            readers.push(thread::spawn(move || {
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        // From here on the child is ended where an error is returned.
+        let tail = Arc::clone(&stderr_tail);
+        let mut worker = Self { jobs: child.stdin.take(), child, answers, stderr_tail, readers: Vec::new() };
+        if let Some(out) = out {
+            worker.readers.push(spawn_alone("answers", move || {
                 // Sending fails only when the worker is dropped, which ends the child.
                 let lines = BufReader::new(out).lines().map_while(std::io::Result::ok);
                 let _ = lines.map(|line| sender.send(line)).find(std::result::Result::is_err);
-            }));
+            })?);
         }
-        if let Some(mut err) = child.stderr.take() {
-            let stderr_tail = Arc::clone(&stderr_tail);
-            readers.push(thread::spawn(move || {
+        if let Some(mut err) = err {
+            worker.readers.push(spawn_alone("messages", move || {
                 let mut bytes = [0; STDERR_KEPT];
                 while let Ok(length @ 1..) = err.read(&mut bytes) {
-                    let text = lock(&stderr_tail).clone() + &String::from_utf8_lossy(&bytes[..length]);
+                    let text = lock(&tail).clone() + &String::from_utf8_lossy(&bytes[..length]);
                     let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= STDERR_KEPT);
-                    *lock(&stderr_tail) = text[from.unwrap_or(0)..].to_owned();
+                    *lock(&tail) = text[from.unwrap_or(0)..].to_owned();
                 }
-            }));
+            })?);
         }
-        Ok(Self { jobs: child.stdin.take(), child, answers, stderr_tail, readers })
+        Ok(worker)
     }
 
     /// Counts a job once. After anything but a result the child must not be used again.

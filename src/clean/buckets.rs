@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
@@ -28,6 +29,8 @@ pub struct Buckets {
     memory: AtomicU64,
     held: AtomicU64,
     written: AtomicU64,
+    /// How many keys will come, about or at most.
+    expected: u64,
     parent: PathBuf,
     dir: OnceLock<TemporaryDir>,
 }
@@ -47,9 +50,9 @@ struct Staging {
 }
 
 impl Buckets {
-    /// `lanes` empty lanes that hold at most about `memory` bytes of keys; files go to a directory made in `parent`
-    /// when the first one is needed.
-    pub fn new(lanes: usize, memory: u64, parent: &Path) -> Self {
+    /// `lanes` empty lanes for about `expected` keys, of which at most about `memory` bytes are held; files go to a directory made in
+    /// `parent` when the first one is needed.
+    pub fn new((lanes, expected): (usize, u64), memory: u64, parent: &Path) -> Self {
         // Blocks are written as a whole. The blocks that are being filled, one per lane, take at most a quarter of the memory.
         let block = (memory / 4 / 8 / lanes.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         Self {
@@ -59,6 +62,7 @@ impl Buckets {
             memory: AtomicU64::new(memory),
             held: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            expected,
             parent: parent.to_path_buf(),
             dir: OnceLock::new(),
         }
@@ -168,6 +172,19 @@ impl Buckets {
 
     /// Writes all whole blocks that a lane holds.
     fn write(&self, lane: usize, slot: &mut Lane) -> Result<()> {
+        self.written_to_file(lane, slot).map_err(|error| match error.is_for_room() {
+            true => error
+                .expected(format!(
+                    "room for {} of buckets at most, of which {} were written",
+                    Bytes::of::<u64>(self.expected),
+                    Bytes(self.bytes_written())
+                ))
+                .also("--work-dir names a directory on a larger disk, and with a larger --host-memory less is written"),
+            false => error,
+        })
+    }
+
+    fn written_to_file(&self, lane: usize, slot: &mut Lane) -> Result<()> {
         let path = self.file_of(lane)?;
         let file = disk::append_to(&path)?;
         for block in slot.full.drain(..) {
@@ -278,7 +295,7 @@ mod tests {
     fn what_goes_in_comes_out_whether_it_fits_or_not() {
         let dir = tempfile::tempdir().unwrap();
         for (memory, later) in [(0, 0), (1 << 14, 1 << 14), (1 << 30, 1 << 30), (1 << 30, 1 << 14), (1 << 30, 0)] {
-            let buckets = Buckets::new(7, memory, dir.path());
+            let buckets = Buckets::new((7, 200_000), memory, dir.path());
             (0u64..50)
                 .into_par_iter()
                 .try_for_each(|t| buckets.extend((0..4000).map(|i| ((i % 7) as usize, t * 4000 + i))))

@@ -64,9 +64,16 @@ pub(super) struct Distribute<'a, F> {
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    pub(super) fn new(place: Place, shares: &Shares<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
+    /// For about `expected` arcs.
+    pub(super) fn new(
+        (place, expected): (Place, u64),
+        shares: &Shares<'_>,
+        rename: F,
+        seen: Option<&'a Seen>,
+        end: u64,
+    ) -> Self {
         Self {
-            buckets: Buckets::new(2 * place.buckets(), shares.buckets(), shares.dir),
+            buckets: Buckets::new((2 * place.buckets(), expected), shares.buckets(), shares.dir),
             place,
             rename,
             seen,

@@ -6,12 +6,12 @@
 
 use std::sync::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use trimill_input::ArcSink;
-use trimill_system::error::{Error, Result};
+use trimill_system::error::Result;
 use trimill_system::lock;
 use trimill_system::parallel;
 
@@ -76,12 +76,16 @@ impl Seen {
     }
 }
 
-/// Collects the distinct ids of arcs, up to a limit; memory is at most 24 bytes a distinct id.
+/// Collects the distinct ids of arcs; memory is at most 24 bytes for each of `most` ids. If there are more, it keeps those whose hash
+/// ends with some zero bits, with one more bit whenever there are too many again, to tell about how many ids there are.
 pub struct Distinct {
     shards: Vec<Mutex<Shard>>,
     most: u64,
     /// How many are known to be distinct.
     found: AtomicU64,
+    /// The zero bits with which the hash of an id ends that is kept.
+    zeros: AtomicU32,
+    largest: AtomicU64,
 }
 
 #[derive(Default)]
@@ -91,36 +95,77 @@ struct Shard {
 }
 
 impl Shard {
-    fn merge_fresh(&mut self) {
+    fn merge_fresh(&mut self, zeros: u32) {
         self.fresh.sort_unstable();
         self.sorted.append(&mut self.fresh);
         // Two sorted runs: the stable sort merges them in linear time.
         self.sorted.sort();
         self.sorted.dedup();
+        if zeros > 0 {
+            self.sorted.retain(|&id| mix(id).trailing_zeros() >= zeros);
+        }
     }
 }
 
 impl Distinct {
-    /// No ids yet; collecting fails after more than `most`.
+    /// No ids yet; at most `most` are kept.
     pub fn new(most: u64) -> Self {
-        Self { shards: (0..64).map(|_| Mutex::default()).collect(), most, found: AtomicU64::new(0) }
+        Self {
+            shards: (0..64).map(|_| Mutex::default()).collect(),
+            most,
+            found: AtomicU64::new(0),
+            zeros: AtomicU32::new(0),
+            largest: AtomicU64::new(0),
+        }
     }
 
-    /// The most ids.
-    pub fn most(&self) -> u64 {
-        self.most
-    }
-
-    /// Whether more than that were found.
+    /// Whether there are more ids than are kept.
     pub fn is_full(&self) -> bool {
-        self.found.load(Ordering::Relaxed) > self.most
+        self.zeros.load(Ordering::Relaxed) > 0
+    }
+
+    /// The largest id.
+    pub fn largest(&self) -> u64 {
+        self.largest.load(Ordering::Relaxed)
+    }
+
+    /// How many distinct ids there are: exactly if all are kept; else more than that, by six standard deviations of an estimate from a
+    /// sample.
+    pub fn at_most(&self) -> u64 {
+        let kept: u64 = parallel::map(&self.shards, |shard| self.merged(&mut lock(shard))).into_iter().sum();
+        match self.zeros.load(Ordering::Relaxed) {
+            0 => kept,
+            zeros => ((kept as f64 + 6.0 * (kept as f64).sqrt() + 6.0) * f64::from(zeros).exp2()) as u64,
+        }
+    }
+
+    /// Merges what is fresh in a shard; returns how many ids it has.
+    fn merged(&self, shard: &mut Shard) -> u64 {
+        let before = shard.sorted.len() as u64;
+        shard.merge_fresh(self.zeros.load(Ordering::Relaxed));
+        let now = shard.sorted.len() as u64;
+        // The sum wraps around while it is changed from several threads, but never in the end.
+        self.found.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+        now
+    }
+
+    /// Keeps about half of the ids, if there are too many.
+    fn thin(&self) {
+        let zeros = self.zeros.load(Ordering::Relaxed);
+        // One thread does it.
+        let next = self.zeros.compare_exchange(zeros, zeros + 1, Ordering::Relaxed, Ordering::Relaxed);
+        if next.is_ok() {
+            self.shards.iter().for_each(|shard| {
+                self.merged(&mut lock(shard));
+            });
+        }
     }
 
     /// All distinct ids, ascending.
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<Shard> =
             self.shards.into_iter().map(|s| s.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
-        parallel::each(&mut shards, Shard::merge_fresh);
+        parallel::each(&mut shards, |shard| shard.merge_fresh(0));
         let mut ids: Vec<u64> = shards.into_iter().flat_map(|s| s.sorted).collect();
         ids.par_sort_unstable();
         ids
@@ -129,22 +174,28 @@ impl Distinct {
 
 impl ArcSink for Distinct {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        let mut ids: Vec<(u8, u64)> =
-            batch.iter().flat_map(|&(u, v)| [u, v]).map(|id| ((mix(id) >> 58) as u8, id)).collect();
+        let zeros = self.zeros.load(Ordering::Relaxed);
+        let (mut ids, mut largest) = (Vec::new(), 0);
+        for id in batch.iter().flat_map(|&(u, v)| [u, v]) {
+            let hash = mix(id);
+            largest = largest.max(id);
+            if zeros == 0 || hash.trailing_zeros() >= zeros {
+                ids.push(((hash >> 58) as u8, id));
+            }
+        }
+        self.largest.fetch_max(largest, Ordering::Relaxed);
         ids.sort_unstable();
         ids.dedup();
         for run in ids.chunk_by(|a, b| a.0 == b.0) {
             let mut shard = lock(&self.shards[run[0].0 as usize]);
             shard.fresh.extend(run.iter().map(|&(_, id)| id));
-            if self.is_full() {
-                return Err(Error::resource("more distinct ids than fit in memory"));
-            }
             // Merging takes as many bytes again.
             if shard.fresh.len() > shard.sorted.len() / 4 + 8192 {
-                let before = shard.sorted.len();
-                shard.merge_fresh();
-                self.found.fetch_add((shard.sorted.len() - before) as u64, Ordering::Relaxed);
+                self.merged(&mut shard);
             }
+        }
+        if self.found.load(Ordering::Relaxed) as i64 > self.most as i64 {
+            self.thin();
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
+use trimill_system::memory::Needs;
 
 /// Cleans the graph that `source` delivers.
 ///
@@ -42,7 +43,9 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let start = Instant::now();
     // The numbers of ids and arcs are not known yet, so memory is divided as for an empty graph.
-    let shares = space.beside(&needs(Ids::Plain(0), 0, space))?;
+    let Ok(shares) = space.beside(&needs(Ids::Plain(0), 0, space)) else {
+        return Err(refused_unread(source, space, control)?);
+    };
     let estimate = source.arcs_at_most();
     let buckets = shares.bucket_count(estimate);
     let seen = Seen::default();
@@ -50,13 +53,19 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         Some(ranges) => Place::Ranges(ranges),
         None => Place::hash(buckets),
     };
-    let plain = Distribute::new(place, &shares, Some, Some(&seen), plain_ids(source, shares.left));
+    let plain = Distribute::new((place, estimate), &shares, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
         let (distinct, first, last) = seen.extent().unwrap_or((0, 0, 0));
-        if !is_sparse(last, arcs) {
-            let range = if distinct == 0 { 0 } else { last + 1 };
+        let range = if distinct == 0 { 0 } else { last + 1 };
+        let fits = |ids| space.memory.left(&needs(ids, arcs, space)).is_ok();
+        // A table takes less memory than arrays if most ids are missing.
+        let (by_id, by_table) = (Ids::Plain(range), Ids::Ranked(distinct));
+        if !is_sparse(last, arcs) && !fits(by_id) && !fits(by_table) {
+            return Err(refused(space, arcs, [by_id, by_table]));
+        }
+        if !is_sparse(last, arcs) && fits(by_id) {
             let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
             let totals = InputTotals {
                 arcs,
@@ -75,19 +84,19 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
 
     // Until they are sorted, the collected ids contain duplicates.
     let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
-    let collected = source.scan(&distinct, control);
-    if distinct.is_full() {
-        // There are more ids than fit. This call fails; its error names the budget that one more id takes.
-        space.beside(&needs(Ids::Ranked(distinct.most() + 1), 0, space))?;
+    let arcs = source.scan(&distinct, control)?;
+    let many = distinct.at_most();
+    if distinct.is_full() || space.memory.left(&needs(Ids::Ranked(many), arcs, space)).is_err() {
+        return Err(refused_ids(source, space, arcs, &distinct));
     }
-    let arcs = collected?;
     let table = distinct.finish();
     if table.len() as u64 > MOST_VERTICES {
         return Err(too_many(table.len() as u64));
     }
     let shares = space.beside(&needs(Ids::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let ranked = Distribute::new(Place::hash(shares.bucket_count(estimate)), &shares, rank, None, MOST_VERTICES);
+    let ranked =
+        Distribute::new((Place::hash(shares.bucket_count(estimate)), arcs), &shares, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -105,6 +114,35 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let (buckets, place) = ranked.finish()?;
     Ok(ArcsRead { buckets, place, range: n, ids: InputIds::Ranked(table), totals })
 }
+
+/// Reads `source` without keeping its arcs, and returns the error that names a budget that suffices.
+fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<Error> {
+    let distinct = Distinct::new(SAMPLE);
+    let arcs = source.scan(&distinct, control)?;
+    Ok(refused_ids(source, space, arcs, &distinct))
+}
+
+/// The error for an input whose ids and arcs are known, or about how many there are.
+fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
+    let (last, ranked) = (distinct.largest(), Ids::Ranked(distinct.at_most()));
+    // Whether they index arrays, given enough memory.
+    match !is_sparse(last, arcs) && last < plain_ids(source, Bytes(u64::MAX)) {
+        true => refused(space, arcs, [Ids::Plain(last + 1), ranked]),
+        false => refused(space, arcs, [ranked, ranked]),
+    }
+}
+
+/// The error that names the budget of whichever way of handling the ids takes less memory.
+fn refused(space: Workspace<'_>, arcs: u64, ways: [Ids; 2]) -> Error {
+    let [one, other] = ways.map(|ids| (needs(ids, arcs, space), ids));
+    let floor = |needs: &Needs| space.memory.floor(needs).bytes;
+    let (needs, ids) = if floor(&other.0) < floor(&one.0) { other } else { one };
+    let least = floor(&needs).max(space.later.map_or(Bytes::ZERO, |later| later.floor(ids.many(), arcs)));
+    space.memory.refused(&needs, least)
+}
+
+/// Ids of which about how many there are is estimated.
+const SAMPLE: u64 = 1 << 16;
 
 /// Ranges of ids for about `buckets` buckets, if the input comes in the order of ids and each range can be sorted at once.
 fn id_ranges(

@@ -53,7 +53,7 @@ impl ArcsRead {
         let piece = shares.keys_at_once() as usize;
         let pool = Pool::of_sorting(&shares);
         let degrees: Vec<AtomicU32> = zeros(range as usize);
-        let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
+        let pairs = Buckets::new((arcs.lanes() / 2, totals.arcs), shares.buckets(), shares.dir);
         let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
         let found = parallel::try_map(0..arcs.lanes() / 2, |bucket| -> Result<(u64, u64, u64)> {
             control.check()?;

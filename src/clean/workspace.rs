@@ -4,6 +4,7 @@
 //! readers up to 1/2; while they are cleaned, two sets of buckets 10/16, sorting 1/4; while they are oriented, two sets of buckets,
 //! staging 1/8, rows 1/4 once the first set is freed; a graph that stays in memory and rows that had to be decoded 1/4 each.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -41,6 +42,14 @@ pub struct Workspace<'a> {
     pub graph: Bytes,
     /// The most bytes of a set of buckets, or of sorted runs, that stay in memory; `None`: their share.
     pub buckets: Option<Bytes>,
+    /// What the job does with the graph, where that is known.
+    pub later: Option<&'a dyn Later>,
+}
+
+/// What comes after preparing a graph.
+pub trait Later: Debug + Sync {
+    /// The smallest budget that suffices for it, of a graph of at most so many vertices and arcs.
+    fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
 }
 
 /// The ids of an input, and how many there are.
@@ -50,6 +59,15 @@ pub enum Ids {
     Plain(u64),
     /// The number of vertices; their ids are looked up.
     Ranked(u64),
+}
+
+impl Ids {
+    /// How many there are.
+    pub(super) fn many(self) -> u64 {
+        match self {
+            Self::Plain(many) | Self::Ranked(many) => many,
+        }
+    }
 }
 
 /// The least memory for preparing a graph of about `arcs` arcs.
@@ -73,7 +91,7 @@ pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
 impl<'a> Workspace<'a> {
     /// In `memory` and the directory `dir`; oriented graphs go to files.
     pub fn new(memory: HostMemory, dir: &'a Path) -> Self {
-        Self { memory, dir, graph: Bytes::ZERO, buckets: None }
+        Self { memory, dir, graph: Bytes::ZERO, buckets: None, later: None }
     }
 
     /// The shares of what the arrays in `needs` leave.

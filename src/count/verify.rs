@@ -19,11 +19,12 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use neighbourhoods::Neighbourhoods;
+use neighbourhoods::{Neighbourhoods, STEPS};
 use trimill_input::ArcSink;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
@@ -145,24 +146,23 @@ impl Verifier {
         arcs.retain(|(tail, head)| tail != head);
         verdict.loops = verdict.arcs - arcs.len() as u64;
         let with_duplicates = arcs.len();
-        arcs.par_sort_unstable();
+        sort(&mut arcs, control)?;
         arcs.dedup();
         verdict.duplicates = (with_duplicates - arcs.len()) as u64;
-        control.check()?;
 
-        let missing: Vec<(u64, u64)> = arcs
-            .par_iter()
-            .map(|&(tail, head)| (head, tail))
-            .filter(|reverse| arcs.binary_search(reverse).is_err())
-            .collect();
+        let without_reverse = |some: &[(u64, u64)]| {
+            control.check()?;
+            let reverses = some.iter().map(|&(tail, head)| (head, tail));
+            Ok(reverses.filter(|reverse| arcs.binary_search(reverse).is_err()).collect::<Vec<_>>())
+        };
+        let missing = parallel::try_map(arcs.chunks(STEPS), without_reverse)?.concat();
         verdict.arcs_without_reverse = missing.len() as u64;
         verdict.arcs_added = missing.len() as u64;
         arcs.reserve_exact(missing.len());
         arcs.extend(missing);
-        arcs.par_sort_unstable();
-        control.check()?;
+        sort(&mut arcs, control)?;
 
-        let graph = Neighbourhoods::new(&arcs);
+        let graph = Neighbourhoods::new(&arcs, control)?;
         drop(arcs);
         verdict.vertices = graph.len() as u64;
         verdict.edges = graph.edges();
@@ -191,9 +191,42 @@ impl Verifier {
     }
 }
 
+/// Sorts short runs, and merges them two by two, so that a stop takes effect soon; takes as much memory again.
+fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Control) -> Result<()> {
+    parallel::try_each(all.chunks_mut(STEPS), |run| {
+        control.check()?;
+        run.sort_unstable();
+        Ok(())
+    })?;
+    let (mut length, mut merged) = (STEPS, Vec::new());
+    while length < all.len() {
+        merged.resize(all.len(), T::default());
+        parallel::try_each(all.chunks(2 * length).zip(merged.chunks_mut(2 * length)), |(runs, into)| {
+            merge(runs.split_at(length.min(runs.len())), into, control)
+        })?;
+        std::mem::swap(all, &mut merged);
+        length *= 2;
+    }
+    Ok(())
+}
+
+/// Merges two runs into a place for both.
+fn merge<T: Copy + Ord>((mut a, mut b): (&[T], &[T]), into: &mut [T], control: &Control) -> Result<()> {
+    for places in into.chunks_mut(STEPS) {
+        control.check()?;
+        for place in places {
+            let next = if b.is_empty() || (!a.is_empty() && a[0] <= b[0]) { &mut a } else { &mut b };
+            (*place, *next) = (next[0], &next[1..]);
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -326,12 +359,61 @@ mod tests {
         assert_eq!(found, [(0, 1, 0), (0, 4, 1), (0, 5, 1), (2, 3, 0), (4, 5, 1)]);
     }
 
+    /// Counts on `threads` threads, and is stopped at check `stop_at`; returns what was found, and the checks that were made.
+    fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128>, u64) {
+        let (control, checks) = (Control::silent(), Arc::new(AtomicU64::new(0)));
+        let (stopped, counted) = (control.clone(), Arc::clone(&checks));
+        let control = control.watched(move || {
+            if counted.fetch_add(1, Relaxed) + 1 == stop_at {
+                stopped.stop();
+            }
+        });
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let found = pool.install(|| {
+            let verifier = Verifier::new();
+            verifier.arcs(arcs).unwrap();
+            verifier.finish_with_counts(true, &control).map(|(verdict, ..)| verdict.triangles)
+        });
+        (found, checks.load(Relaxed))
+    }
+
     #[test]
-    fn it_stops_when_asked() {
-        let control = Control::silent();
-        control.stop();
-        let error = Verifier::new().finish(&control).unwrap_err();
-        assert_eq!(error.kind(), trimill_system::error::Kind::Interrupted);
+    fn it_stops_soon_wherever_it_is() {
+        // Each vertex is in many triangles, so most of the work is at few vertices.
+        let n = 300u64;
+        let arcs: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        let (found, checks) = stopped_at(u64::MAX, 1, &arcs);
+        assert_eq!(found.unwrap(), u128::from(n) * u128::from(n - 1) * u128::from(n - 2) / 6);
+        assert!(checks >= arcs.len() as u64, "{checks} checks for {} edges", arcs.len());
+        for threads in [1, 3] {
+            for stop_at in [1, 2, 3, 7, checks / 2, checks - 3] {
+                let (found, made) = stopped_at(stop_at, threads, &arcs);
+                assert_eq!(found.unwrap_err().kind(), trimill_system::error::Kind::Interrupted);
+                // Each thread ends at its next check.
+                assert!(made <= stop_at + threads as u64, "{made} checks, stopped at {stop_at}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_lists_are_sorted_and_merged_with_checks_on_the_way() {
+        let checks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&checks);
+        let control = Control::silent().watched(move || {
+            counted.fetch_add(1, Relaxed);
+        });
+        for len in [0, 1, STEPS - 1, STEPS, STEPS + 1, 5 * STEPS + 17] {
+            let mut arcs: Vec<(u64, u64)> = (0..len as u64).map(|i| (i * 7919 % 5003, i * 104_729 % 65_537)).collect();
+            let mut expected = arcs.clone();
+            expected.sort_unstable();
+            sort(&mut arcs, &control).unwrap();
+            assert!(arcs == expected, "{len}");
+        }
+        let (even, thirds): (Vec<usize>, Vec<usize>) =
+            ((0..8 * STEPS).step_by(2).collect(), (0..8 * STEPS).step_by(3).collect());
+        let before = checks.load(Relaxed);
+        assert_eq!(neighbourhoods::common(&even, &thirds, &control).unwrap(), (8 * STEPS as u64).div_ceil(6));
+        assert!(checks.load(Relaxed) - before >= 5, "{}", checks.load(Relaxed));
     }
 
     proptest! {

@@ -41,13 +41,15 @@ pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(16 * u64::from(vertices))
 }
 
-/// The least bytes of a window.
-pub const LEAST_WINDOW: Bytes = Bytes::mib(8);
+/// The least bytes of a window, with which the graph is read some 16 times at most. Blocks of rows take a quarter of it.
+pub fn least_window(vertices: u32, edges: u64) -> Bytes {
+    Bytes(8 * (edges + u64::from(vertices)) / 12).max(Bytes::mib(8))
+}
 
 impl InOrder for OfGraph<'_> {
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
-        let memory = self.memory.max(LEAST_WINDOW);
+        let memory = self.memory.max(Bytes::mib(8));
         let pass = pass_bytes(memory);
         let (ids, lists) = (self.graph.ids()?, Lists::new(self, pass)?);
         let room = memory.get() - 2 * pass.get();

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::graph::Ids;
+use trimill_system::control::Control;
 use trimill_system::error::Result;
 
 /// Edges that [`Listed`] hands on at a time, about.
@@ -79,6 +80,8 @@ pub struct Listed<'a, F> {
     pub ids: &'a Ids,
     /// The number of vertices.
     pub vertices: u32,
+    /// Stops the listing.
+    pub control: &'a Control,
     /// Lists the edges of which a vertex is the smaller end: the larger ends, ascending, and the triangles.
     pub edges_of: F,
 }
@@ -87,6 +90,7 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> InOrder for Listed<'_, F> 
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let (mut first, mut starts, mut edges) = (0, vec![0], Vec::new());
         for vertex in 0..self.vertices {
+            self.control.check()?;
             edges.extend((self.edges_of)(vertex).map(|(v, triangles)| AtomicU64::new(packed(v, triangles))));
             starts.push(edges.len() as u64);
             if edges.len() >= AT_A_TIME || vertex + 1 == self.vertices {
@@ -116,7 +120,12 @@ mod tests {
             .flat_map(|(u, list)| list.iter().map(move |&(v, triangles)| (u, v as usize, triangles)))
             .map(|(u, v, triangles): (usize, usize, u32)| Row { u: table[u], v: table[v], triangles })
             .collect();
-        let listed = Listed { ids: &ids, vertices: 7, edges_of: |u: u32| lists[u as usize].iter().copied() };
+        let listed = Listed {
+            ids: &ids,
+            vertices: 7,
+            control: &Control::silent(),
+            edges_of: |u: u32| lists[u as usize].iter().copied(),
+        };
         let mut calls = 0;
         listed
             .in_order(&mut |rows| {
@@ -137,7 +146,7 @@ mod tests {
         let ids = Ids::listed((0..n).collect());
         let edges_of = |u: u32| [1, 2].into_iter().map(move |i| (u + i, i)).filter(|&(v, _)| u64::from(v) < n);
         let (mut next, mut pieces) = ((0, 1), 0);
-        let listed = Listed { ids: &ids, vertices: n as u32, edges_of };
+        let listed = Listed { ids: &ids, vertices: n as u32, control: &Control::silent(), edges_of };
         listed
             .in_order(&mut |rows| {
                 pieces += 1;

@@ -8,7 +8,7 @@ use crate::edges::{self, Sums};
 use crate::job::Job;
 use crate::stream::edges::PIECE;
 use crate::vertices::Totals;
-use crate::vertices::order::{LEAST_WINDOW, fixed_bytes};
+use crate::vertices::order::{fixed_bytes, least_window};
 use trimill_system::bytes::Bytes;
 use trimill_system::memory::HostMemory;
 
@@ -38,7 +38,7 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
     let fixed = held_vertices(host, vertices) + fixed_bytes(vertices) + made;
-    (fixed, fixed + LEAST_WINDOW)
+    (fixed, fixed + least_window(vertices))
 }
 
 /// Bytes of a window of vertices.
@@ -76,7 +76,7 @@ pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges)
         false => Bytes::ZERO,
     };
     let fixed = held_edges(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;
-    (fixed, fixed + edges::order::LEAST_WINDOW)
+    (fixed, fixed + edges::order::least_window(vertices, edges))
 }
 
 /// Bytes of a window of edges.

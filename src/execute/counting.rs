@@ -34,7 +34,7 @@ use crate::run_dir::Journal;
 use crate::spill::file_name;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
-use trimill_system::threads::{guarded, joined};
+use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
 
 /// The name of the builder thread in messages.
@@ -107,7 +107,11 @@ pub(super) fn count_partitions(
     };
     let start = Instant::now();
     let outcomes = std::thread::scope(|scope| {
-        let builds = spills.map(|spills| scope.spawn(|| build_all(&order, spills, &work)));
+        let builds = spills.map(|spills| spawn(scope, "building", || build_all(&order, spills, &work)));
+        let builds = match builds.transpose() {
+            Ok(builds) => builds,
+            Err(error) => return vec![Err(error)],
+        };
         let mut outcomes = count_all(&mut backends, &work);
         if let Some(builds) = builds {
             // If all devices failed, the builder may still be at work.

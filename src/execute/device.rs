@@ -17,7 +17,7 @@ use crate::stream::{Counted, Failed};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Kind, Result};
-use trimill_system::threads::joined;
+use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
 use trimill_system::{disk, lock, parallel};
 
@@ -112,7 +112,10 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
             let by = &by;
             let read =
                 |chunk: Bytes| Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), by));
-            let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
+            let ahead = match chunk.map(|chunk| spawn(scope, "reading ahead", move || read(chunk))).transpose() {
+                Ok(ahead) => ahead,
+                Err(error) => return (Err(error.into()), None),
+            };
             let counted = count_item(&mut taken.item, source, backend, work, &control);
             let counted_at = Instant::now();
             let ahead = ahead.map(|thread| joined(READER_AHEAD, thread.join()));

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::directories::default_cache_dir;
 use super::measure::{measure, measured_scale};
-use super::setup::default_host_memory;
 use crate::rates::Rates;
 use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, Gpu};
@@ -15,6 +14,7 @@ use trimill_system::control::Control;
 use trimill_system::disk::temporary_folder;
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
+use trimill_system::memory::default_budget;
 
 /// Surveys the machine; with `measure` a graph is counted in several ways, and the rates are stored in the cache directory.
 ///
@@ -48,7 +48,7 @@ pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorRe
         Err(absence) => (Vec::new(), Some(absence.to_string()), "none".into()),
     };
     let found_memory = gpus.first().map(|gpu: &Gpu| gpu.memory.get());
-    let host = default_host_memory();
+    let host = default_budget();
     let half = host.get() / 2;
     let (backend, device) = match found_memory {
         Some(memory) => ("cuda", memory / 10 * 9),

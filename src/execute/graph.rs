@@ -41,7 +41,7 @@ impl<'a> Input<'a> {
     /// Errors in the files; when stopped.
     pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
         parallel::within(&setup.pool, || {
-            let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.host, control)?;
+            let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.preparing, control)?;
             let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
             let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
             let bytes = Bytes(source.bytes());

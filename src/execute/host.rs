@@ -8,7 +8,7 @@ use super::batch::{BUFFERS, HELD};
 use super::counters::{
     edges_while_counting, edges_while_writing, held_edges, held_vertices, while_counting, while_writing,
 };
-use crate::count::cuda;
+use crate::count::{Footprint, cuda};
 use crate::graph::GraphSize;
 use crate::job::{Job, SpillTo, Stream};
 use crate::partition::batch::Kept;
@@ -70,6 +70,40 @@ impl<'a> HostNeeds<'a> {
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`] below the floor.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
+        // The error of a stage names what that stage needs; the advice is for all of them.
+        self.divided_now(least, gpus).map_err(|error| error.advice(HostMemory::advice(self.enough(least, gpus))))
+    }
+
+    /// A budget, no less than this one, with which counting goes on to its end. What is needed may grow with the budget, as more is held
+    /// in memory, so it is found step by step.
+    pub(super) fn enough(&self, least: Bytes, gpus: u64) -> Bytes {
+        let mut budget = self.host.budget();
+        loop {
+            let with = Self { host: HostMemory::new(budget, self.host.threads() as usize), ..*self };
+            let needed = with.least(least, gpus);
+            if needed <= budget {
+                return budget;
+            }
+            budget = needed;
+        }
+    }
+
+    /// The largest of the floors below which the job ends.
+    fn least(&self, least: Bytes, gpus: u64) -> Bytes {
+        let floors = match (self.shard, self.job.stream) {
+            (true, Some(Stream::Partition)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
+            (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
+            // Either stream will do, and the graph stream needs less.
+            (false, None) => {
+                let job = Job { stream: Some(Stream::Graph), ..self.job.clone() };
+                HostNeeds { job: &job, ..*self }.floors(least, gpus)
+            }
+            (false, Some(_)) => self.floors(least, gpus),
+        };
+        floors.into_iter().map(|floor| floor.bytes).max().unwrap_or_default()
+    }
+
+    fn divided_now(&self, least: Bytes, gpus: u64) -> Result<Division> {
         let host = self.host;
         let counting = |needs: Needs| host.left(&needs.buffers(least));
         if self.shard {
@@ -222,9 +256,10 @@ pub(super) fn blocks_of_gpu(job: &Job) -> u64 {
     if job.counts_edges() { 3 } else { 2 }
 }
 
-/// The least that counting on the CPU takes: its floor, and enough for rows of about a hundredth of the graph at a time.
-pub(super) fn least_on_cpu(floor: Bytes, size: &GraphSize) -> Bytes {
-    floor + Bytes((4 * size.edges + 16 * u64::from(size.vertices)) / 100)
+/// The least that counting on the CPU takes: the floor of its method, and enough for the resident rows of some 32 partitions at most, of
+/// which each reads the rows before it. Row blocks take a quarter of it.
+pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
+    floor + Bytes(footprint.resident(size.vertices.into(), size.edges).get() / 24)
 }
 
 /// The memory for counting on the CPU: what was asked for, or half of what is left; never more than is left.

@@ -16,7 +16,7 @@ use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
-use trimill_system::threads::joined;
+use trimill_system::threads::{joined, spawn, spawn_alone};
 
 /// If the host's budget is at least this, GPUs are opened while the input is read.
 const AMPLE: Bytes = Bytes::mib(8 << 10);
@@ -85,9 +85,9 @@ impl Opening {
             Ok(Gpus { workers, budget, have_more })
         };
         let mut opening = Self { thread: None, opened: None, prepare: job.prepare, before, driver: None };
-        match std::thread::Builder::new().name("opening".into()).spawn(open) {
+        match spawn_alone("opening", open) {
             Ok(thread) => opening.thread = Some(thread),
-            Err(error) => opening.opened = Some(Err(Error::resource(format!("a thread cannot be started: {error}")))),
+            Err(error) => opening.opened = Some(Err(error)),
         }
         if host < AMPLE {
             opening.wait();
@@ -146,7 +146,8 @@ impl StartingDevice for Opening {
 fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
     let open = &open;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = ordinals.into_iter().map(|ordinal| scope.spawn(move || open(ordinal))).collect();
-        threads.into_iter().map(|thread| joined("a thread that opens a GPU", thread.join())?).collect()
+        let threads: Vec<Result<_>> =
+            ordinals.into_iter().map(|ordinal| spawn(scope, "opening", move || open(ordinal))).collect();
+        threads.into_iter().map(|thread| joined("a thread that opens a GPU", thread?.join())?).collect()
     })
 }

@@ -39,7 +39,7 @@ pub fn plan(
     helper: Option<Helper>,
     control: &Control,
 ) -> Result<PlanReport> {
-    let setup = Setup::new(job, helper)?.for_planning();
+    let setup = Setup::elsewhere(job, helper)?;
     let mut stages = Vec::new();
     let input = Input::of(edges, job, &setup, control)?;
     setup.open_gpus(job, input.device_bytes_at_most())?;

@@ -15,24 +15,26 @@ use super::reserve::{Budget, reserve};
 use crate::assign::Helper;
 use crate::cache::Cache;
 use crate::clean::Workspace;
+use crate::clean::workspace::Later;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::graph::GraphSize;
-use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
-use crate::plan::{floor, is_ample};
+use crate::job::{Devices, Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::plan::{Floor, floor, is_ample};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
+use trimill_input::MOST_VERTICES;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::faults::hook;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::lock;
 use trimill_system::machine;
-use trimill_system::memory::HostMemory;
+use trimill_system::memory::{self, HostMemory};
 use trimill_system::parallel;
 use trimill_system::threads;
 
@@ -45,6 +47,8 @@ pub struct Setup {
     pub pool: ThreadPool,
     /// The memory of the host.
     pub host: HostMemory,
+    /// The memory in which the input is read and the graph prepared: the same, unless the plan is for a larger machine than this one.
+    pub preparing: HostMemory,
     /// The rates of this machine.
     pub rates: Rates,
     /// Where buckets and graphs are prepared.
@@ -62,8 +66,12 @@ pub struct Setup {
     device_memory: Option<Bytes>,
     /// Bytes of the host's memory that the oriented graph may take where it is not cached.
     graph_memory: Bytes,
+    /// The job.
+    job: Job,
     /// Whether anything is counted.
     counts: bool,
+    /// Whether all of it may happen on another machine.
+    elsewhere: bool,
     /// GPUs that were opened in advance.
     pub(super) gpus: Mutex<Option<Opening>>,
 }
@@ -72,8 +80,8 @@ impl Setup {
     /// Sets a job up; creates named directories that do not exist.
     ///
     /// # Errors
-    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between budgets, or between the method
-    /// and the partitions ([`trimill_system::error::Kind::Usage`]).
+    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between the method and the partitions, a
+    /// budget above the memory of this machine ([`trimill_system::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
         check_partitions(job)?;
         Self::in_run(job, helper, job.run_dir.as_deref().map(RunDir::open).transpose()?)
@@ -84,8 +92,27 @@ impl Setup {
     /// # Errors
     /// As [`Self::new`].
     pub fn in_run(job: &Job, helper: Option<Helper>, run: Option<RunDir>) -> Result<Self> {
+        memory::check(job.host_memory)?;
+        Self::within(job, helper, run)
+    }
+
+    /// For a plan, which may be for another machine: its GPUs need not be there if their memory is named, nor the host's memory.
+    ///
+    /// # Errors
+    /// As [`Self::new`], but for budgets.
+    pub fn elsewhere(job: &Job, helper: Option<Helper>) -> Result<Self> {
+        let setup = Self::within(job, helper, job.run_dir.as_deref().map(RunDir::open).transpose()?)?;
+        Ok(Self { counts: false, elsewhere: true, ..setup })
+    }
+
+    fn within(job: &Job, helper: Option<Helper>, run: Option<RunDir>) -> Result<Self> {
         let pool = threads::pool(job.threads)?;
-        let host = HostMemory::new(job.host_memory.unwrap_or(default_host_memory()), pool.current_num_threads());
+        let host = |budget| HostMemory::new(budget, pool.current_num_threads());
+        let budget = job.host_memory.unwrap_or(memory::default_budget());
+        let (host, preparing) = match budget > machine::memory() {
+            true => (host(budget), host(memory::default_budget())),
+            false => (host(budget), host(budget)),
+        };
         let (spill_dir, work_dir, work) = places(job, run.as_ref())?;
         for dir in [&spill_dir, &work_dir] {
             if Directory::survey(dir.clone()).in_ram {
@@ -102,11 +129,12 @@ impl Setup {
             (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
             (cache, _) => cache,
         };
-        let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host.usable()));
+        let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, preparing.usable()));
         let (rates, _) = rates(job);
         Ok(Self {
             pool,
             host,
+            preparing,
             rates,
             work_dir,
             spill_dir,
@@ -116,7 +144,9 @@ impl Setup {
             _work: work,
             device_memory,
             graph_memory,
+            job: job.clone(),
             counts: true,
+            elsewhere: false,
             gpus: Mutex::default(),
         })
     }
@@ -166,7 +196,12 @@ impl Setup {
     /// Memory and directory for cleaning and orienting.
     pub fn workspace(&self) -> Workspace<'_> {
         let buckets = hook(BUCKETS).and_then(|bytes| bytes.parse().ok()).map(Bytes);
-        Workspace { graph: self.graph_memory, buckets, ..Workspace::new(self.host, &self.work_dir) }
+        Workspace {
+            graph: self.graph_memory,
+            buckets,
+            later: Some(self),
+            ..Workspace::new(self.preparing, &self.work_dir)
+        }
     }
 
     /// The backend of a job, and its budget, for a graph of this size, of which so many bytes are in memory.
@@ -189,6 +224,11 @@ impl Setup {
                     }
                     other => other,
                 },
+                Err(absence) if self.elsewhere && job.device_memory.is_some() => {
+                    let memory = job.device_memory.unwrap_or_default();
+                    tracing::info!(target: trimill_system::control::NOTE, "planning for a GPU with {memory}; here there is none: {absence}");
+                    absent((self.host, &self.rates), gpu, job, &graph.0, &asked)
+                }
                 Err(absence) => {
                     tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}");
                     self.cpu(cpu, job, &graph.0, &asked)
@@ -197,34 +237,35 @@ impl Setup {
         }
     }
 
-    fn cpu(&self, method: CpuMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
-        let bitmap = |budget| match (job.counts_edges(), job.counts_vertices()) {
-            (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
-            (false, true) => Cpu::with_vertices(budget, graph.vertices),
-            (false, false) => Cpu::new(budget, graph.vertices),
-        };
+    /// The floor of a method on the CPU, and the least of the host's memory for it.
+    fn least_on_cpu(&self, method: &CpuMethod, job: &Job, graph: &GraphSize) -> (Floor, Bytes) {
         // The number of tables follows the pool's threads.
-        let least = parallel::within(&self.pool, || match &method {
-            CpuMethod::Serial(method) => floor(graph, &Serial(*method).footprint()),
-            CpuMethod::Bitmap => floor(graph, &bitmap(Bytes::ZERO).footprint()),
+        let footprint = parallel::within(&self.pool, || match method {
+            CpuMethod::Serial(method) => Serial(*method).footprint(),
+            CpuMethod::Bitmap => bitmap(job, graph, Bytes::ZERO).footprint(),
         });
-        if let Some(asked) = self.device_memory.filter(|&asked| asked > self.host.budget()) {
-            return Err(Error::usage(format!(
-                "a device budget of {asked} within a host budget of {}",
-                self.host.budget()
-            ))
-            .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
-        }
+        let least = floor(graph, &footprint);
         let most = self.device_memory.unwrap_or(Bytes(u64::MAX)).max(least.device);
-        let least_on_host = least_on_cpu(least.device, graph).min(most);
+        (least, least_on_cpu(least.device, &footprint, graph).min(most))
+    }
+
+    fn cpu(&self, method: CpuMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
+        let (least, least_on_host) = self.least_on_cpu(&method, job, graph);
         let division = asked.divided(least_on_host, 0)?;
         let device = on_cpu(self.device_memory, least_on_host, division.counting);
+        if let Some(asked) = self.device_memory.filter(|&asked| asked > device) {
+            // A budget is the most that may be taken, so less is no error.
+            tracing::info!(
+                target: trimill_system::control::NOTE,
+                "of a device budget of {asked} the CPU takes {device}, which is what --host-memory leaves"
+            );
+        }
         let backend: Box<dyn Backend> = match method {
             CpuMethod::Serial(method) => Box::new(Serial(method)),
             // Additional tables use what is left above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
-                Box::new(parallel::within(&self.pool, || bitmap(beyond)))
+                Box::new(parallel::within(&self.pool, || bitmap(job, graph, beyond)))
             }
         };
         Ok(Chosen {
@@ -320,6 +361,43 @@ fn check_partitions(job: &Job) -> Result<()> {
     Choice::check_partitions(job.backend, job.method.as_deref(), &cut)
 }
 
+/// The counter of method `bitmap`.
+fn bitmap(job: &Job, graph: &GraphSize, budget: Bytes) -> Cpu {
+    match (job.counts_edges(), job.counts_vertices()) {
+        (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
+        (false, true) => Cpu::with_vertices(budget, graph.vertices),
+        (false, false) => Cpu::new(budget, graph.vertices),
+    }
+}
+
+impl Later for Setup {
+    fn floor(&self, vertices: u64, arcs: u64) -> Bytes {
+        let vertices = vertices.min(MOST_VERTICES) as u32;
+        // No row is longer, see `crate::orient::ranked`.
+        let longest_row = ((2 * arcs).isqrt() + 1).min(vertices.into()) as u32;
+        let graph = GraphSize { vertices, edges: arcs, longest_row, probes: 0 };
+        let job = &self.job;
+        let gpus = || match &job.devices {
+            Some(Devices::List(list)) => list.len() as u64,
+            Some(Devices::All) | None => 1,
+        };
+        let (least, gpus) = match Choice::of(job.backend, job.method.as_deref()) {
+            Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, job, &graph).1, 0),
+            Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
+                (self.least_on_cpu(&method, job, &graph).1, 0)
+            }
+            _ => (least_on_gpus((gpus(), blocks_of_gpu(job)), longest_row), gpus()),
+        };
+        HostNeeds::new(job, self.host, (graph, Bytes::ZERO)).of_shard(self.is_shard()).enough(least, gpus)
+    }
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
 /// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
 /// requested budget for counting on the CPU leaves. None where spills are kept in memory.
 fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
@@ -334,9 +412,4 @@ fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
     };
     let counting = job.device_memory.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
     Bytes(usable.saturating_sub(counting).get() / 2).min(Bytes(usable.get() / 4))
-}
-
-/// Half of the memory.
-pub fn default_host_memory() -> Bytes {
-    Bytes(machine::memory().get() / 2)
 }

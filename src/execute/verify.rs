@@ -43,7 +43,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
         let (clustering, written) = match job.counts_vertices() || job.counts_edges() {
-            true => written(job, &source, found.arcs, vertices, &edges),
+            true => written(job, array_len(&source, &vertices, found.arcs), vertices, &edges, control)?,
             false => (None, Ok(())),
         };
         let seconds = start.elapsed().as_secs_f64();
@@ -57,28 +57,36 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     })
 }
 
-/// Writes the files of counts; returns the summary of vertices, and whether they could be written.
-fn written(
-    job: &Job,
-    source: &Source,
-    arcs: u64,
-    vertices: Vertices,
-    edges: &Edges,
-) -> (Option<Clustering>, Result<()>) {
-    let (summary, by_degree) = vertices.clustering();
+/// How many entries an array over all ids has, if these are not too sparse for one.
+fn array_len(source: &Source, vertices: &Vertices, arcs: u64) -> Option<u64> {
     // A list of arcs declares all ids up to the largest one.
     let ids = match source.declared_vertices() {
         Some(declared) => Some(source.first_id() + declared),
         None => vertices.largest_id.map_or(Some(0), |largest| largest.checked_add(1)),
     };
-    let array_len = ids.filter(|&ids| array_is_worthwhile(ids, arcs));
+    ids.filter(|&ids| array_is_worthwhile(ids, arcs))
+}
+
+/// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
+///
+/// # Errors
+/// When stopped.
+fn written(
+    job: &Job,
+    array_len: Option<u64>,
+    vertices: Vertices,
+    edges: &Edges,
+    control: &Control,
+) -> Result<(Option<Clustering>, Result<()>)> {
+    let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
+    let (summary, by_degree) = found.unzip();
     let Vertices { ids, degrees, triangles, .. } = vertices;
-    let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len };
-    let of_vertices = job.output_files().write_vertices(&counts, &by_degree);
+    let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len, control: control.clone() };
+    let of_vertices = job.output_files().write_vertices(&counts, &by_degree.unwrap_or_default());
     let Listed { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let of_edges = job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of });
-    (Some(summary), Error::worst_of([of_vertices, of_edges]))
+    let of_edges = job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, control, edges_of });
+    Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 
 /// The memory that a thread maps and holds while it reads the input.

@@ -14,7 +14,7 @@ use crate::count::Backend;
 use crate::stream::Failed;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
-use trimill_system::threads::{WORKER, guarded, joined};
+use trimill_system::threads::{WORKER, guarded, joined, spawn};
 
 /// Runs `count` on each backend, which adds an item to the share only when the whole item was counted.
 pub(super) fn run_on_all<T: Send, S: Default + Send>(
@@ -48,8 +48,14 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
                 }
             }
         };
-        let threads: Vec<_> = backends.iter_mut().map(|backend| scope.spawn(move || member(backend))).collect();
-        threads.into_iter().map(|thread| joined(WORKER, thread.join()).and_then(|share| share)).collect()
+        let threads: Vec<Result<_>> =
+            backends.iter_mut().map(|backend| spawn(scope, "counting", move || member(backend))).collect();
+        for _ in threads.iter().filter(|thread| thread.is_err()) {
+            queue.leave();
+            control.stop();
+        }
+        let share = |thread: Result<thread::ScopedJoinHandle<'_, Result<S>>>| joined(WORKER, thread?.join())?;
+        threads.into_iter().map(share).collect()
     })
 }
 

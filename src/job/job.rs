@@ -22,7 +22,7 @@ use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header, Reading};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
-use trimill_system::{path_text, threads};
+use trimill_system::{memory, path_text, threads};
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -293,6 +293,15 @@ impl Job {
     /// What the job says about its input.
     pub fn reading(&self) -> Reading {
         Reading { format: self.format, header: self.header, columns: self.columns.clone() }
+    }
+
+    /// Checks that this machine has as many threads and as much memory as the job may take.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Usage`].
+    pub fn check_machine(&self) -> Result<()> {
+        threads::check(self.threads)?;
+        memory::check(self.host_memory)
     }
 
     /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file.

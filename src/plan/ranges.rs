@@ -16,10 +16,10 @@ use trimill_kernels::Size;
 use crate::count::Footprint;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
+use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
-use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use crate::stream::source::PartitionSource;
+use crate::stream::totals::{AllTotals, StreamedTotals};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -101,24 +101,24 @@ pub(super) fn predictions(
     footprint: &Footprint,
     budget: Bytes,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    let all_totals = AllTotals::new(graph, blocks);
     let predicted = |ranks: &Ranks| {
-        let range = RankRange::new(graph, blocks, ranks)?;
-        let (rows, row_blocks, largest) = (range.resident_size(), range.row_blocks() as u64, range.largest_row_block());
-        let resident = footprint.resident(rows.locals, rows.arcs);
-        let least = resident
-            + footprint.overhead(range.numbered())
-            + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
-        let (locals, arcs, numbered) = (rows.locals, rows.arcs, range.numbered());
+        let (locals, numbered) = (ranks.locals.len() as u64, ranks.locals.end);
+        let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
+        let StreamedTotals { row_blocks, largest, bytes } = all_totals.of(ranks)?;
+        let resident = footprint.resident(locals, arcs);
+        let least =
+            resident + footprint.overhead(numbered) + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
         let whole = Size { locals, arcs, numbered, row_block_limit: largest.get() };
         let prediction = Prediction {
             resident,
             row_blocks,
             largest_row_block: largest,
             spill: Bytes::ZERO,
-            stream: rows.bytes() + range.streamed_bytes(),
+            stream: ResidentSize { locals, arcs }.bytes() + bytes,
             peak: footprint.taken(least, &whole, budget),
         };
-        Ok((range.size(), prediction))
+        Ok((PartitionSize::of_rows(locals, arcs), prediction))
     };
     let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;
     Ok(all.into_iter().unzip())

@@ -17,7 +17,6 @@ use std::ops::Range;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
-use crate::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
@@ -124,16 +123,6 @@ impl<'g> RankRange<'g> {
         };
         Ok(end.min(self.ranks.end))
     }
-
-    /// The size of the partition.
-    pub fn size(&self) -> PartitionSize {
-        PartitionSize::of_rows(self.ranks.len() as u64, self.arcs)
-    }
-
-    /// Bytes of the row blocks that are streamed, without the resident rows.
-    pub fn streamed_bytes(&self) -> Bytes {
-        self.streamed.iter().map(|block| block.size().bytes()).sum()
-    }
 }
 
 impl PartitionSource for RankRange<'_> {
@@ -239,6 +228,7 @@ mod tests {
     use crate::graph::Direction;
     use crate::partition::section::smallest_row_block_limit;
     use crate::prepare::prepare;
+    use crate::stream::totals::{AllTotals, StreamedTotals};
     use trimill_input::arcs::ArcList;
     use trimill_system::control::Control;
     use trimill_system::memory::HostMemory;
@@ -365,7 +355,7 @@ mod tests {
             let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
             ends.extend([0, graph.vertices()]);
             ends.sort_unstable();
-            let mut buffers = Vec::new();
+            let (all_totals, mut buffers) = (AllTotals::new(&graph, &blocks), Vec::new());
             for pair in ends.windows(2) {
                 let mut ranks = Ranks::of(pair[0]..pair[1]);
                 if heads.0 % 3 > 0 {
@@ -375,6 +365,12 @@ mod tests {
                 let range = RankRange::new(&graph, &blocks, &ranks).unwrap();
                 // A buffer that was taken for one range serves all later ones.
                 prop_assert!((0..range.row_blocks()).all(|i| range.row_block_words(i) <= range.buffer_words()));
+                let totals = StreamedTotals {
+                    row_blocks: range.row_blocks() as u64,
+                    largest: range.largest_row_block(),
+                    bytes: range.streamed.iter().map(|block| block.size().bytes()).sum(),
+                };
+                prop_assert_eq!(all_totals.of(&ranks).unwrap(), totals, "{:?} {:?}", ranks, blocks);
                 let reads = range.streamed.iter().any(|block| matches!(block.rows, Rows::Read(_)));
                 buffers.extend(reads.then(|| range.buffer_words()));
                 assert_read(&rows, &ranks, limit, range, run.map(Bytes));

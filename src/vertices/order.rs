@@ -12,6 +12,7 @@ use super::summary::Degrees;
 use crate::clean::is_sparse;
 use crate::graph::{Ids, OrientedGraph};
 use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
@@ -88,7 +89,12 @@ pub struct Listed {
     pub triangles: Vec<u64>,
     /// See [`InOrder::array_len`].
     pub array_len: Option<u64>,
+    /// Stops the listing.
+    pub control: Control,
 }
+
+/// The listed vertices that are written at a time.
+const AT_A_TIME: usize = 1 << 20;
 
 impl InOrder for Listed {
     fn array_len(&self) -> Option<u64> {
@@ -96,11 +102,17 @@ impl InOrder for Listed {
     }
 
     fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
-        write(&Rows {
-            ids: &self.ids,
-            vertices: 0..self.degrees.len() as u32,
-            degrees: self.degrees.iter().copied().map(AtomicU32::new).collect(),
-            triangles: self.triangles.iter().copied().map(AtomicU64::new).collect(),
+        let mut end = 0;
+        self.degrees.chunks(AT_A_TIME).zip(self.triangles.chunks(AT_A_TIME)).try_for_each(|(degrees, triangles)| {
+            self.control.check()?;
+            let first = end;
+            end += degrees.len() as u32;
+            write(&Rows {
+                ids: &self.ids,
+                vertices: first..end,
+                degrees: degrees.iter().copied().map(AtomicU32::new).collect(),
+                triangles: triangles.iter().copied().map(AtomicU64::new).collect(),
+            })
         })
     }
 }
@@ -132,8 +144,10 @@ pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(12 * u64::from(vertices))
 }
 
-/// The least bytes of a window.
-pub const LEAST_WINDOW: Bytes = Bytes::mib(1);
+/// The least bytes of a window, with which the sums are read some 16 times at most.
+pub fn least_window(vertices: u32) -> Bytes {
+    Bytes(PER_VERTEX * u64::from(vertices) / 16).max(Bytes::mib(1))
+}
 
 impl InOrder for OfGraph<'_> {
     fn array_len(&self) -> Option<u64> {
@@ -144,7 +158,7 @@ impl InOrder for OfGraph<'_> {
     fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
         let Self { graph, totals, memory } = self;
         let (order, ids, degrees) = (graph.order()?, graph.ids()?, Degrees::of(graph));
-        let window = (memory.max(&LEAST_WINDOW).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
+        let window = (memory.max(&Bytes::mib(1)).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
         for first in (0..graph.vertices()).step_by(window) {
             let vertices = first..graph.vertices().min(first.saturating_add(window as u32));
             let rows = Rows {

@@ -57,17 +57,35 @@ pub struct Control {
     recorder: Option<Arc<Recorder>>,
     /// The device and the partition that this is for.
     place: Place,
+    /// Called at each check.
+    #[cfg(feature = "testing")]
+    watch: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Control {
     /// A control that is stopped by setting `stop` and reports to `observer`.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
-        Self { stop, outer: Vec::new(), observer, recorder: None, place: Place::default() }
+        Self {
+            stop,
+            outer: Vec::new(),
+            observer,
+            recorder: None,
+            place: Place::default(),
+            #[cfg(feature = "testing")]
+            watch: None,
+        }
     }
 
     /// A control without progress reports, which only [`Self::stop`] stops: for tests and for use as a library.
     pub fn silent() -> Self {
         Self::new(Arc::default(), Arc::new(Silent::default()))
+    }
+
+    /// The same; `watch` is called at each check, to count the work between them.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn watched(&self, watch: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Arc::new(watch)), ..self.clone() }
     }
 
     /// A control for a part of the job: it stops when the whole job does, and can be stopped on its own.
@@ -156,6 +174,8 @@ impl Control {
     /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long-running work calls it about every
     /// 10 ms.
     pub fn check(&self) -> Result<()> {
+        #[cfg(feature = "testing")]
+        self.watch.iter().for_each(|watch| watch());
         if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
     }
 

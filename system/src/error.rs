@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::machine::free_disk;
 use crate::text::shown;
 
 /// The result of everything in this library that can fail.
@@ -102,7 +103,11 @@ impl Error {
     pub fn write(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Resource, Some(path.as_ref()), "cannot be written");
         error.0.advice = match source.kind() {
-            io::ErrorKind::StorageFull => Some("free some space or name another directory".into()),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                let dir = error.directory();
+                let free = free_disk(&dir).map(|free| format!(" ({free} are free in {})", shown(&dir)));
+                Some(format!("free some space or name another directory{}", free.unwrap_or_default()))
+            }
             io::ErrorKind::FileTooLarge => Some("raise the limit of file sizes (`ulimit -f`)".into()),
             _ => limit(&source).map(Into::into),
         };
@@ -195,6 +200,19 @@ impl Error {
         errors.sort_by_key(|error| std::cmp::Reverse(error.kind()));
         let worst = errors.into_iter().reduce(|worst, other| worst.also(&other.to_string()));
         worst.map_or(Ok(()), Err)
+    }
+
+    /// Whether the disk, the quota or a limit left no room for what was to be written.
+    pub fn is_for_room(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        self.0.source.as_ref().is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | FileTooLarge))
+    }
+
+    /// The directory that it is about, or the one of its file.
+    fn directory(&self) -> PathBuf {
+        let path = self.0.path.as_deref().unwrap_or(Path::new(""));
+        let dir = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        if dir.as_os_str().is_empty() { ".".into() } else { dir.to_path_buf() }
     }
 
     /// The file or directory that it is about.

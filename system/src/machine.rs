@@ -1,17 +1,20 @@
 //! What this machine has, and how much memory the process took.
 
+mod groups;
+
 use std::fs;
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bytes::Bytes;
 use crate::mapped::return_freed_memory;
 
-/// The memory of the machine, or of the control group that the process is in, whichever is less.
+/// The memory of the machine, or the least limit of the control groups that the process is in, whichever is less.
 pub fn memory() -> Bytes {
     let info = rustix::system::sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
-    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    Bytes(group.map_or(machine, |group: u64| machine.min(group)))
+    groups::limit(Path::new("/")).map_or(Bytes(machine), |limit| limit.min(Bytes(machine)))
 }
 
 /// The peak resident memory of the process since [`reset_peak`] (mapped file pages count).
@@ -27,6 +30,15 @@ pub fn resident_memory() -> Bytes {
 /// The memory that programs can still take, as the system estimates it.
 pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
+}
+
+/// The free space for unprivileged users on the disk of `dir`.
+///
+/// # Errors
+/// Those of the system.
+pub fn free_disk(dir: &Path) -> io::Result<Bytes> {
+    let stat = rustix::fs::statvfs(dir)?;
+    Ok(Bytes(stat.f_bavail * stat.f_frsize))
 }
 
 /// The product name of the processor, or its architecture where the system does not give it.

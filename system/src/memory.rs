@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::machine;
 
 /// The program itself: its code, libraries and settings.
 const PROGRAM: Bytes = Bytes::mib(16);
@@ -20,6 +21,30 @@ const PER_THREAD: Bytes = Bytes(256 << 10);
 
 /// One byte in so many is left to the allocator, which does not return all freed memory at once.
 const ALLOCATOR: u64 = 16;
+
+/// Half of the memory of this machine: the budget of a job that names none.
+pub fn default_budget() -> Bytes {
+    Bytes(machine::memory().get() / 2)
+}
+
+/// Refuses a budget above the memory of this machine: the system would end the job.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] with both numbers.
+pub fn check(budget: Option<Bytes>) -> Result<()> {
+    let most = machine::memory();
+    match budget {
+        Some(budget) if budget > most => {
+            Err(Error::usage(format!("a host budget of {budget} ({} bytes)", budget.get()))
+                .expected(format!(
+                    "at most {most} ({} bytes), the memory of this machine and its control group",
+                    most.get()
+                ))
+                .advice("lower --host-memory; `trimill plan` plans for larger machines, too"))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The budget of a job, and the number of threads that it runs on.
 #[derive(Debug, Clone, Copy)]
@@ -59,18 +84,24 @@ impl HostMemory {
     /// # Errors
     /// [`crate::error::Kind::Resource`] below the floor, which the message names with its parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
-        if self.usable() >= needs.total() {
-            return Ok(self.usable().saturating_sub(needs.arrays()));
+        match self.usable() >= needs.total() {
+            true => Ok(self.usable().saturating_sub(needs.arrays())),
+            false => Err(self.refused(needs, Bytes::ZERO)),
         }
+    }
+
+    /// The error for a budget below the floor of `needs`; it advises one that is enough for other stages, too, which need `all`.
+    pub fn refused(self, needs: &Needs, all: Bytes) -> Error {
         let floor = self.floor(needs);
-        Err(Error::resource(format!(
-            "a host budget of {} ({} bytes) to {}",
-            self.budget,
-            self.budget.get(),
-            needs.stage
-        ))
-        .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
-        .advice(format!("raise --host-memory to {}, or lower --threads", floor.bytes.get())))
+        let budget = self.budget;
+        Error::resource(format!("a host budget of {budget} ({} bytes) to {}", budget.get(), needs.stage))
+            .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
+            .advice(Self::advice(floor.bytes.max(all)))
+    }
+
+    /// What to do for a budget of at least `bytes`.
+    pub fn advice(bytes: Bytes) -> String {
+        format!("raise --host-memory to {}, or lower --threads", bytes.get())
     }
 
     /// The smallest budget that satisfies `needs`.

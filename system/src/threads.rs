@@ -1,11 +1,15 @@
-//! Threads: how many a job may have; and panics, which become errors of the job that name the thread.
+//! Threads: how many a job may have, and how they are started; and panics, which become errors of the job that name the thread.
+//!
+//! A thread that the system refuses is an error of the job, not a panic: all threads are started by [`pool`], [`spawn`] and [`spawn_alone`].
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::available_parallelism;
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::disk::faults::before_thread;
 use crate::error::{Error, Result};
 
 /// What errors call a thread of which nothing more is known, usually one of the pool.
@@ -40,11 +44,39 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
 /// As [`check`]; [`crate::error::Kind::Resource`] where they cannot be started.
 pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
     check(threads)?;
+    before_thread().map_err(|e| not_started(&e))?;
     ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, NonZeroUsize::get))
         .thread_name(|i| format!("trimill-{i}"))
         .build()
-        .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))
+        .map_err(|e| not_started(&e))
+}
+
+/// Starts a thread of `scope` with this name, which does `work`.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] where it cannot be started.
+pub fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    let started = before_thread().and_then(|()| Builder::new().name(name.into()).spawn_scoped(scope, work));
+    started.map_err(|e| not_started(&e))
+}
+
+/// As [`spawn`], for a thread that may outlive the caller.
+///
+/// # Errors
+/// As [`spawn`].
+pub fn spawn_alone<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    let started = before_thread().and_then(|()| Builder::new().name(name.into()).spawn(work));
+    started.map_err(|e| not_started(&e))
+}
+
+fn not_started(error: &dyn Display) -> Error {
+    Error::resource(format!("a thread cannot be started ({error})"))
+        .advice("lower --threads, or raise the limits of processes and of memory (`ulimit -u`, `ulimit -v`)")
 }
 
 /// The value of a thread, or an error if it panicked; `who` names the thread.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
+use std::thread::{Builder, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 
@@ -89,12 +90,13 @@ impl Run {
         match self {
             Self::Memory(run) => {
                 let to = &mut run[at as usize..at as usize + keys.len()];
-                std::thread::scope(|scope| {
-                    for (to, from) in to.chunks_mut(share).zip(keys.chunks(share)) {
-                        scope.spawn(|| to.copy_from_slice(from));
+                let parts = to.chunks_mut(share).zip(keys.chunks(share));
+                in_parallel(parts.map(|(to, from)| {
+                    move || {
+                        to.copy_from_slice(from);
+                        Ok(())
                     }
-                });
-                Ok(())
+                }))
             }
             Self::Stored(Stored { run, first, .. }) => {
                 let begin = (BLOCK - at as usize % BLOCK) % BLOCK;
@@ -147,10 +149,11 @@ impl Stored {
 /// Does all of `works`, each on a thread of its own.
 fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item = W>) -> Result<()> {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = works.map(|work| scope.spawn(work)).collect();
-        let ended = threads.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result.map_err(|e| failed(&e)),
-            Err(panic) => std::panic::resume_unwind(panic),
+        let threads: Vec<_> = works.map(|work| Builder::new().spawn_scoped(scope, work)).collect();
+        let ended = threads.into_iter().map(|thread| match thread.map(ScopedJoinHandle::join) {
+            Ok(Ok(result)) => result.map_err(|e| failed(&e)),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(not_started) => Err(failed(&not_started)),
         });
         ended.fold(Ok(()), Result::and)
     })

@@ -3,21 +3,28 @@
 
 use std::collections::BTreeMap;
 
-use super::Vertices;
+use super::{Vertices, sort};
 use crate::vertices::summary::{Clustering, OfDegree, Quantile};
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 impl Vertices {
     /// The summary, and the sums of each degree, rising.
-    pub fn clustering(&self) -> (Clustering, Vec<OfDegree>) {
+    ///
+    /// # Errors
+    /// When `control` was stopped.
+    pub fn clustering(&self, control: &Control) -> Result<(Clustering, Vec<OfDegree>)> {
         let pairs = |degree: u32| u128::from(degree) * u128::from(degree - 1) / 2;
         let both = || self.degrees.iter().copied().zip(self.triangles.iter().copied());
-        let mut local: Vec<f64> = both()
+        // None is negative, so they are in the order of their bits.
+        let mut local: Vec<u64> = both()
             .filter(|(degree, _)| *degree > 1)
-            .map(|(degree, triangles)| triangles as f64 / pairs(degree) as f64)
+            .map(|(degree, triangles)| (triangles as f64 / pairs(degree) as f64).to_bits())
             .collect();
-        local.sort_unstable_by(f64::total_cmp);
+        sort(&mut local, control)?;
+        let local: Vec<f64> = local.into_iter().map(f64::from_bits).collect();
         let mut triangles = self.triangles.clone();
-        triangles.sort_unstable();
+        sort(&mut triangles, control)?;
         let (n, n2, sum) = (self.ids.len() as f64, local.len() as f64, local.iter().sum::<f64>());
         let corners: u128 = triangles.iter().map(|&triangles| u128::from(triangles)).sum();
         let wedges: u128 = self.degrees.iter().map(|&degree| pairs(degree)).sum();
@@ -45,6 +52,6 @@ impl Vertices {
             quantiles: [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(quantile).to_vec(),
         };
         let of = |(degree, (vertices, triangles))| OfDegree { degree, vertices, triangles };
-        (summary, by_degree.into_iter().map(of).collect())
+        Ok((summary, by_degree.into_iter().map(of).collect()))
     }
 }

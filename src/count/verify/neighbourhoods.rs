@@ -7,6 +7,10 @@ use rayon::prelude::*;
 
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::parallel;
+
+/// Steps of a loop between two checks whether to stop.
+pub(super) const STEPS: usize = 1 << 16;
 
 /// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
 pub(super) struct Neighbourhoods {
@@ -17,10 +21,16 @@ pub(super) struct Neighbourhoods {
 
 impl Neighbourhoods {
     /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
-    pub(super) fn new(arcs: &[(u64, u64)]) -> Self {
+    ///
+    /// # Errors
+    /// When `control` was stopped.
+    pub(super) fn new(arcs: &[(u64, u64)], control: &Control) -> Result<Self> {
         let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
         let (mut ids, mut starts) = (Vec::with_capacity(vertices), Vec::with_capacity(vertices + 1));
         for (at, &(tail, _)) in arcs.iter().enumerate() {
+            if at % STEPS == 0 {
+                control.check()?;
+            }
             if ids.last() != Some(&tail) {
                 ids.push(tail);
                 starts.push(at);
@@ -28,8 +38,15 @@ impl Neighbourhoods {
         }
         starts.push(arcs.len());
         // Each head is a tail, too, so the count of the smaller ids is its place among them.
-        let neighbours = arcs.par_iter().map(|&(_, head)| ids.partition_point(|&id| id < head)).collect();
-        Self { ids, starts, neighbours }
+        let mut neighbours = vec![0; arcs.len()];
+        parallel::try_each(arcs.chunks(STEPS).zip(neighbours.chunks_mut(STEPS)), |(arcs, places)| {
+            control.check()?;
+            for (&(_, head), place) in arcs.iter().zip(places) {
+                *place = ids.partition_point(|&id| id < head);
+            }
+            Ok(())
+        })?;
+        Ok(Self { ids, starts, neighbours })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -54,9 +71,8 @@ impl Neighbourhoods {
     pub(super) fn corners(&self, supports: &[AtomicU32], control: &Control) -> Result<Vec<u64>> {
         let twice: Vec<AtomicU64> = (0..self.len()).map(|_| AtomicU64::new(0)).collect();
         (0..self.len()).into_par_iter().try_for_each(|u| {
-            control.check()?;
             for (place, &v) in (self.starts[u]..).zip(self.of(u)).filter(|&(_, &v)| u < v) {
-                let common = common(self.of(u), self.of(v));
+                let common = common(self.of(u), self.of(v), control)?;
                 // A triangle at a vertex is found on both edges that it has there.
                 twice[u].fetch_add(common, Relaxed);
                 twice[v].fetch_add(common, Relaxed);
@@ -101,14 +117,22 @@ impl Edges {
 }
 
 /// How many numbers two sorted lists share.
-fn common(a: &[usize], b: &[usize]) -> u64 {
+///
+/// # Errors
+/// When `control` was stopped.
+pub(super) fn common(a: &[usize], b: &[usize], control: &Control) -> Result<u64> {
     let (mut i, mut j, mut found) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        match a[i].cmp(&b[j]) {
-            Ordering::Less => i += 1,
-            Ordering::Greater => j += 1,
-            Ordering::Equal => (i, j, found) = (i + 1, j + 1, found + 1),
+    loop {
+        control.check()?;
+        for _ in 0..STEPS {
+            if i == a.len() || j == b.len() {
+                return Ok(found);
+            }
+            match a[i].cmp(&b[j]) {
+                Ordering::Less => i += 1,
+                Ordering::Greater => j += 1,
+                Ordering::Equal => (i, j, found) = (i + 1, j + 1, found + 1),
+            }
         }
     }
-    found
 }

@@ -1,4 +1,5 @@
-//! Fault injection, in test builds only (feature `testing`): at the N-th write, the N-th read, or the N-th call of a device.
+//! Fault injection, in test builds only (feature `testing`): at the N-th write, the N-th read, the N-th call of a device, or the
+//! N-th thread.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
@@ -14,6 +15,7 @@
 //! | `device:N` | the N-th call of a device fails, as of one that is lost |
 //! | `device-panic:N` | at the N-th call of a device the thread panics |
 //! | `device-stop:N` | at the N-th call of a device the process stops (SIGSTOP), until SIGCONT |
+//! | `thread:N` | the N-th thread, or pool of threads, cannot be started |
 //! | `metis-fail:1`, `metis-kill:1` | the child that runs METIS fails, or is killed, before it begins |
 //! | `metis-fail:2`, `metis-kill:2` | it does so after it has answered |
 //! | `metis-damage:N` | byte N of its answer changes |
@@ -56,6 +58,7 @@ pub(super) enum Call {
     Write,
     Read,
     Device,
+    Thread,
     /// In the child that runs METIS: before METIS begins, and after it has answered.
     Metis,
     /// The end of METIS in that child; `at` is a byte of its answer.
@@ -87,6 +90,7 @@ fn parse(text: &str) -> Option<Plan> {
         "device" => (Call::Device, Fault::Fails),
         "device-panic" => (Call::Device, Fault::Panic),
         "device-stop" => (Call::Device, Fault::Stop),
+        "thread" => (Call::Thread, Fault::Fails),
         "metis-fail" => (Call::Metis, Fault::Fails),
         "metis-kill" => (Call::Metis, Fault::Kill),
         "metis-damage" => (Call::Answer, Fault::Damage),
@@ -120,6 +124,17 @@ pub fn before_device() -> Result<()> {
     match next(Call::Device) {
         None => Ok(()),
         Some(fault) => fault.inject().map_err(|_| Error::resource("the device was lost")),
+    }
+}
+
+/// Called before a thread or a pool is started.
+///
+/// # Errors
+/// That of a system without room for more threads.
+pub fn before_thread() -> io::Result<()> {
+    match next(Call::Thread) {
+        None => Ok(()),
+        Some(fault) => fault.inject().map_err(|_| rustix::io::Errno::AGAIN.into()),
     }
 }
 
@@ -190,6 +205,7 @@ mod tests {
             ("device:7", Call::Device, Fault::Fails, 7),
             ("device-panic:8", Call::Device, Fault::Panic, 8),
             ("device-stop:9", Call::Device, Fault::Stop, 9),
+            ("thread:2", Call::Thread, Fault::Fails, 2),
             ("metis-fail:1", Call::Metis, Fault::Fails, 1),
             ("metis-kill:2", Call::Metis, Fault::Kill, 2),
             ("metis-damage:40", Call::Answer, Fault::Damage, 40),

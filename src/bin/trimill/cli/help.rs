@@ -87,7 +87,8 @@ Examples:
   trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
 
 The graph is read and prepared (and kept in the cache), but nothing is spilled or counted, and no file of
-vertices or edges is written. Without a GPU, --backend cuda plans for one of --device-memory. The exit
+vertices or edges is written. Budgets may be those of another machine: without a GPU the plan is for one
+of --device-memory, unless there is --backend cpu, and --host-memory may be more than there is. The exit
 code is 3 when something does not fit, and the plan says what to change.";
 
 /// Under `trimill partition --help`.

@@ -70,6 +70,16 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     Ok(())
 }
 
+/// Refuses jobs for a larger machine than this one, before the first of a batch is started.
+///
+/// # Errors
+/// [`trimill::Kind::Usage`].
+pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
+    jobs.iter().try_for_each(|BatchJob { name, job, .. }| {
+        job.check_machine().map_err(|error| error.while_doing(&format!("job '{name}'")))
+    })
+}
+
 /// The same for all jobs of a batch.
 ///
 /// # Errors

@@ -36,6 +36,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
     if command.check {
         return check(&batch, command.json, context);
     }
+    checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
     if report.is_some() {
         batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
     }

@@ -1,0 +1,271 @@
+//! Which of many partitions each vertex is in, as lists, to size partitions without building them.
+//!
+//! Input: the graph, the partition of each vertex, a range of partitions. Output: their sizes. A vertex is in the partition where it is
+//! local and in those where a neighbour is: its list is no longer than its neighbours and itself, however many partitions there are. So
+//! where partitions are small this is much less than a bit for each ([`super::masks`]). An arc is in the partitions that the lists of
+//! both ends have. Three passes over the graph, one more at level `zero-indegree`; for each arc, the shorter of two lists is looked up in
+//! the longer one, or both are merged. Memory: 4 bytes a vertex, 4 for each unit of [`weights`].
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use super::in_rows;
+use super::locals::Locals;
+use super::prune::Prune;
+use super::sizes::PartitionSize;
+use crate::graph::{Direction, OrientedGraph};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
+
+/// Units of a partition besides its lists' entries: its sums.
+const OF_PARTITION: u64 = size_of::<Sums>() as u64 / 4;
+
+/// In an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
+const KEPT: u32 = 1;
+
+/// Lists that are so many times as long as others are searched instead of merged.
+const MUCH_LONGER: usize = 16;
+
+/// The units of 4 bytes that each partition takes at most: one for each of its locals and of their neighbours.
+pub(super) fn weights(graph: &OrientedGraph, locals: &Locals) -> Vec<u64> {
+    let mut weights = vec![OF_PARTITION; locals.parts() as usize];
+    let degrees = graph.degree_runs().iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
+    locals.part_of().iter().zip(degrees).for_each(|(&part, degree)| weights[part as usize] += 1 + u64::from(degree));
+    weights
+}
+
+/// The passes of [`sizes`].
+pub(super) fn passes(level: Prune) -> u64 {
+    if level == Prune::ZeroIndegree { 4 } else { 3 }
+}
+
+/// Sizes `parts`, in passes of blocks of at most `block` bytes.
+pub(super) fn sizes(
+    (graph, locals): (&OrientedGraph, &Locals),
+    parts: Range<u32>,
+    level: Prune,
+    (block, task, control): (Bytes, &Task, &Control),
+) -> Result<Vec<PartitionSize>> {
+    let mut lists = Lists::new((graph, locals), parts, (block, task, control))?;
+    if level == Prune::ZeroIndegree {
+        lists.sweep(graph, block, control)?;
+        task.advance(graph.edges());
+    }
+    let sums = lists.count(graph, level, (block, control))?;
+    task.advance(graph.edges());
+    let size = |(part, sums): (u32, Sums)| {
+        let [proxies_induced, arcs_induced, proxies_kept, arcs_kept, resident_arcs] = sums.0.map(AtomicU64::into_inner);
+        let own = if level == Prune::Direct { resident_arcs } else { 0 };
+        PartitionSize {
+            locals: locals.count(part),
+            resident_arcs,
+            proxies_induced,
+            arcs_induced,
+            proxies_kept,
+            arcs_kept: arcs_kept + own,
+        }
+    };
+    Ok((lists.parts.start..).zip(sums).map(size).collect())
+}
+
+/// Of a partition: proxies and arcs, induced and kept, and arcs out of locals.
+#[derive(Default)]
+struct Sums([AtomicU64; 5]);
+
+impl Sums {
+    fn add(&self, sum: usize, many: u64) {
+        self.0[sum].fetch_add(many, Relaxed);
+    }
+}
+
+/// The lists of all vertices.
+struct Lists<'a> {
+    locals: &'a Locals,
+    parts: Range<u32>,
+    /// Where the list of each rank ends.
+    ends: Vec<u32>,
+    /// Ascending in each list.
+    entries: Vec<u32>,
+}
+
+impl<'a> Lists<'a> {
+    fn new(
+        (graph, locals): (&OrientedGraph, &'a Locals),
+        parts: Range<u32>,
+        (block, task, control): (Bytes, &Task, &Control),
+    ) -> Result<Self> {
+        let mut lists = Self { locals, parts, ends: Vec::new(), entries: Vec::new() };
+        let ends: Vec<AtomicU32> = zeros(graph.vertices() as usize);
+        graph.pass(block, Direction::Rising, control, |rows| {
+            in_rows(rows, control, |rank, row| {
+                lists.each_entry(rank, row, |rank, _| {
+                    ends[rank as usize].fetch_add(1, Relaxed);
+                });
+            })
+        })?;
+        task.advance(graph.edges());
+        let mut sum = 0;
+        for end in &ends {
+            sum += end.swap(sum, Relaxed);
+        }
+        let entries: Vec<AtomicU32> = zeros(sum as usize);
+        graph.pass(block, Direction::Rising, control, |rows| {
+            in_rows(rows, control, |rank, row| {
+                lists.each_entry(rank, row, |rank, entry| {
+                    let place = ends[rank as usize].fetch_add(1, Relaxed);
+                    entries[place as usize].store(entry, Relaxed);
+                });
+            })
+        })?;
+        task.advance(graph.edges());
+        lists.ends = ends.into_iter().map(AtomicU32::into_inner).collect();
+        lists.entries = entries.into_iter().map(AtomicU32::into_inner).collect();
+        lists.distinct();
+        Ok(lists)
+    }
+
+    /// The partition of a local of these partitions, counted from the first one.
+    #[inline]
+    fn own(&self, rank: u32) -> Option<u32> {
+        let part = self.locals.part(rank);
+        self.parts.contains(&part).then(|| part - self.parts.start)
+    }
+
+    /// Calls `each` with the ranks of a row and what is to be in their lists because of it, some of it repeatedly.
+    #[inline]
+    fn each_entry(&self, rank: u32, row: &[u32], each: impl Fn(u32, u32)) {
+        let own = self.own(rank);
+        if let Some(own) = own {
+            each(rank, own << 1);
+        }
+        for &successor in row {
+            if let Some(own) = own {
+                each(successor, own << 1 | KEPT);
+            }
+            if let Some(other) = self.own(successor) {
+                each(rank, other << 1);
+            }
+        }
+    }
+
+    /// Sorts each list, and leaves one entry of each partition in it.
+    fn distinct(&mut self) {
+        let (mut begin, mut free) = (0, 0);
+        for end in &mut self.ends {
+            let list = begin..*end as usize;
+            begin = list.end;
+            self.entries[list.clone()].sort_unstable();
+            let first = free;
+            for i in list {
+                let entry = self.entries[i];
+                if free > first && self.entries[free - 1] >> 1 == entry >> 1 {
+                    self.entries[free - 1] |= entry;
+                } else {
+                    self.entries[free] = entry;
+                    free += 1;
+                }
+            }
+            *end = free as u32;
+        }
+        self.entries.truncate(free);
+    }
+
+    fn range(&self, rank: u32) -> Range<usize> {
+        let begin = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        begin as usize..self.ends[rank as usize] as usize
+    }
+
+    fn list(&self, rank: u32) -> &[u32] {
+        &self.entries[self.range(rank)]
+    }
+
+    /// Algorithm 2 of LSTC: a partition keeps its locals, and the proxies that can be reached from them. Arcs lead to smaller ranks, so
+    /// what is known of a vertex when its turn comes, in falling order, is final.
+    fn sweep(&mut self, graph: &OrientedGraph, block: Bytes, control: &Control) -> Result<()> {
+        for rank in 0..graph.vertices() {
+            if let (Some(own), range) = (self.own(rank), self.range(rank)) {
+                self.entries[range].iter_mut().filter(|entry| **entry >> 1 == own).for_each(|entry| *entry |= KEPT);
+            }
+        }
+        let mut kept = Vec::new();
+        graph.pass(block, Direction::Falling, control, |rows| {
+            for rank in rows.ranks().rev() {
+                control.check()?;
+                kept.clear();
+                kept.extend(self.list(rank).iter().filter(|&entry| entry & KEPT != 0));
+                if kept.is_empty() {
+                    continue;
+                }
+                for &successor in rows.row(rank) {
+                    let range = self.range(successor);
+                    let begin = range.start;
+                    let (list, mut reached) = (&self.entries[range], Vec::new());
+                    common(&kept, list, |_, place| reached.push(begin + place));
+                    reached.into_iter().for_each(|place| self.entries[place] |= KEPT);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn count(&self, graph: &OrientedGraph, level: Prune, (block, control): (Bytes, &Control)) -> Result<Vec<Sums>> {
+        let sums: Vec<Sums> = self.parts.clone().map(|_| Sums::default()).collect();
+        graph.pass(block, Direction::Rising, control, |rows| {
+            in_rows(rows, control, |rank, row| self.count_row((rank, row), level, &sums))
+        })?;
+        Ok(sums)
+    }
+
+    fn count_row(&self, (rank, row): (u32, &[u32]), level: Prune, sums: &[Sums]) {
+        let (own, mine) = (self.own(rank), self.list(rank));
+        // Whether the partition keeps this row; at `direct` those of locals are added as resident arcs.
+        let keeps_row = |entry: u32| match level {
+            Prune::None => true,
+            Prune::ZeroIndegree => entry & KEPT != 0,
+            Prune::Direct => entry & KEPT != 0 && own != Some(entry >> 1),
+        };
+        for &entry in mine.iter().filter(|&&entry| own != Some(entry >> 1)) {
+            let sums = &sums[(entry >> 1) as usize];
+            sums.add(0, 1);
+            sums.add(2, u64::from(keeps_row(entry)));
+        }
+        if let Some(own) = own {
+            sums[own as usize].add(4, row.len() as u64);
+        }
+        for &successor in row {
+            let theirs = self.list(successor);
+            common(mine, theirs, |entry, place| {
+                let keeps_head = level == Prune::None || theirs[place] & KEPT != 0;
+                let sums = &sums[(entry >> 1) as usize];
+                sums.add(1, 1);
+                sums.add(3, u64::from(keeps_head && keeps_row(entry)));
+            });
+        }
+    }
+}
+
+/// Calls `each` with the entries of `a` whose partitions `b` has, too, and their places in `b`.
+fn common(a: &[u32], b: &[u32], mut each: impl FnMut(u32, usize)) {
+    let place_in = |list: &[u32], entry: u32| {
+        let place = list.partition_point(|other| other >> 1 < entry >> 1);
+        list.get(place).is_some_and(|other| other >> 1 == entry >> 1).then_some(place)
+    };
+    if b.len() > MUCH_LONGER * a.len() {
+        a.iter().for_each(|&entry| place_in(b, entry).into_iter().for_each(|place| each(entry, place)));
+    } else if a.len() > MUCH_LONGER * b.len() {
+        let in_a = |(place, &entry): (usize, &u32)| place_in(a, entry).into_iter().for_each(|i| each(a[i], place));
+        b.iter().enumerate().for_each(in_a);
+    } else {
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() && j < b.len() {
+            let (x, y) = (a[i] >> 1, b[j] >> 1);
+            if x == y {
+                each(a[i], j);
+            }
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+        }
+    }
+}

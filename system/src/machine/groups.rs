@@ -1,0 +1,150 @@
+//! The memory limits of the control groups that the process is in.
+//!
+//! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for
+//! all groups below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: a scheduler sets it
+//! for a job, and the process is in a group of one of the job's steps.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::bytes::Bytes;
+
+/// The least limit; none where there is none. Paths are below `root`, which is `/` except in tests.
+pub(super) fn limit(root: &Path) -> Option<Bytes> {
+    let read = |name: &str| String::from_utf8_lossy(&fs::read(root.join(name)).unwrap_or_default()).into_owned();
+    let (groups, mounts) = (read("proc/self/cgroup"), read("proc/self/mountinfo"));
+    let limits = mounts.lines().filter_map(Mount::of_line).filter_map(|mount| {
+        let group = groups.lines().find_map(|line| mount.group_of_line(line))?;
+        mount.limits(root, group).min()
+    });
+    limits.min().map(Bytes)
+}
+
+/// A hierarchy of groups that may limit memory, and where it is mounted.
+struct Mount {
+    /// Its files are below this path.
+    point: PathBuf,
+    /// The group at that path.
+    top: PathBuf,
+    /// What groups call it; version 2 has no name.
+    controller: &'static str,
+    /// The file with a group's limit.
+    file: &'static str,
+}
+
+impl Mount {
+    /// From a line such as `35 31 0:32 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory`.
+    fn of_line(line: &str) -> Option<Self> {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut mount = mount.split(' ').skip(3).map(unescaped);
+        let (top, point) = (mount.next()?.into(), mount.next()?.into());
+        let mut file_system = file_system.split(' ');
+        let (kind, options) = (file_system.next()?, file_system.nth(1).unwrap_or_default());
+        match kind {
+            "cgroup2" => Some(Self { point, top, controller: "", file: "memory.max" }),
+            "cgroup" if options.split(',').any(|option| option == "memory") => {
+                Some(Self { point, top, controller: "memory", file: "memory.limit_in_bytes" })
+            }
+            _ => None,
+        }
+    }
+
+    /// The group of this hierarchy, from a line such as `4:cpu,memory:/slurm/job_7`.
+    fn group_of_line<'l>(&self, line: &'l str) -> Option<&'l Path> {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
+    }
+
+    /// The limits of `group` and of all groups around it that can be seen here. In a container the group may be named as outside of
+    /// it; its own group is then the one that is mounted.
+    fn limits(&self, root: &Path, group: &Path) -> impl Iterator<Item = u64> {
+        let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
+        let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));
+        let point = root.join(self.point.strip_prefix("/").unwrap_or(&self.point));
+        let file = self.file;
+        let all: Vec<PathBuf> =
+            point.join(below).ancestors().take_while(|dir| dir.starts_with(&point)).map(Path::to_path_buf).collect();
+        // A group without a limit says `max`, or in version 1 a number beyond all memory; the first one of version 2 says nothing.
+        all.into_iter().filter_map(move |dir| fs::read_to_string(dir.join(file)).ok()?.trim().parse().ok())
+    }
+}
+
+/// A path of a line, in which spaces, tabs, line ends and backslashes are three octal digits behind a backslash.
+fn unescaped(field: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .into_iter()
+        .fold(field.to_owned(), |field, (escape, character)| field.replace(escape, character))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+    const UNLIMITED: &str = "9223372036854771712";
+
+    /// The limit in a tree with these files.
+    fn found(groups: &str, mounts: &str, files: &[(&str, &str)]) -> Option<u64> {
+        let root = tempfile::tempdir().unwrap();
+        let own = [("proc/self/cgroup", groups), ("proc/self/mountinfo", mounts)];
+        for (path, text) in own.iter().chain(files) {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        limit(root.path()).map(Bytes::get)
+    }
+
+    #[test]
+    fn the_least_limit_from_the_group_to_the_mount_counts_in_both_versions() {
+        let old_mount = "30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                         31 23 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:8 - cgroup cgroup rw,memory\n";
+        let new_mount = "31 23 0:27 / /sys/fs/cgroup rw,nosuid shared:8 - cgroup2 cgroup2 rw,nsdelegate\n";
+        let in_step = "/slurm/uid_7/job_9/step_0/task_0";
+        for (groups, mount, folder, file, none) in [
+            (
+                format!("9:cpu:/other\n4:hugetlb,memory:{in_step}\n0::/\n"),
+                old_mount,
+                "sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                UNLIMITED,
+            ),
+            (format!("0::{in_step}\n"), new_mount, "sys/fs/cgroup", "memory.max", "max\n"),
+        ] {
+            let at = |group: &str| format!("{folder}{group}/{file}");
+            let [task, step, job, top] = [in_step, "/slurm/uid_7/job_9/step_0", "/slurm/uid_7/job_9", ""].map(at);
+            let with = |limits: [String; 4]| {
+                let files: Vec<(&str, &str)> = [&task, &step, &job, &top]
+                    .into_iter()
+                    .zip(&limits)
+                    .map(|(path, limit)| (path.as_str(), limit.as_str()))
+                    .collect();
+                found(&groups, mount, &files).filter(|&limit| limit < 1 << 60)
+            };
+            let none = || none.to_owned();
+            let gib = |many: u64| (many * GIB).to_string();
+            assert_eq!(with([none(), none(), none(), none()]), None);
+            assert_eq!(with([none(), none(), gib(5), none()]), Some(5 * GIB));
+            assert_eq!(with([gib(9), gib(7), gib(5), gib(6)]), Some(5 * GIB));
+            assert_eq!(with([gib(3), gib(7), gib(5), gib(6)]), Some(3 * GIB));
+            assert_eq!(with([none(), none(), none(), gib(2)]), Some(2 * GIB));
+        }
+    }
+
+    #[test]
+    fn containers_and_odd_names_are_understood_and_missing_files_mean_no_limit() {
+        let limit = (2 * GIB).to_string();
+        // The mount shows the container's group, by whatever name the process knows it.
+        for (group, top) in [("/docker/ab", "/docker/ab"), ("/docker/ab", "/"), ("/", "/docker/ab"), ("/../up", "/")] {
+            let groups = format!("0::{group}\n");
+            let mount = format!("31 23 0:27 {top} /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
+            assert_eq!(found(&groups, &mount, &[("sys/fs/cgroup/memory.max", &limit)]), Some(2 * GIB), "{group} {top}");
+        }
+        let mount = "31 23 0:27 / /sys/my\\040groups rw - cgroup2 cgroup rw\n";
+        assert_eq!(found("0::/a:b\n", mount, &[("sys/my groups/a:b/memory.max", &limit)]), Some(2 * GIB));
+        assert_eq!(found("", "", &[]), None);
+        assert_eq!(found("0::/\n", "31 23 0:27 / /\n31 - cgroup2\n", &[("memory.max", &limit)]), None);
+    }
+}
