@@ -120,8 +120,8 @@ impl Place {
     pub(crate) fn is_tidy(&self) {
         for path in files(&self.path("run")) {
             let name = path.strip_prefix(self.path("run")).unwrap().display().to_string();
-            let kept = ["lock", "job.json", "plan.json", "locals.zst", "result.json"].contains(&name.as_str())
-                || (name.starts_with("part-") && name.ends_with(".json"));
+            let records = ["lock", "job.json", "outputs.json", "plan.json", "locals.zst", "result.json"];
+            let kept = records.contains(&name.as_str()) || (name.starts_with("part-") && name.ends_with(".json"));
             assert!(kept, "{name} is left");
         }
         assert!(files(&self.path("tmp")).is_empty(), "{:?}", files(&self.path("tmp")));
