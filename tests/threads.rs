@@ -90,11 +90,13 @@ fn a_thread_that_cannot_be_started_ends_with_3() {
     let place = common::place::Place::new();
     let graph = data("as20000102.txt");
     let count = ["count", graph.to_str().unwrap(), "--no-cache", "--threads", "8", "--json"];
-    for options in [&[][..], &["--partitioner", "random", "--parts", "3"], &["--parts", "2", "--per-edge", "e.tsv"]] {
+    for options in
+        [&[][..], &["--partitioner", "random", "--parts", "3"], &["--parts", "2", "--per-edge", "e.tsv", "--force"]]
+    {
         let mut refused = 0;
         for n in 1.. {
             let output = place
-                .command(&[&count[..], options, &["--force"]].concat())
+                .command(&[&count[..], options].concat())
                 .env("TRIMILL_FAULT", format!("thread:{n}"))
                 .output()
                 .unwrap();

@@ -85,6 +85,8 @@ pub struct Distinct {
     found: AtomicU64,
     /// The zero bits with which the hash of an id ends that is kept.
     zeros: AtomicU32,
+    /// Held by the thread that adds a bit.
+    thinning: Mutex<()>,
     largest: AtomicU64,
 }
 
@@ -115,6 +117,7 @@ impl Distinct {
             most,
             found: AtomicU64::new(0),
             zeros: AtomicU32::new(0),
+            thinning: Mutex::default(),
             largest: AtomicU64::new(0),
         }
     }
@@ -144,17 +147,21 @@ impl Distinct {
         let before = shard.sorted.len() as u64;
         shard.merge_fresh(self.zeros.load(Ordering::Relaxed));
         let now = shard.sorted.len() as u64;
-        // The sum wraps around while it is changed from several threads, but never in the end.
+        // Threads may add what they lost before others add what they found, so that the sum wraps around for a moment.
         self.found.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
         now
     }
 
+    fn is_beyond(&self) -> bool {
+        // Less than none for a moment, see `merged`.
+        self.found.load(Ordering::Relaxed) as i64 > self.most as i64
+    }
+
     /// Keeps about half of the ids, if there are too many.
     fn thin(&self) {
-        let zeros = self.zeros.load(Ordering::Relaxed);
-        // One thread does it.
-        let next = self.zeros.compare_exchange(zeros, zeros + 1, Ordering::Relaxed, Ordering::Relaxed);
-        if next.is_ok() {
+        let _one = lock(&self.thinning);
+        if self.is_beyond() {
+            self.zeros.fetch_add(1, Ordering::Relaxed);
             self.shards.iter().for_each(|shard| {
                 self.merged(&mut lock(shard));
             });
@@ -194,7 +201,7 @@ impl ArcSink for Distinct {
                 self.merged(&mut shard);
             }
         }
-        if self.found.load(Ordering::Relaxed) as i64 > self.most as i64 {
+        if self.is_beyond() {
             self.thin();
         }
         Ok(())
@@ -207,4 +214,30 @@ pub fn mix(mut key: u64) -> u64 {
     key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     key ^ (key >> 33)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_collected_or_about_how_many_there_are_is_known() {
+        for (ids, step) in [(1u64, 1u64), (5_000, 3), (1_000_000, 1), (1_000_000, 1 << 30)] {
+            let arcs: Vec<(u64, u64)> = (0..ids).map(|i| (i * step, (ids - 1 - i) * step)).collect();
+            for most in [ids, 6_000, 100_000] {
+                let distinct = Distinct::new(most);
+                arcs.par_chunks(1000).for_each(|batch| distinct.arcs(batch).unwrap());
+                let told = distinct.at_most();
+                assert_eq!(distinct.largest(), (ids - 1) * step);
+                assert!(!distinct.is_full() || most < ids, "{ids} of {most}");
+                // A few ids wait to be merged, so it may be full only at some more.
+                assert!(distinct.is_full() || ids < most + (1 << 20), "{ids} of {most}");
+                assert!((ids..=ids * 5 / 4).contains(&told), "{told} for {ids}, {most} kept");
+                if most >= ids {
+                    assert_eq!((told, distinct.finish()), (ids, (0..ids).map(|i| i * step).collect()));
+                }
+            }
+        }
+    }
 }

@@ -81,6 +81,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         }
     }
     drop(plain);
+    drop(seen);
 
     // Until they are sorted, the collected ids contain duplicates.
     let distinct = Distinct::new(shares.left.get() / PER_VERTEX);

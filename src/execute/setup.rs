@@ -225,8 +225,10 @@ impl Setup {
                     other => other,
                 },
                 Err(absence) if self.elsewhere && job.device_memory.is_some() => {
-                    let memory = job.device_memory.unwrap_or_default();
-                    tracing::info!(target: trimill_system::control::NOTE, "planning for a GPU with {memory}; here there is none: {absence}");
+                    tracing::info!(
+                        target: trimill_system::control::NOTE,
+                        "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {absence}"
+                    );
                     absent((self.host, &self.rates), gpu, job, &graph.0, &asked)
                 }
                 Err(absence) => {

@@ -147,3 +147,15 @@ fn sums_that_are_no_counts_of_triangles_are_refused() {
     let error = vertices_of(&graph, &sums, &totals, Bytes::mib(1), &pool, &Control::silent()).unwrap_err();
     assert!(error.to_string().contains("odd"), "{error}");
 }
+
+/// However large the graph is: longer lists aside, which are windows by themselves.
+#[test]
+fn the_smallest_windows_are_some_sixteen() {
+    for (vertices, edges) in
+        [(2, 1), (1_000_000, 900_000), (60_000_000, 2_000_000_000), (u32::MAX - 1, 100_000_000_000)]
+    {
+        let memory = least_window(vertices, edges);
+        let room = memory.get() - 2 * pass_bytes(memory).get();
+        assert!((8 * (edges + u64::from(vertices))).div_ceil(room) <= 17, "{vertices} {edges}: {memory}");
+    }
+}
