@@ -119,10 +119,11 @@ pub fn count(
     let mut result = result.complete();
     let mut written = kept;
     if details.are_counted() {
-        written = Error::worst_of([written, details.finish(job, &setup, control, &mut result)]);
-        if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
-            return written.map(|()| result);
+        let finished = details.finish(job, &setup, control, &mut result);
+        if finished.as_ref().is_err_and(|error| !keeps_answer(error)) {
+            return finished.map(|()| result);
         }
+        written = Error::worst_of([written, finished.map_err(|error| resumes(error, &setup))]);
         result.seconds = begin.elapsed().as_secs_f64();
         result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
     }
@@ -132,11 +133,19 @@ pub fn count(
     }
     if let Some(run) = &setup.run {
         // Without a result there, the next start writes the files from the counts that the directory keeps.
-        written = written.and_then(|()| run.finish(&result).map(|()| setup.tidy(job)));
-        written = written.map_err(|error| with_resume_advice(error, Some(run.path())));
+        let finish = || run.finish(&result).map(|()| setup.tidy(job)).map_err(|error| resumes(error, &setup));
+        written = written.and_then(|()| finish());
     }
     match written {
         Ok(()) => Ok(result),
         Err(error) => Err(error.with_answer(result)),
+    }
+}
+
+/// Adds that the next start goes on, where there is a run directory.
+fn resumes(error: Error, setup: &Setup) -> Error {
+    match &setup.run {
+        Some(run) => with_resume_advice(error, Some(run.path())),
+        None => error,
     }
 }
