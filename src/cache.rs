@@ -24,7 +24,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};
-use trimill_system::machine;
+use trimill_system::free_disk::free_disk;
 
 const SUFFIX: &str = "trimgraf";
 
@@ -327,5 +327,5 @@ fn without_cache(error: &Error) {
 /// # Errors
 /// [`Kind::Resource`] when it cannot be queried.
 pub fn free_space(dir: &Path) -> Result<Bytes> {
-    machine::free_disk(dir).map_err(|e| Error::write(dir, e))
+    free_disk(dir).map_err(|e| Error::write(dir, e))
 }

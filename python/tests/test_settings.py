@@ -169,7 +169,7 @@ def test_files_and_directories(tmp_path, random_graph):
 
 FILES = {
     "per_vertex": ["in.tsv", "link.tsv", "mine.tsv", "new.tsv", "ahead.tsv", "sub/mine.tsv"],
-    "by_degree": ["in.tsv", "hard.tsv", "up.tsv", "new.tsv", "sub/../new.tsv"],
+    "by_degree": ["in.tsv", "hard.tsv", "up.tsv", "new.tsv", "sub/../new.tsv", "other.tsv"],
     "per_edge": ["in.tsv", "./in.tsv", "mine.tsv", "ahead.tsv", "sub/mine.tsv"],
 }
 

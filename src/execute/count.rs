@@ -121,10 +121,10 @@ pub fn count(
     let mut written = kept;
     if details.are_counted() {
         let finished = unless_graph_damaged(details.finish(job, &setup, control, &mut result), path.as_deref());
-        written = Error::worst_of([written, finished]);
-        if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
-            return written.map(|()| result);
+        if finished.as_ref().is_err_and(|error| !keeps_answer(error)) {
+            return finished.map(|()| result);
         }
+        written = Error::worst_of([written, finished.map_err(|error| resumes(error, &setup))]);
         result.seconds = begin.elapsed().as_secs_f64();
         result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
     }
@@ -134,8 +134,10 @@ pub fn count(
     }
     if let Some(run) = &setup.run {
         // Without a result there, the next start writes the files from the counts that the directory keeps.
-        written = written.and_then(|()| run.finish(planned.fingerprint, &result).map(|()| setup.tidy(job)));
-        written = written.map_err(|error| with_resume_advice(error, Some(run.path())));
+        let fingerprint = planned.fingerprint;
+        let finish =
+            || run.finish(fingerprint, &result).map(|()| setup.tidy(job)).map_err(|error| resumes(error, &setup));
+        written = written.and_then(|()| finish());
     }
     match written {
         Ok(()) => Ok(result),
@@ -150,5 +152,13 @@ fn finished(run: &RunDir, job: &Job, input: &Input<'_>, setup: &Setup) -> Result
     match plan {
         Some((plan, _)) => unless_damaged(run.finished(plan.fingerprint), "it is put together again"),
         None => Ok(None),
+    }
+}
+
+/// Adds that the next start goes on, where there is a run directory.
+fn resumes(error: Error, setup: &Setup) -> Error {
+    match &setup.run {
+        Some(run) => with_resume_advice(error, Some(run.path())),
+        None => error,
     }
 }

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use super::in_rows;
 use super::locals::Locals;
 use super::prune::Prune;
-use super::sizes::PartitionSize;
 use crate::graph::{Direction, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
@@ -41,13 +40,14 @@ pub(super) fn passes(level: Prune) -> u64 {
     if level == Prune::ZeroIndegree { 4 } else { 3 }
 }
 
-/// Sizes `parts`, in passes of blocks of at most `block` bytes.
+/// The sums of each of `parts`, in passes of blocks of at most `block` bytes: proxies and arcs, induced and kept, and arcs out of locals,
+/// which level `direct` keeps besides.
 pub(super) fn sizes(
     (graph, locals): (&OrientedGraph, &Locals),
     parts: Range<u32>,
     level: Prune,
     (block, task, control): (Bytes, &Task, &Control),
-) -> Result<Vec<PartitionSize>> {
+) -> Result<Vec<[u64; 5]>> {
     let mut lists = Lists::new((graph, locals), parts, (block, task, control))?;
     if level == Prune::ZeroIndegree {
         lists.sweep(graph, block, control)?;
@@ -55,19 +55,7 @@ pub(super) fn sizes(
     }
     let sums = lists.count(graph, level, (block, control))?;
     task.advance(graph.edges());
-    let size = |(part, sums): (u32, Sums)| {
-        let [proxies_induced, arcs_induced, proxies_kept, arcs_kept, resident_arcs] = sums.0.map(AtomicU64::into_inner);
-        let own = if level == Prune::Direct { resident_arcs } else { 0 };
-        PartitionSize {
-            locals: locals.count(part),
-            resident_arcs,
-            proxies_induced,
-            arcs_induced,
-            proxies_kept,
-            arcs_kept: arcs_kept + own,
-        }
-    };
-    Ok((lists.parts.start..).zip(sums).map(size).collect())
+    Ok(sums.into_iter().map(|sums| sums.0.map(AtomicU64::into_inner)).collect())
 }
 
 /// Of a partition: proxies and arcs, induced and kept, and arcs out of locals.

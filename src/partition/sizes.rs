@@ -105,22 +105,28 @@ fn sized(
     let task = control.task("size", Some(graph.edges() * passes), Unit::Arcs);
     let mut all = Vec::with_capacity(locals.parts() as usize);
     for group in groups {
-        if by_lists(&group) {
-            all.extend(lists::sizes((graph, locals), group, level, (block, &task, control))?);
-            continue;
-        }
-        let masks = Masks::new(graph, locals, group.start, level, (block, control))?;
-        task.advance(graph.edges());
-        let Counts { bits, resident_arcs } = masks.count((block, control))?;
-        task.advance(graph.edges());
-        let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = bits.map(BitCounter::totals);
-        all.extend(group.enumerate().map(|(bit, part)| PartitionSize {
-            locals: locals.count(part),
-            resident_arcs: resident_arcs[bit],
-            proxies_induced: proxies_induced[bit],
-            arcs_induced: arcs_induced[bit],
-            proxies_kept: proxies_kept[bit],
-            arcs_kept: arcs_kept[bit] + if level == Prune::Direct { resident_arcs[bit] } else { 0 },
+        let sums: Vec<[u64; 5]> = if by_lists(&group) {
+            lists::sizes((graph, locals), group.clone(), level, (block, &task, control))?
+        } else {
+            let masks = Masks::new(graph, locals, group.start, level, (block, control))?;
+            task.advance(graph.edges());
+            let Counts { bits, resident_arcs } = masks.count((block, control))?;
+            task.advance(graph.edges());
+            let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = bits.map(BitCounter::totals);
+            let of =
+                |bit| [proxies_induced[bit], arcs_induced[bit], proxies_kept[bit], arcs_kept[bit], resident_arcs[bit]];
+            (0..group.len()).map(of).collect()
+        };
+        all.extend(group.zip(sums).map(|(part, sums)| {
+            let [proxies_induced, arcs_induced, proxies_kept, arcs_kept, resident_arcs] = sums;
+            PartitionSize {
+                locals: locals.count(part),
+                resident_arcs,
+                proxies_induced,
+                arcs_induced,
+                proxies_kept,
+                arcs_kept: arcs_kept + if level == Prune::Direct { resident_arcs } else { 0 },
+            }
         }));
     }
     Ok(all)

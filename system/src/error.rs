@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::machine::free_disk;
+use crate::free_disk::free_disk;
 use crate::text::shown;
 
 /// The result of everything in this library that can fail.

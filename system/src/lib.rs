@@ -6,7 +6,7 @@
 //! | `error`, `text`, `path_text` | errors with the file, what was found, what was expected and what to do; text that a terminal can show |
 //! | `bytes`, `hex`, `whole` | sizes in bytes; numbers and bytes as hexadecimal digits; whole numbers in settings |
 //! | `control`, `timeline` | stopping a job and its progress; what ran when |
-//! | `disk`, `sealed` | all writes to disk; JSON files with a checksum |
+//! | `disk`, `free_disk`, `sealed` | all writes to disk; its free space; JSON files with a checksum |
 //! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
 //! | `threads`, `parallel`, `ordered` | thread pools and panics; parallel loops; writing in order what threads make |
 //! | `machine` | what the machine is |
@@ -15,6 +15,7 @@ pub mod bytes;
 pub mod control;
 pub mod disk;
 pub mod error;
+pub mod free_disk;
 pub mod hex;
 pub mod machine;
 pub mod mapped;

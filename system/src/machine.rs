@@ -3,7 +3,6 @@
 mod groups;
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,15 +29,6 @@ pub fn resident_memory() -> Bytes {
 /// The memory that programs can still take, as the system estimates it.
 pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
-}
-
-/// The free space for unprivileged users on the disk of `dir`.
-///
-/// # Errors
-/// Those of the system.
-pub fn free_disk(dir: &Path) -> io::Result<Bytes> {
-    let stat = rustix::fs::statvfs(dir)?;
-    Ok(Bytes(stat.f_bavail * stat.f_frsize))
 }
 
 /// The product name of the processor, or its architecture where the system does not give it.
