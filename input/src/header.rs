@@ -68,7 +68,7 @@ pub(super) struct Sizes {
     pub(super) n: u64,
     /// Edges.
     pub(super) m: u64,
-    /// Whether one of these numbers is the tail of the next line's arc.
+    /// Whether one of these numbers is the tail of the next line's arc, and the line is no loop.
     pub(super) goes_on: bool,
 }
 

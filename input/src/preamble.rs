@@ -160,7 +160,9 @@ fn sizes_or_arc(
         [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
         _ => return Ok(Kind::Arc),
     };
-    let goes_on = columns(&second.text).next().and_then(whole).is_some_and(|tail| tail == n || tail == m);
+    // As an arc, `n n m` and `n n` are loops.
+    let tail = columns(&second.text).next().and_then(whole).filter(|_| numbers.len() == 2 && n != m);
+    let goes_on = tail.is_some_and(|tail| tail == n || tail == m);
     let declared = Declared { n, m, goes_on };
     if declared.n == 0 || declared.m == 0 {
         return Ok(Kind::Arc);
