@@ -56,8 +56,10 @@ fn one_place_is_one_however_it_is_written() {
         refused(dir, &[settings], "in the run directory");
     }
     refused(dir, &["output.per_edge = 'e.tsv'", "output.per_vertex = 'e.tsv'"], "both write to");
-    jobs(dir, &["output = { dir = 'o', per_vertex = 'o/v.tsv', report = 'o/r.html' }"]).unwrap();
-    jobs(dir, &["output = { per_vertex = '/dev/null.tsv' }"]).unwrap();
+    jobs(dir, &["output = { dir = 'there', per_vertex = 'there/v.tsv', report = 'there/r.html' }"]).unwrap();
+    // A device loses nothing.
+    symlink("/dev/null", dir.join("null.tsv")).unwrap();
+    jobs(dir, &["output = { per_vertex = 'null.tsv', per_edge = './null.tsv' }"]).unwrap();
 }
 
 #[test]
