@@ -101,6 +101,7 @@ impl Setup {
     /// # Errors
     /// As [`Self::new`], but for budgets.
     pub fn elsewhere(job: &Job, helper: Option<Helper>) -> Result<Self> {
+        check_partitions(job)?;
         let setup = Self::within(job, helper, job.run_dir.as_deref().map(RunDir::open).transpose()?)?;
         Ok(Self { counts: false, elsewhere: true, ..setup })
     }

@@ -202,12 +202,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_ignored_and_added_ones_may_be_missing() {
+    fn unknown_fields_are_ignored() {
         let text = serde_json::to_string(&example(1)).unwrap();
         let more = text.replacen('{', "{\"colour\":\"blue\",", 1);
         assert!(serde_json::from_str::<RunResult>(&more).is_ok());
-        let less = format!("{}}}", &text[..text.find(",\"device_memory\"").unwrap()]);
-        assert!(serde_json::from_str::<RunResult>(&less).is_ok());
     }
 
     #[test]
