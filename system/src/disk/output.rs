@@ -300,7 +300,7 @@ mod tests {
         let missing = check_output(&dir.path().join("missing/file")).unwrap_err();
         assert_eq!(missing.kind(), Kind::Resource);
         let said = missing.to_string();
-        assert!(said.contains("missing does not exist; make it first") && !said.contains(".tmp"), "{said}");
+        assert!(said.contains("missing does not exist; make it first") && !said.contains(".trimill-"), "{said}");
         check_output(&dir.path().join("file")).unwrap();
         assert!(names(dir.path()).is_empty());
     }
