@@ -142,10 +142,13 @@ fn budgets_may_be_far_above_any_memory() {
     std::fs::write(dir.path().join("g.txt"), lines).unwrap();
     for settings in ["", "partition.parts = 3", "partition = { parts = 3, prune = 'none' }"] {
         for size in ["3TiB", "1EiB"] {
-            let toml = format!("input.path = 'g.txt'\nmemory = {{ device = '{size}', host = '{size}' }}\n{settings}");
+            let toml = format!("input.path = 'g.txt'\nmemory.device = '{size}'\n{settings}");
             assert_eq!(count(&toml, dir.path()).unwrap().triangles, 45, "{toml}");
         }
         let toml = format!("input.path = 'g.txt'\nmemory.block = '1EiB'\n{settings}");
         assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Resource, "{toml}");
+        // The host's is refused: the system would end the job.
+        let toml = format!("input.path = 'g.txt'\nmemory.host = '1EiB'\n{settings}");
+        assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Usage, "{toml}");
     }
 }
