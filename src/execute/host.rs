@@ -256,8 +256,8 @@ pub(super) fn blocks_of_gpu(job: &Job) -> u64 {
     if job.counts_edges() { 3 } else { 2 }
 }
 
-/// The least that counting on the CPU takes: the floor of its method, and enough for the resident rows of some 32 partitions at most, of
-/// which each reads the rows before it. Row blocks take a quarter of it.
+/// The least that counting on the CPU takes: the floor of its method, and a twenty-fourth of what the resident rows of the whole graph take,
+/// so that partitions do not become tiny. Row blocks take a part of it.
 pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
     floor + Bytes(footprint.resident(size.vertices.into(), size.edges).get() / 24)
 }
