@@ -10,6 +10,7 @@ mod offset;
 pub mod oriented;
 pub mod pass;
 mod reading;
+mod recent;
 mod store;
 
 pub(crate) use codec::encode;

@@ -18,8 +18,11 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};
 
-/// For each thread: a file block, stored and decoded. Long rows take more.
-const FILE_BLOCK: u64 = 2 << 20;
+/// For each thread: a file block, encoded, and the lengths of its rows. Long rows take more.
+const FILE_BLOCK: u64 = 3 << 19;
+
+/// File blocks of which some rows were read last.
+const RECENT_BLOCKS: u64 = 2 << 20;
 
 /// For each thread: an encoder and a decoder of zstd, blocks before and after it, and rows that were filtered and wait
 /// ([`super::batch::HELD`]).
@@ -171,7 +174,7 @@ impl<'a> HostNeeds<'a> {
         let row = 12 * u64::from(self.size.longest_row);
         needs
             .fixed("the graph in memory", self.held)
-            .fixed(format!("file blocks of {threads} threads"), Bytes(threads * (FILE_BLOCK + row)))
+            .fixed(format!("file blocks of {threads} threads"), Bytes(threads * (FILE_BLOCK + row) + RECENT_BLOCKS))
     }
 
     fn streaming(&self, gpus: u64) -> Needs {
@@ -256,10 +259,11 @@ pub(super) fn blocks_of_gpu(job: &Job) -> u64 {
     if job.counts_edges() { 3 } else { 2 }
 }
 
-/// The least that counting on the CPU takes: the floor of its method, and a twenty-fourth of what the resident rows of the whole graph take,
-/// so that partitions do not become tiny. Row blocks take a part of it.
+/// The least that counting on the CPU takes: the floor of its method and a twenty-fourth of what the resident rows of the whole graph take,
+/// so that partitions do not become tiny; and a third of that more, for row blocks.
 pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
-    floor + Bytes(footprint.resident(size.vertices.into(), size.edges).get() / 24)
+    let rows = footprint.resident(size.vertices.into(), size.edges);
+    Bytes((floor.get() + rows.get() / 24) / 3 * 4)
 }
 
 /// The memory for counting on the CPU: what was asked for, or half of what is left; never more than is left.

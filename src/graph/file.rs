@@ -217,7 +217,7 @@ pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
         index,
         degrees,
         checksums,
-        lengths: Default::default(),
+        recent: Default::default(),
     })
 }
 

@@ -9,7 +9,6 @@
 //! checksum and the order of its rows are checked each time it is read.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,6 +17,7 @@ use super::bits::Marks;
 use super::file::{Checksums, Layout, RowsWritten, section};
 use super::index::{DegreeRun, Degrees, Index};
 use super::layout::REMAKE;
+use super::recent::RecentBlocks;
 use super::store::{BlockBytes, Store};
 use crate::clean::CleanReport;
 use trimill_system::bytes::Bytes;
@@ -31,8 +31,7 @@ pub struct OrientedGraph {
     pub(super) index: Index,
     pub(super) degrees: Degrees,
     pub(super) checksums: Checksums,
-    /// The block whose row ends were requested last, and these ends.
-    pub(super) lengths: Mutex<Option<(usize, Arc<[u64]>)>>,
+    pub(super) recent: RecentBlocks,
 }
 
 /// The sizes that plans and methods need before they read a graph.
@@ -98,7 +97,7 @@ impl OrientedGraph {
             store: Store::Memory { pieces, order, ids },
             layout,
             checksums: Checksums::default(),
-            lengths: Mutex::default(),
+            recent: RecentBlocks::default(),
         })
     }
 

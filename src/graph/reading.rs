@@ -11,17 +11,26 @@ use super::codec;
 use super::layout::REMAKE;
 use super::offset::Offset;
 use super::oriented::OrientedGraph;
+use super::recent::DecodedBlock;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
-use trimill_system::{lock, parallel};
+use trimill_system::parallel;
 
 /// Buffers with which a thread reads and decodes blocks.
 #[derive(Default)]
 struct Scratch {
     bytes: Vec<u8>,
     lengths: Vec<u32>,
-    ends: Vec<u64>,
-    successors: Vec<u32>,
+}
+
+/// The rows of one block among those that are read, and where they go.
+struct RowsOfBlock<'a, O> {
+    block: usize,
+    rows: Range<u32>,
+    /// How many arcs of the rows that are read come before these.
+    base: u64,
+    ends: &'a mut [O],
+    successors: &'a mut [u32],
 }
 
 impl OrientedGraph {
@@ -59,7 +68,7 @@ impl OrientedGraph {
         let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block));
         match rank - first {
             0 => Ok(arcs.start),
-            rows => Ok(arcs.start + self.row_ends(block)?[rows as usize - 1]),
+            rows => Ok(arcs.start + self.decoded(block)?.ends[rows as usize - 1]),
         }
     }
 
@@ -76,9 +85,12 @@ impl OrientedGraph {
         }
         let block = self.index.last_where(self.index.block_of(from), holds);
         let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block).start);
-        let ends = self.row_ends(block)?;
+        if self.index.ranks(block).len() == 1 {
+            return Ok(first.max(from + 1));
+        }
+        let decoded = self.decoded(block)?;
         let skipped = (from.max(first) - first) as usize;
-        let rows = ends[skipped..].iter().zip(first + skipped as u32 + 1..);
+        let rows = decoded.ends[skipped..].iter().zip(first + skipped as u32 + 1..);
         let fitting = rows.take_while(|&(end, rank)| holds(rank, arcs + end)).count();
         Ok((first + (skipped + fitting) as u32).max(from + 1))
     }
@@ -99,23 +111,20 @@ impl OrientedGraph {
         Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
     }
 
-    /// The end of each row of a block, in arcs from the block's first.
-    fn row_ends(&self, block: usize) -> Result<Arc<[u64]>> {
-        if let Some((_, ends)) = lock(&self.lengths).as_ref().filter(|(of, _)| *of == block) {
-            return Ok(Arc::clone(ends));
+    /// The rows of a block of which only some are needed: kept, since the next request is likely to be for its other rows.
+    fn decoded(&self, block: usize) -> Result<Arc<DecodedBlock>> {
+        if let Some(decoded) = self.recent.get(block) {
+            return Ok(decoded);
         }
-        let mut lengths = vec![0; self.index.ranks(block).len()];
-        let (mut buffer, arcs) = (Vec::new(), self.index.arcs(block));
-        let bytes = self.block(block, &mut buffer)?;
-        codec::lengths(bytes, &mut lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
-        let mut end = 0;
-        let end_of = |length: u32| {
-            end += u64::from(length);
-            end
-        };
-        let ends: Arc<[u64]> = lengths.into_iter().map(end_of).collect();
-        *lock(&self.lengths) = Some((block, Arc::clone(&ends)));
-        Ok(ends)
+        // Before the memory for it is taken.
+        self.recent.make_room();
+        let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));
+        let (mut ends, mut successors) = (vec![0; ranks.len()], vec![0; (arcs.end - arcs.start) as usize]);
+        let rows = RowsOfBlock { block, rows: ranks, base: 0, ends: &mut ends, successors: &mut successors };
+        self.decode(rows, &mut Scratch::default())?;
+        let decoded = Arc::new(DecodedBlock { ends, successors });
+        self.recent.insert(block, Arc::clone(&decoded));
+        Ok(decoded)
     }
 
     /// Reads the rows of `ranks`: their begins, counted from 0 and with one more at the end, into `begins`, and their successors,
@@ -139,38 +148,29 @@ impl OrientedGraph {
             let arcs = arcs.start.max(begin)..arcs.end.min(end);
             let (ends, after) = std::mem::take(&mut ends_left).split_at_mut(rows.len());
             let (mine, rest) = std::mem::take(&mut successors_left).split_at_mut((arcs.end - arcs.start) as usize);
-            parts.push((block, rows, arcs.start - begin, ends, mine));
+            parts.push(RowsOfBlock { block, rows, base: arcs.start - begin, ends, successors: mine });
             (ends_left, successors_left) = (after, rest);
         }
-        parallel::try_each_with(parts, Scratch::default, |scratch, (block, rows, base, ends, successors)| {
-            self.decode(block, rows, base, ends, successors, scratch)
+        parallel::try_each_with(parts, Scratch::default, |scratch, part| {
+            if part.rows == self.index.ranks(part.block) { self.decode(part, scratch) } else { self.copy(part) }
         })
     }
 
-    /// Reads the rows `rows` of a block; `base` arcs of the requested rows come before them.
-    fn decode<O: Offset>(
-        &self,
-        block: usize,
-        rows: Range<u32>,
-        base: u64,
-        ends: &mut [O],
-        into: &mut [u32],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let Scratch { bytes, lengths, ends: all_ends, successors } = scratch;
-        let (bytes, longest) = (self.block(block, bytes)?, self.layout.longest_row);
-        let (all, arcs) = (self.index.ranks(block), self.index.arcs(block));
-        let wrong = |wrong| self.wrong(block, wrong);
-        if rows == all {
-            return codec::decode(bytes, all.start, longest, base, ends, (lengths, into)).map_err(wrong);
-        }
-        all_ends.resize(all.len(), 0);
-        successors.resize((arcs.end - arcs.start) as usize, 0);
-        codec::decode(bytes, all.start, longest, 0, all_ends, (lengths, successors)).map_err(wrong)?;
-        let (from, to) = ((rows.start - all.start) as usize, (rows.end - all.start) as usize);
-        let begin = if from == 0 { 0 } else { all_ends[from - 1] };
-        ends.iter_mut().zip(&all_ends[from..to]).for_each(|(place, end)| *place = O::of(base + end - begin));
-        into.copy_from_slice(&successors[begin as usize..begin as usize + into.len()]);
+    /// Reads all rows of a block.
+    fn decode<O: Offset>(&self, of: RowsOfBlock<'_, O>, scratch: &mut Scratch) -> Result<()> {
+        let bytes = self.block(of.block, &mut scratch.bytes)?;
+        let into = (&mut scratch.lengths, of.successors);
+        codec::decode(bytes, of.rows.start, self.layout.longest_row, of.base, of.ends, into)
+            .map_err(|wrong| self.wrong(of.block, wrong))
+    }
+
+    /// Reads some rows of a block.
+    fn copy<O: Offset>(&self, of: RowsOfBlock<'_, O>) -> Result<()> {
+        let (decoded, first) = (self.decoded(of.block)?, self.index.ranks(of.block).start);
+        let (from, to) = ((of.rows.start - first) as usize, (of.rows.end - first) as usize);
+        let begin = if from == 0 { 0 } else { decoded.ends[from - 1] };
+        of.ends.iter_mut().zip(&decoded.ends[from..to]).for_each(|(place, end)| *place = O::of(of.base + end - begin));
+        of.successors.copy_from_slice(&decoded.successors[begin as usize..decoded.ends[to - 1] as usize]);
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Mutex;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -55,7 +54,7 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
         store: Store::File { file, rows: layout.rows().start },
         layout,
         checksums: Checksums::default(),
-        lengths: Mutex::default(),
+        recent: Default::default(),
     }
 }
 

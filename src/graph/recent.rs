@@ -1,0 +1,68 @@
+//! The file blocks of which only some rows were read last, decoded.
+//!
+//! Row blocks that are smaller than file blocks are read one after another, so the next one begins in the file block in which the one
+//! before ended. Without its rows at hand, each would decode all of that file block again. Two are kept: one for the row blocks that
+//! pass, one for the resident rows that are read beside them. A file block of several rows has at most 2^17 rows and arcs, so both
+//! together take at most 2 MiB; a file block of one row is never kept.
+
+use std::sync::{Arc, Mutex};
+
+use trimill_system::lock;
+
+/// How many file blocks are kept.
+const KEPT: usize = 2;
+
+/// The rows of a file block.
+#[derive(Debug)]
+pub(super) struct DecodedBlock {
+    /// The end of each row, in arcs from the first arc of the block.
+    pub(super) ends: Vec<u64>,
+    pub(super) successors: Vec<u32>,
+}
+
+/// The file blocks that were decoded last; the latest stands first.
+#[derive(Debug, Default)]
+pub(super) struct RecentBlocks(Mutex<Vec<(usize, Arc<DecodedBlock>)>>);
+
+impl RecentBlocks {
+    /// The rows of a file block, if it is one of these.
+    pub(super) fn get(&self, block: usize) -> Option<Arc<DecodedBlock>> {
+        let mut recent = lock(&self.0);
+        let place = recent.iter().position(|(of, _)| *of == block)?;
+        recent[..=place].rotate_right(1);
+        Some(Arc::clone(&recent[0].1))
+    }
+
+    /// Makes room for one more: drops what was used least recently.
+    pub(super) fn make_room(&self) {
+        lock(&self.0).truncate(KEPT - 1);
+    }
+
+    /// Keeps the rows of a file block.
+    pub(super) fn insert(&self, block: usize, rows: Arc<DecodedBlock>) {
+        let mut recent = lock(&self.0);
+        recent.retain(|(of, _)| *of != block);
+        recent.insert(0, (block, rows));
+        recent.truncate(KEPT);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blocks_that_were_used_last_are_kept() {
+        let recent = RecentBlocks::default();
+        let rows = |n: u32| Arc::new(DecodedBlock { ends: vec![1], successors: vec![n] });
+        let found = |block| recent.get(block).map(|rows| rows.successors[0]);
+        recent.insert(3, rows(30));
+        recent.insert(5, rows(50));
+        assert_eq!((found(3), found(5), found(3), found(4)), (Some(30), Some(50), Some(30), None));
+        recent.insert(7, rows(70));
+        assert_eq!((found(5), found(3), found(7)), (None, Some(30), Some(70)));
+        recent.make_room();
+        assert_eq!((found(3), found(7)), (None, Some(70)));
+    }
+}
