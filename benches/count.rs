@@ -25,12 +25,12 @@ use trimill::testing::clean::Workspace;
 use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{Backend, Detail, Share, Size};
+use trimill::testing::count::{CountBackend, Detail, EdgeShare, PartitionExtent};
 use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
-use trimill::testing::partition::ranks::Ranks;
+use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::partition::section::{Resident, RowBlockView};
 use trimill::testing::prepare::prepare;
 use trimill::testing::stream::ranges::RankRange;
@@ -152,7 +152,7 @@ fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
 fn resident(graph: &OrientedGraph) -> Resident {
     let mut resident = Resident::default();
     let blocks = RowBlocks::default();
-    let mut all = RankRange::new(graph, &blocks, &Ranks::of(0..graph.vertices())).unwrap();
+    let mut all = RankRange::new(graph, &blocks, &LocalsAndHeads::of(0..graph.vertices())).unwrap();
     assert!(!all.read_resident(None, &mut resident).unwrap(), "all rows in one run");
     resident
 }
@@ -166,8 +166,8 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let copy = resident.clone();
     let start = Instant::now();
     let rows_of = copy.size();
-    let size = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered: vertices, row_block_limit: 0 };
-    let mut counter = cpu.begin(size, Share::ALL, Detail::Total).unwrap();
+    let size = PartitionExtent { locals: rows_of.locals, arcs: rows_of.arcs, numbered: vertices, row_block_limit: 0 };
+    let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Total).unwrap();
     counter.resident(copy, &POOL).unwrap();
     counter
         .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], stored: None }, &POOL)

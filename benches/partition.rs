@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput};
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
 use trimill::testing::control::Control;
-use trimill::testing::count::Backend;
+use trimill::testing::count::CountBackend;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::{Direction, OrientedGraph};
@@ -25,7 +25,7 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::ranges::ranges;
-use trimill::testing::plan::{BudgetFrom, Limits};
+use trimill::testing::plan::{BudgetFrom, PlanLimits};
 use trimill::testing::prepare::prepare;
 
 /// How much of the graph is read at a time.
@@ -83,8 +83,8 @@ fn main() {
 }
 
 /// Budgets in which everything fits.
-fn limits() -> Limits {
-    Limits {
+fn limits() -> PlanLimits {
+    PlanLimits {
         device: Bytes(8 << 30),
         device_from: BudgetFrom::Device,
         largest_row_block: Bytes::mib(256),

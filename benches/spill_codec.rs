@@ -10,8 +10,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use trimill::testing::spill::CodedRows;
-use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
-use trimill::testing::spill::codec::{Decoder, Encoder};
+use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
+use trimill::testing::spill::codec::{BlockDecoder, BlockEncoder};
 use webgraph::prelude::*;
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -42,7 +42,7 @@ trait Variant {
 
 /// Blocks of spills, plain or compressed.
 struct Ours {
-    zstd: Option<(Encoder, Decoder)>,
+    zstd: Option<(BlockEncoder, BlockDecoder)>,
     coded: CodedRows,
     bytes: Vec<u8>,
     lengths: Vec<u32>,
@@ -73,7 +73,7 @@ impl Variant for Ours {
             }
             None => stored,
         };
-        let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut offsets[1..], successors, base: 0 };
+        let into = RowsMut { numbers: RowNumbers::Below(u32::MAX), ends: &mut offsets[1..], successors, base: 0 };
         decode(bytes, into, &mut self.lengths).unwrap();
     }
 }
@@ -196,7 +196,7 @@ fn variants() -> Vec<(&'static str, Box<dyn Variant>)> {
     let (compressor, decompressor) = zstd(1);
     let planes = Planes { zstd: compressor, unzstd: decompressor, values: Vec::new(), planes: Vec::new() };
     vec![
-        ("codec 1: gaps, LEB128, zstd 1", ours(Some((Encoder::new().unwrap(), Decoder::new().unwrap())))),
+        ("codec 1: gaps, LEB128, zstd 1", ours(Some((BlockEncoder::new().unwrap(), BlockDecoder::new().unwrap())))),
         ("codec 0: gaps, LEB128", ours(None)),
         ("gaps, planes, zstd 1", Box::new(planes)),
         ("words, zstd 1", words(false, 1)),

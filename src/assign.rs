@@ -15,7 +15,7 @@ use crate::graph::{Direction, OrientedGraph};
 use crate::job::{Partitioner, Parts};
 use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
-use crate::plan::sets::Vertices;
+use crate::plan::sets::VertexInfo;
 use trimill_input::identity::Watched;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -27,7 +27,7 @@ use trimill_system::text::shown;
 /// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes per edge and 8 per vertex.
 struct View<'a> {
     graph: &'a OrientedGraph,
-    vertices: &'a Vertices,
+    vertices: &'a VertexInfo,
     /// Where each vertex's row begins; one more at the end.
     begins: Vec<u64>,
     successors: Vec<AtomicU32>,
@@ -35,7 +35,7 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     /// Reads `graph` once, in row blocks of `block` bytes.
-    fn of(graph: &'a OrientedGraph, vertices: &'a Vertices, block: Bytes, control: &Control) -> Result<Self> {
+    fn of(graph: &'a OrientedGraph, vertices: &'a VertexInfo, block: Bytes, control: &Control) -> Result<Self> {
         let mut end = 0;
         let ends = vertices.out_degrees.iter().map(|&length| {
             end += u64::from(length);
@@ -57,7 +57,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl partitioners::Graph for View<'_> {
+impl partitioners::PartitionInput for View<'_> {
     fn vertices(&self) -> u32 {
         self.graph.vertices()
     }
@@ -90,7 +90,7 @@ pub struct Assigner<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
     /// The order and out-degrees of its vertices.
-    pub vertices: &'a Vertices,
+    pub vertices: &'a VertexInfo,
     /// Which partitioner.
     pub partitioner: &'a Partitioner,
     /// The number of parts.
@@ -225,16 +225,16 @@ impl Assigner<'_> {
 }
 
 /// Converts a partitioner's error to this crate's: the same text, with the kind that fits its cause.
-pub fn translated(error: partitioners::Error) -> Error {
+pub fn translated(error: partitioners::PartitionerError) -> Error {
     let limit = error.source.as_ref().and_then(limit);
     let found = match &error.source {
         Some(source) => format!("{} ({source})", error.found),
         None => error.found.to_string(),
     };
     let mut out = match error.kind {
-        partitioners::Kind::Data if limit.is_none() => Error::data("", found),
-        partitioners::Kind::Usage => Error::usage(found),
-        partitioners::Kind::Interrupted => Error::interrupted(),
+        partitioners::PartitionerErrorKind::Data if limit.is_none() => Error::data("", found),
+        partitioners::PartitionerErrorKind::Usage => Error::usage(found),
+        partitioners::PartitionerErrorKind::Interrupted => Error::interrupted(),
         _ => Error::resource(found),
     };
     if let Some(path) = error.path {

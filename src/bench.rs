@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::assign::Helper;
 use crate::execute::{doctor, verify};
 use crate::job::Job;
-use crate::report::bench::{BenchReport, GraphReport, Machine, MethodName, MethodReport, Settings};
+use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use crate::report::{DoctorReport, SCHEMA_VERSION};
 use crate::request::{BenchGraph, BenchRequest};
@@ -29,7 +29,7 @@ use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
 
 use reference::Reference;
-use rounds::Limits;
+use rounds::RunLimits;
 use worker::Workers;
 
 /// Runs a comparison. `done` receives the report after each graph.
@@ -116,7 +116,7 @@ impl Comparison<'_> {
         let runs = self.request.runs.get();
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * self.methods.len() as u64), Unit::Runs);
         let mut workers = Workers::new(self.program, &tables, self.methods, control);
-        let limits = Limits { runs, time: self.request.timeout };
+        let limits = RunLimits { runs, time: self.request.timeout };
         let rows = rounds::run(self.methods, limits, &mut workers, &|runs| task.advance(runs))?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
         reference::judge(&mut report, given, self.baseline);
@@ -136,8 +136,8 @@ fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
     }
 }
 
-fn machine_of(found: DoctorReport) -> Machine {
-    Machine {
+fn machine_of(found: DoctorReport) -> BenchMachine {
+    BenchMachine {
         processor: machine::processor(),
         cores: found.cores,
         memory: found.memory,
@@ -145,14 +145,14 @@ fn machine_of(found: DoctorReport) -> Machine {
     }
 }
 
-fn settings_of(request: &BenchRequest, job: Option<&Job>) -> Settings {
-    let settings = Settings {
+fn settings_of(request: &BenchRequest, job: Option<&Job>) -> BenchSettings {
+    let settings = BenchSettings {
         runs: request.runs.get(),
         timeout_seconds: Duration::as_secs_f64(&request.timeout),
-        ..Settings::default()
+        ..BenchSettings::default()
     };
     let Some(job) = job else { return settings };
-    Settings {
+    BenchSettings {
         threads: job.threads.map(std::num::NonZeroUsize::get),
         devices: job.devices.clone(),
         device_memory: job.device_memory,

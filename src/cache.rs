@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::graph::OrientedGraph;
 use crate::graph::file::{self, Layout, open_file, open_temporary};
-use crate::orient::Oriented;
+use crate::orient::OrientedFile;
 use trimill_input::format::Format;
 use trimill_input::identity::Identity;
 use trimill_input::{ColumnNames, Header};
@@ -84,7 +84,7 @@ pub struct Cache {
 
 /// A cached graph, for listing.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct CachedGraph {
     /// Its name for `trimill cache remove`.
     pub key: String,
     /// The identity of the input.
@@ -101,7 +101,7 @@ pub struct Entry {
     pub path: PathBuf,
 }
 
-impl Entry {
+impl CachedGraph {
     /// The files that the graph was made from; none if the entry is not readable.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let source: Option<Origin> = serde_json::from_str(&self.source).ok();
@@ -231,7 +231,7 @@ impl Cache {
     ///
     /// # Errors
     /// [`Kind::Resource`] when it cannot be moved into the cache.
-    pub fn store(&self, origin: &Origin, oriented: Oriented) -> Result<OrientedGraph> {
+    pub fn store(&self, origin: &Origin, oriented: OrientedFile) -> Result<OrientedGraph> {
         let others = self.entries()?;
         let most = match self.most {
             Some(most) => most,
@@ -281,14 +281,14 @@ impl Cache {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn entries(&self) -> Result<Vec<Entry>> {
+    pub fn entries(&self) -> Result<Vec<CachedGraph>> {
         let mut entries = Vec::new();
         for (path, file) in self.files()? {
             let Ok(metadata) = file.metadata() else { continue };
             let layout = file::layout_of(&file, &path)
                 .unwrap_or_else(|error| Layout { source: format!("(not readable: {error})"), ..Layout::default() });
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            entries.push(Entry {
+            entries.push(CachedGraph {
                 key: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
                 source: layout.source,
                 vertices: layout.vertices,
@@ -307,7 +307,7 @@ impl Cache {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn remove(&self, chosen: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>> {
+    pub fn remove(&self, chosen: impl Fn(&CachedGraph) -> bool) -> Result<Vec<CachedGraph>> {
         let entries = self.entries()?.into_iter().filter(chosen);
         Ok(entries.filter(|entry| log_failure(disk::remove(&entry.path))).collect())
     }

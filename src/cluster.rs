@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::ClusterReport;
 use crate::shards;
-use template::Values;
+use template::TemplateValues;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 
@@ -99,7 +99,7 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) 
         plain("the path", &text, char::is_alphanumeric).map(|()| text)
     });
     let (run, program) = (run?, program?);
-    let values = Values::new(cluster, &run, &program, shards);
+    let values = TemplateValues::new(cluster, &run, &program, shards);
     let (folder, files, command): (_, &[(&str, &str)], _) = match cluster.engine {
         Scheduler::Slurm => (
             "slurm",

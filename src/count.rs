@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 use trimill_kernels::{ALIGNMENT, COUNTER_BYTES};
-pub use trimill_kernels::{Detail, Scope, Share, Size, VertexCounters};
+pub use trimill_kernels::{Detail, EdgeShare, PartitionExtent, Scope, VertexCounters};
 
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
-use crate::partition::words::Words;
+use crate::partition::words::WordBuffer;
 pub use footprint::{Footprint, RowBlockRoom};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
@@ -49,7 +49,7 @@ pub struct Device {
 }
 
 /// A device or the host, counting by one method.
-pub trait Backend: Send {
+pub trait CountBackend: Send {
     /// Its name: `cpu` or `cuda`.
     fn name(&self) -> &'static str;
     /// The name of the method.
@@ -75,9 +75,9 @@ pub trait Backend: Send {
         Resident::default()
     }
     /// A buffer for the triangles on up to `words` arcs, as above.
-    fn counts_buffer(&mut self, words: u64) -> Words {
+    fn counts_buffer(&mut self, words: u64) -> WordBuffer {
         let _ = words;
-        Words::default()
+        WordBuffer::default()
     }
     /// The most stored bytes of a file block that the device unpacks; none: it takes plain rows.
     fn stored_rows(&self) -> Option<Bytes> {
@@ -105,7 +105,12 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// When the device refuses, or the method counts the total only.
-    fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>>;
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        share: EdgeShare,
+        detail: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
 /// The count of a partition, and the device's times where it has a clock of its own.

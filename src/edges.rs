@@ -16,4 +16,4 @@ pub mod sums;
 mod tsv;
 
 pub use at_vertices::vertices_of;
-pub use sums::Sums;
+pub use sums::EdgeSums;

@@ -16,7 +16,7 @@ pub mod schema;
 pub mod suggest;
 
 pub use batch::{Batch, BatchJob};
-pub use choices::{Backend, Partitioner, Parts, Prepare, Stream};
+pub use choices::{Backend, Mode, Partitioner, Parts, Prepare};
 pub use devices::{Devices, SpillTo};
 pub use job::Job;
 

@@ -18,13 +18,13 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::clean::workspace::{Ids, Pool};
+use crate::clean::workspace::{IdCount, Pool};
 use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace, needs};
-use crate::graph::bits::{Bits, Marks};
+use crate::graph::bits::{VertexSet, VertexSetBuilder};
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
 use place::complete;
-pub use place::{Destination, Made};
+pub use place::{Destination, MadeGraph};
 pub(crate) use place::{Write, make};
 use ranked::RankedArcs;
 pub(crate) use ranked::block_starts;
@@ -38,7 +38,7 @@ use trimill_system::parallel;
 const AHEAD: usize = 24;
 
 /// A complete graph file under a temporary name, and the bytes written to make it.
-pub struct Oriented {
+pub struct OrientedFile {
     /// The file.
     pub file: trimill_system::disk::TemporaryFile,
     /// Bytes written to buckets.
@@ -57,17 +57,17 @@ pub fn orient(
     dir: &Path,
     space: Workspace<'_>,
     control: &Control,
-) -> Result<Oriented> {
+) -> Result<OrientedFile> {
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
-    let vertices = Vertices::new(&degrees);
+    let vertices = UsedIds::new(&degrees);
     let layout = vertices.layout(&ids, edges, first_id, declared_lines, report);
     let mut writer = GraphWriter::create(dir, layout)?;
     if writer.layout().has_ids {
         writer.ids(vertices.ids(&ids))?;
     }
     let of_ids = match &ids {
-        InputIds::Plain => Ids::Plain(degrees.len() as u64),
-        InputIds::Ranked(table) => Ids::Ranked(table.len() as u64),
+        InputIds::Plain => IdCount::Plain(degrees.len() as u64),
+        InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
     };
     let shares = space.beside(&needs(of_ids, edges, space))?;
     drop(ids);
@@ -102,13 +102,13 @@ pub fn orient(
 }
 
 /// The ids with an edge.
-struct Vertices {
-    present: Bits,
+struct UsedIds {
+    present: VertexSet,
 }
 
-impl Vertices {
+impl UsedIds {
     fn new(degrees: &[u32]) -> Self {
-        let marks = Marks::new(degrees.len() as u32);
+        let marks = VertexSetBuilder::new(degrees.len() as u32);
         degrees.par_iter().enumerate().for_each(|(id, &degree)| {
             if degree > 0 {
                 marks.set(id as u32);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::table::format::Format;
+use crate::table::format::TableFormat;
 use crate::vertices::summary::OfDegree;
 use crate::{edges, vertices};
 use trimill_system::bytes::Bytes;
@@ -23,7 +23,7 @@ pub struct Asked {
 impl Asked {
     /// Bytes that each thread holds of the pieces that are being made, at most: two batches of two.
     pub fn bytes_per_thread(&self) -> Bytes {
-        let parquet = |format: Result<Format>| matches!(format, Ok(Format::Parquet));
+        let parquet = |format: Result<TableFormat>| matches!(format, Ok(TableFormat::Parquet));
         let columns = self.per_vertex.iter().any(|path| parquet(vertices::files::format(path)))
             || self.per_edge.iter().any(|path| parquet(edges::files::format(path)));
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
@@ -57,7 +57,7 @@ impl Asked {
     /// # Errors
     /// [`trimill_system::error::Kind::Usage`]: an array that would be almost empty.
     pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
-        let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(Format::Npy));
+        let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
         match self.per_vertex.iter().find(array) {
             Some(path) => vertices::files::has_array(array_len, path).map(drop),
             None => Ok(()),
@@ -69,7 +69,7 @@ impl Asked {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
-    pub fn write_vertices(&self, counts: &dyn vertices::order::InOrder, by_degree: &[OfDegree]) -> Result<()> {
+    pub fn write_vertices(&self, counts: &dyn vertices::order::VerticesInOrder, by_degree: &[OfDegree]) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
         Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish)))
@@ -79,7 +79,7 @@ impl Asked {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
-    pub fn write_edges(&self, counts: &dyn edges::order::InOrder) -> Result<()> {
+    pub fn write_edges(&self, counts: &dyn edges::order::EdgesInOrder) -> Result<()> {
         self.per_edge.as_deref().map_or(Ok(()), |path| edges::files::write(path, counts)?.finish())
     }
 }

@@ -30,7 +30,7 @@ const CHECKSUM: usize = 8;
 
 /// A kind of these files.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct PartFileKind {
     pub(crate) magic: &'static [u8; 8],
     pub(crate) version: u32,
     pub(crate) suffix: &'static str,
@@ -41,7 +41,7 @@ pub(crate) struct Kind {
 /// What a file belongs to.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: &'static PartFileKind,
     pub(crate) fingerprint: u128,
     pub(crate) part: u32,
     /// The size of the graph, little-endian.

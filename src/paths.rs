@@ -37,11 +37,11 @@ pub struct Paths {
     force: bool,
     /// What earlier starts in the run directory announced.
     announced: Vec<PathBuf>,
-    all: Vec<Announced>,
+    all: Vec<AnnouncedPaths>,
 }
 
 #[derive(Debug)]
-struct Announced {
+struct AnnouncedPaths {
     path: PathBuf,
     what: &'static str,
     how: How,
@@ -114,7 +114,7 @@ impl Paths {
     }
 
     fn with(mut self, what: &'static str, path: &Path, how: How) -> Self {
-        self.all.push(Announced { path: path.to_path_buf(), what, how });
+        self.all.push(AnnouncedPaths { path: path.to_path_buf(), what, how });
         self
     }
 }
@@ -148,9 +148,9 @@ pub fn file_of(output: &Path) -> Option<PathBuf> {
 /// [`trimill_system::error::Kind::Usage`]: see the table above. [`trimill_system::error::Kind::Resource`]: a report or a trace that
 /// cannot be written.
 pub fn check(all: &[Paths]) -> Result<()> {
-    let mut found: Vec<Found<'_>> = Vec::new();
+    let mut found: Vec<ResolvedPath<'_>> = Vec::new();
     for paths in all {
-        found.extend(paths.all.iter().filter_map(|announced| Found::of(paths, announced)));
+        found.extend(paths.all.iter().filter_map(|announced| ResolvedPath::of(paths, announced)));
     }
     let (mut files, mut inodes, mut own, mut spills) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
     for this in &found {
@@ -192,21 +192,21 @@ pub fn check(all: &[Paths]) -> Result<()> {
             _ => {}
         }
     }
-    found.iter().try_for_each(Found::is_free)
+    found.iter().try_for_each(ResolvedPath::is_free)
 }
 
 /// A path, and where it leads.
-struct Found<'a> {
+struct ResolvedPath<'a> {
     of: &'a Paths,
-    announced: &'a Announced,
+    announced: &'a AnnouncedPaths,
     place: PathBuf,
     /// The device and the inode of a file that is there.
     inode: Option<(u64, u64)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> ResolvedPath<'a> {
     /// None for what can lose nothing.
-    fn of(of: &'a Paths, announced: &'a Announced) -> Option<Self> {
+    fn of(of: &'a Paths, announced: &'a AnnouncedPaths) -> Option<Self> {
         let path = &announced.path;
         let (place, inode) = match announced.how {
             How::Read => {

@@ -29,15 +29,15 @@ mod space;
 use std::time::Duration;
 
 use serde::Serialize;
-use trimill_kernels::Size;
+use trimill_kernels::PartitionExtent;
 
 use crate::count::Footprint;
 use crate::graph::{GraphSize, OrientedGraph};
-use crate::job::Stream;
+use crate::job::Mode;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
@@ -82,7 +82,7 @@ impl BudgetFrom {
 
 /// The limits of a plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct PlanLimits {
     /// Bytes of the device.
     pub device: Bytes,
     /// Where they come from.
@@ -125,14 +125,14 @@ pub trait Assign: Sync {
 
 /// How the graph is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cut {
-    /// Into rank ranges, which [tile](Ranks::tile) the ranks; with each of them, blocks of the graph's own rows are streamed.
-    Ranges(Vec<Ranks>, RowBlocks),
+pub enum GraphCut {
+    /// Into rank ranges, which [tile](LocalsAndHeads::tile) the ranks; with each of them, blocks of the graph's own rows are streamed.
+    Ranges(Vec<LocalsAndHeads>, RowBlocks),
     /// Into any sets of locals; with each of them, the rows of its proxies are streamed.
     Sets(Locals),
 }
 
-impl Cut {
+impl GraphCut {
     /// The number of partitions.
     pub fn parts(&self) -> u32 {
         match self {
@@ -142,10 +142,10 @@ impl Cut {
     }
 
     /// The stream that the partitions are counted by.
-    pub fn stream(&self) -> Stream {
+    pub fn stream(&self) -> Mode {
         match self {
-            Self::Ranges(..) => Stream::Graph,
-            Self::Sets(_) => Stream::Partition,
+            Self::Ranges(..) => Mode::Graph,
+            Self::Sets(_) => Mode::Partition,
         }
     }
 }
@@ -154,7 +154,7 @@ impl Cut {
 #[derive(Debug)]
 pub struct Plan {
     /// How the graph is cut.
-    pub cut: Cut,
+    pub cut: GraphCut,
     /// The most bytes of a row block.
     pub row_block_limit: Bytes,
     /// The sizes of each partition.
@@ -206,7 +206,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
     let space = Space::new(size, footprint, device, Bytes(u64::MAX));
     let locals = u64::from(graph.vertices);
     let row_block_limit = row_block_bytes(graph.vertices, 0, 0).get();
-    let whole = Size { locals, arcs: graph.edges, numbered: graph.vertices, row_block_limit };
+    let whole = PartitionExtent { locals, arcs: graph.edges, numbered: graph.vertices, row_block_limit };
     let preferred = footprint.taken(Bytes::ZERO, &whole, Bytes(u64::MAX));
     space.is_enough() && space.whole_fits() && preferred <= device
 }
@@ -225,9 +225,9 @@ struct Divided {
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
 /// method needs the whole graph and it does not fit.
-fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &Limits) -> Result<Divided> {
+fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &PlanLimits) -> Result<Divided> {
     let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), footprint);
-    let Limits { device, largest_row_block, row_block, .. } = *limits;
+    let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -264,7 +264,7 @@ fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &Limits) -> Res
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Usage`].
-pub fn refuse_parts(limits: &Limits, parts: Option<u32>) -> Result<()> {
+pub fn refuse_parts(limits: &PlanLimits, parts: Option<u32>) -> Result<()> {
     match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
         Some((method, parts)) => {
             Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))

@@ -14,9 +14,9 @@ use crate::clean::{self, Workspace};
 use crate::graph::OrientedGraph;
 use crate::graph::file::open_temporary;
 use crate::orient::rows::orient_rows;
-use crate::orient::{Destination, Made, orient};
+use crate::orient::{Destination, MadeGraph, orient};
 use crate::report::Stage;
-use device::{Prepared, prepare_on};
+use device::{PreparedOnDevice, prepare_on};
 use starting::{StartingDevice, Stop};
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
@@ -109,7 +109,7 @@ impl Making<'_, '_> {
         let place = cache.map_or(Destination::Memory(space.graph, dir), |_| Destination::File(dir));
         let start = Instant::now();
         if let Some(prepared) = self.on_device(place)? {
-            let Prepared { made, arcs, edges, reading, cleaning, orienting } = prepared;
+            let PreparedOnDevice { made, arcs, edges, reading, cleaning, orienting } = prepared;
             let (graph, written) = self.made(made, cache)?;
             control.did_stage_for("input", start, reading);
             control.did_stage_for("clean", start + reading, cleaning);
@@ -148,7 +148,7 @@ impl Making<'_, '_> {
     }
 
     /// The graph as the device makes it; `None`: the CPU is to make it.
-    fn on_device(&mut self, place: Destination<'_>) -> Result<Option<Prepared>> {
+    fn on_device(&mut self, place: Destination<'_>) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;
         let outcome = prepare_on(device, source, &mut || self.finish_reading(), place, space, control);
@@ -169,13 +169,13 @@ impl Making<'_, '_> {
     }
 
     /// A graph that was made, and the bytes that were written to its file.
-    fn made(&self, made: Made, cache: Option<&Cache>) -> Result<(OrientedGraph, Bytes)> {
+    fn made(&self, made: MadeGraph, cache: Option<&Cache>) -> Result<(OrientedGraph, Bytes)> {
         match made {
-            Made::File(oriented) => {
+            MadeGraph::File(oriented) => {
                 let written = oriented.file_bytes;
                 Ok((self.keep(oriented, cache)?, written))
             }
-            Made::Memory(graph) => Ok((*graph, Bytes::ZERO)),
+            MadeGraph::Memory(graph) => Ok((*graph, Bytes::ZERO)),
         }
     }
 
@@ -199,7 +199,7 @@ impl Making<'_, '_> {
         }
     }
 
-    fn keep(&self, oriented: crate::orient::Oriented, cache: Option<&Cache>) -> Result<OrientedGraph> {
+    fn keep(&self, oriented: crate::orient::OrientedFile, cache: Option<&Cache>) -> Result<OrientedGraph> {
         match cache.zip(self.origin.as_deref()) {
             Some((cache, origin)) => cache.store(origin, oriented),
             None => open_temporary(oriented.file),

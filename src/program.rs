@@ -13,7 +13,7 @@ pub use crate::job::file::{
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
-pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, Stream, suggest};
+pub use crate::job::{Batch, BatchJob, Job, Mode, Parts, Prepare, SpillTo, suggest};
 pub use crate::paths::Paths;
 pub use crate::pipeline::Pipeline;
 pub use crate::report::batch::{SummaryLine, summary};
@@ -21,7 +21,7 @@ pub use crate::report::batch::{SummaryLine, summary};
 pub use crate::report::bench::example::example;
 pub use crate::report::failure::{Failure, kind_name};
 pub use crate::report::json::unwritten;
-pub use crate::report::table::{Column, grid, or_dash, seconds, thousands};
+pub use crate::report::table::{TableColumn, grid, or_dash, seconds, thousands};
 pub use crate::report::{
     BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
     PlannedPartition, PreparedReport, ShardReport, VerifyReport, bench_table, files, json, json_text, plan,

@@ -32,9 +32,9 @@ pub struct Rates {
     /// Bytes read from it.
     pub read_bytes: f64,
     /// Arcs that reach a counter on the CPU.
-    pub cpu: Arcs,
+    pub cpu: ArcRates,
     /// Arcs that reach a counter on a GPU, which decodes rows itself.
-    pub gpu: Arcs,
+    pub gpu: ArcRates,
     /// Arcs that are copied to a GPU as they are stored, and decoded there.
     pub gpu_arcs: f64,
     /// How fast method `lstc` is on the GPU, as a multiple of an H200's speed.
@@ -46,7 +46,7 @@ pub struct Rates {
 /// Arcs that a core reads from memory or the page cache and checks, and decodes where the device does not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Arcs {
+pub struct ArcRates {
     /// Of the graph's file.
     pub graph: f64,
     /// Of spills.
@@ -60,8 +60,8 @@ impl Default for Rates {
             build_arcs: 60e6,
             write_bytes: 2.0e9,
             read_bytes: 1.9e9,
-            cpu: Arcs { graph: 0.4e9, spill: 0.3e9 },
-            gpu: Arcs { graph: 1.4e9, spill: 0.5e9 },
+            cpu: ArcRates { graph: 0.4e9, spill: 0.3e9 },
+            gpu: ArcRates { graph: 1.4e9, spill: 0.5e9 },
             gpu_arcs: 8e9,
             lstc: 1.0,
             packed: 1.0,
@@ -108,7 +108,7 @@ impl Speed {
 /// The contents of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct StoredRates {
     version: u32,
     rates: Rates,
 }
@@ -131,7 +131,7 @@ impl Rates {
         let mut text = Vec::new();
         let file = disk::open_own(&path).ok().flatten()?;
         let stored = match file.take(1 << 16).read_to_end(&mut text) {
-            Ok(_) => sealed::read::<Stored>(&text).filter(|stored| stored.version == VERSION),
+            Ok(_) => sealed::read::<StoredRates>(&text).filter(|stored| stored.version == VERSION),
             Err(_) => None,
         };
         let rates = stored.map(|stored| stored.rates).filter(Self::are_sound);
@@ -147,7 +147,7 @@ impl Rates {
     /// Whether all are finite and positive.
     fn are_sound(&self) -> bool {
         let Self { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = *self;
-        let of = |arcs: Arcs| [arcs.graph, arcs.spill];
+        let of = |arcs: ArcRates| [arcs.graph, arcs.spill];
         let all = [size_arcs, build_arcs, write_bytes, read_bytes, gpu_arcs, lstc, packed];
         all.into_iter().chain(of(cpu)).chain(of(gpu)).all(|rate| rate.is_finite() && rate > 0.0)
     }
@@ -164,7 +164,7 @@ impl Rates {
     pub fn store(&self, dir: &Path) -> Result<PathBuf> {
         disk::private_dir(dir)?;
         let path = Self::path(dir);
-        let text = sealed::seal(&Stored { version: VERSION, rates: *self })
+        let text = sealed::seal(&StoredRates { version: VERSION, rates: *self })
             .map_err(|error| Error::usage(format!("the rates cannot be serialized ({error})")))?;
         disk::replace(&path, text.as_bytes())?;
         Ok(path)

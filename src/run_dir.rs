@@ -37,7 +37,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::{Made, Prepared};
+pub use prepared::{PreparedJob, SharedFiles};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -64,7 +64,7 @@ const ANNOUNCED: &str = "outputs.json";
 /// The files that a job announced.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Announced {
+struct AnnouncedFiles {
     #[serde(with = "path_text::list")]
     files: Vec<PathBuf>,
 }
@@ -72,7 +72,7 @@ struct Announced {
 /// The files outside of the run directory `path` that earlier starts announced: they are this job's own, and may be replaced.
 pub fn announced(path: &Path) -> Vec<PathBuf> {
     // Where the record is damaged, nothing is known to be the job's own.
-    sealed_file::read::<Announced>(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default().files
+    sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default().files
 }
 
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.
@@ -128,7 +128,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`] where no job is prepared there; [`trimill_system::error::Kind::Data`] where its record is damaged.
-    pub fn share(path: &Path) -> Result<(Self, Prepared)> {
+    pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
         let run = Self { path: path.to_path_buf(), lock: None };
         let prepared = run.prepared()?;
         Ok((run, prepared))
@@ -143,8 +143,8 @@ impl RunDir {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`] where there is nothing; [`trimill_system::error::Kind::Data`] where it is damaged.
-    pub fn prepared(&self) -> Result<Prepared> {
-        Prepared::read(&self.path)?.ok_or_else(|| {
+    pub fn prepared(&self) -> Result<PreparedJob> {
+        PreparedJob::read(&self.path)?.ok_or_else(|| {
             Error::resource("holds no prepared job")
                 .at(&self.path)
                 .expected("the run directory of 'trimill prepare INPUT --run-dir DIR'")
@@ -155,7 +155,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`].
-    pub fn record_prepared(&self, prepared: &Prepared) -> Result<()> {
+    pub fn record_prepared(&self, prepared: &PreparedJob) -> Result<()> {
         prepared.write(&self.path)
     }
 
@@ -206,7 +206,7 @@ impl RunDir {
         all.dedup();
         match all.len() == known {
             true => Ok(()),
-            false => sealed_file::write(&self.path.join(ANNOUNCED), &Announced { files: all }),
+            false => sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { files: all }),
         }
     }
 
@@ -248,7 +248,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`Kind::Data`] where it is missing, damaged, or another one.
-    pub fn graph(&self, prepared: &Prepared) -> Result<OrientedGraph> {
+    pub fn graph(&self, prepared: &PreparedJob) -> Result<OrientedGraph> {
         let path = self.graphs().join(&prepared.made.graph);
         let graph = graph_file::open(&path).map_err(|error| self.advise(error))?;
         let (found, expected) = (graph.checksum().unwrap_or_default(), prepared.made.graph_checksum);
@@ -261,7 +261,7 @@ impl RunDir {
     }
 
     /// Whether the graph of a prepared job is gone, as it is once the job is merged.
-    pub fn lacks_graph(&self, prepared: &Prepared) -> bool {
+    pub fn lacks_graph(&self, prepared: &PreparedJob) -> bool {
         !self.graphs().join(&prepared.made.graph).exists()
     }
 
@@ -269,7 +269,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`Kind::Data`]. One that is missing or damaged is no error here, but where it is needed.
-    pub fn check(&self, prepared: &Prepared) -> Result<()> {
+    pub fn check(&self, prepared: &PreparedJob) -> Result<()> {
         let spills = self.spills(None);
         let plan =
             PlanRecord::read(&self.path).ok().flatten().map(|plan| (PlanRecord::path(&self.path), plan.fingerprint));

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use trimill_system::disk;
 
 pub use codec::Codec;
-pub use coded::{CodedRows, CodedSlice, Mark};
+pub use coded::{CodedRows, CodedSlice, RowMark};
 pub use encoders::Encoders;
 pub use format::PartitionHeader;
 pub use index::most_bytes;

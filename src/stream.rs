@@ -20,10 +20,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
-use trimill_kernels::{Share, Size, VertexCounters};
+use trimill_kernels::{EdgeShare, PartitionExtent, VertexCounters};
 
 use crate::count::cuda::RUNS_IN_FLIGHT;
-use crate::count::{Backend, CounterMemory, Detail, DeviceTimes, VertexCounts};
+use crate::count::{CountBackend, CounterMemory, Detail, DeviceTimes, VertexCounts};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
@@ -44,7 +44,7 @@ const RUNS: usize = RUNS_IN_FLIGHT as usize;
 
 /// The triangles of a partition, and what counting took.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Counted {
+pub struct CountedPartition {
     /// Triangles whose corner of the largest rank is local.
     pub triangles: u64,
     /// The most bytes that resident section, row blocks and tables took together.
@@ -65,7 +65,7 @@ pub struct Counted {
     pub own_memory: bool,
 }
 
-impl Counted {
+impl CountedPartition {
     /// Both counts of the same sections together: sums of triangles, bytes and times, the larger peak.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.triangles += other.triangles;
@@ -83,21 +83,21 @@ impl Counted {
     }
 }
 
-enum Message {
+enum ReaderMessage {
     Resident(Resident),
     RowBlock(RowBlock),
 }
 
 /// Why a partition was not counted. A partial count is discarded.
 #[derive(Debug)]
-pub enum Failed {
+pub enum PartitionFailure {
     /// The device refused or is gone; another one may count the partition.
     Device(Error),
     /// Anything else: a damaged spill, a thread that panicked, an interruption.
     Job(Error),
 }
 
-impl Failed {
+impl PartitionFailure {
     #[cfg(feature = "testing")]
     /// The error, of either kind.
     pub fn error(self) -> Error {
@@ -116,29 +116,29 @@ impl Failed {
     }
 }
 
-impl From<Error> for Failed {
+impl From<Error> for PartitionFailure {
     fn from(error: Error) -> Self {
         Self::Job(error)
     }
 }
 
 /// Calls a device.
-fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
-    faults::before_device().and_then(|()| call()).map_err(Failed::Device)
+fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, PartitionFailure> {
+    faults::before_device().and_then(|()| call()).map_err(PartitionFailure::Device)
 }
 
 /// Counts one partition, or a share of the edges of a whole graph. Reading and counting both use `pool`.
 ///
 /// # Errors
-/// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
+/// [`PartitionFailure::Device`] when the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
 pub fn count_partition(
     source: &mut dyn PartitionSource,
-    backend: &mut dyn Backend,
-    share: Share,
+    backend: &mut dyn CountBackend,
+    share: EdgeShare,
     pool: &ThreadPool,
     control: &Control,
-) -> Result<Counted, Failed> {
-    Ok(counted(source, backend, Wanted { share, ..Wanted::default() }, pool, control)?.0)
+) -> Result<CountedPartition, PartitionFailure> {
+    Ok(counted(source, backend, WantedCounts { share, ..WantedCounts::default() }, pool, control)?.0)
 }
 
 /// The same for all edges of a partition, and the triangles at the vertices of a window.
@@ -147,12 +147,12 @@ pub fn count_partition(
 /// As [`count_partition`].
 pub fn count_at_vertices(
     source: &mut dyn PartitionSource,
-    backend: &mut dyn Backend,
+    backend: &mut dyn CountBackend,
     vertices: VertexCounters,
     pool: &ThreadPool,
     control: &Control,
-) -> Result<(Counted, VertexCounts), Failed> {
-    let wanted = Wanted { detail: Detail::Vertices(vertices), ..Wanted::default() };
+) -> Result<(CountedPartition, VertexCounts), PartitionFailure> {
+    let wanted = WantedCounts { detail: Detail::Vertices(vertices), ..WantedCounts::default() };
     let (counted, vertices) = counted(source, backend, wanted, pool, control)?;
     Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
 }
@@ -164,36 +164,36 @@ pub fn count_at_vertices(
 /// As [`count_partition`]; those of the sink.
 pub fn count_on_edges(
     source: &mut dyn PartitionSource,
-    backend: &mut dyn Backend,
+    backend: &mut dyn CountBackend,
     sink: &mut dyn EdgeSink,
     pool: &ThreadPool,
     control: &Control,
-) -> Result<Counted, Failed> {
-    let wanted = Wanted { detail: Detail::Edges, sink: Some(sink), ..Wanted::default() };
+) -> Result<CountedPartition, PartitionFailure> {
+    let wanted = WantedCounts { detail: Detail::Edges, sink: Some(sink), ..WantedCounts::default() };
     Ok(counted(source, backend, wanted, pool, control)?.0)
 }
 
 /// What is counted.
-struct Wanted<'a> {
-    share: Share,
+struct WantedCounts<'a> {
+    share: EdgeShare,
     detail: Detail,
     /// Receives the triangles on edges.
     sink: Option<&'a mut dyn EdgeSink>,
 }
 
-impl Default for Wanted<'_> {
+impl Default for WantedCounts<'_> {
     fn default() -> Self {
-        Self { share: Share::ALL, detail: Detail::Total, sink: None }
+        Self { share: EdgeShare::ALL, detail: Detail::Total, sink: None }
     }
 }
 
 fn counted(
     source: &mut dyn PartitionSource,
-    backend: &mut dyn Backend,
-    wanted: Wanted<'_>,
+    backend: &mut dyn CountBackend,
+    wanted: WantedCounts<'_>,
     pool: &ThreadPool,
     control: &Control,
-) -> Result<(Counted, Option<VertexCounts>), Failed> {
+) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
     let meter = Meter::default();
     let partition = {
         // Moved, since a source may be sent to the pool but not shared with it.
@@ -213,7 +213,7 @@ fn counted(
     }
     let chunk = backend.resident_chunk();
     std::thread::scope(|scope| {
-        let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
+        let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = spawn(scope, "reading", || reading.all_of(source))?;
         let counted =
             count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
@@ -221,7 +221,10 @@ fn counted(
         let reading = joined("the thread that reads partitions", reader.join())??;
         let (counted, vertices) = counted?;
         let peak = counted.peak.max(meter.peak());
-        Ok((Counted { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted }, vertices))
+        Ok((
+            CountedPartition { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted },
+            vertices,
+        ))
     })
 }
 
@@ -249,19 +252,19 @@ impl Partition {
 }
 
 /// The reader thread.
-struct Reading<'a> {
+struct ReaderThread<'a> {
     /// The most bytes of a run of the resident section.
     chunk: Option<Bytes>,
     pool: &'a ThreadPool,
     meter: &'a Meter,
     control: &'a Control,
-    to_counter: SyncSender<Message>,
+    to_counter: SyncSender<ReaderMessage>,
     /// Buffers that the counter returned.
     chunks: Receiver<Resident>,
     row_blocks: Receiver<RowBlock>,
 }
 
-impl Reading<'_> {
+impl ReaderThread<'_> {
     /// Reads the resident section, then all row blocks in order; returns how long it was busy. Ends early when the counter failed,
     /// whose error is then reported.
     fn all_of(self, source: &mut dyn PartitionSource) -> Result<Duration> {
@@ -276,7 +279,7 @@ impl Reading<'_> {
             self.meter.change(before, chunk.heap());
             busy += start.elapsed();
             self.control.did(TrackKind::Reading, ("resident rows", None), start, Some(chunk.size().bytes()));
-            if !self.send(Message::Resident(chunk)) {
+            if !self.send(ReaderMessage::Resident(chunk)) {
                 return Ok(busy);
             }
         }
@@ -290,7 +293,7 @@ impl Reading<'_> {
             busy += start.elapsed();
             let bytes = row_block.view().size().bytes();
             self.control.did(TrackKind::Reading, ("row block", Some(i as u64)), start, Some(bytes));
-            if !self.send(Message::RowBlock(row_block)) {
+            if !self.send(ReaderMessage::RowBlock(row_block)) {
                 break;
             }
         }
@@ -306,7 +309,7 @@ impl Reading<'_> {
     }
 
     /// Waits until the counter takes a message; `false`: it failed.
-    fn send(&self, message: Message) -> bool {
+    fn send(&self, message: ReaderMessage) -> bool {
         let start = Instant::now();
         let sent = self.to_counter.send(message).is_ok();
         self.control.waited(TrackKind::Reading, "the counter", start);
@@ -316,19 +319,19 @@ impl Reading<'_> {
 
 /// The counter: runs on the caller's thread and in `pool`.
 fn count(
-    (partition, wanted): (Partition, Wanted<'_>),
-    backend: &mut dyn Backend,
+    (partition, wanted): (Partition, WantedCounts<'_>),
+    backend: &mut dyn CountBackend,
     (pool, control): (&ThreadPool, &Control),
     meter: &Meter,
-    messages: Receiver<Message>,
+    messages: Receiver<ReaderMessage>,
     (give_chunk, give_row_block): (SyncSender<Resident>, SyncSender<RowBlock>),
-) -> Result<(Counted, Option<VertexCounts>), Failed> {
-    let mut counted = Counted::default();
+) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
+    let mut counted = CountedPartition::default();
     let start = Instant::now();
     let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
     let ResidentSize { locals, arcs } = resident;
-    let size = Size { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
-    let Wanted { share, detail, sink } = wanted;
+    let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
+    let WantedCounts { share, detail, sink } = wanted;
     let at_vertices = matches!(detail, Detail::Vertices(_));
     let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, (largest_row_block.get() / 4, arcs)));
     let mut counter = asked(|| backend.begin(size, share, detail))?;
@@ -343,7 +346,7 @@ fn count(
     };
     while let Ok(message) = next() {
         let row_block = match message {
-            Message::Resident(chunk) => {
+            ReaderMessage::Resident(chunk) => {
                 let start = Instant::now();
                 let bytes = chunk.size().bytes();
                 counted.streamed += bytes;
@@ -354,7 +357,7 @@ fn count(
                 control.did(TrackKind::Counting, ("resident rows", None), start, Some(bytes));
                 continue;
             }
-            Message::RowBlock(row_block) => row_block,
+            ReaderMessage::RowBlock(row_block) => row_block,
         };
         let start = Instant::now();
         asked(|| counter.row_block(&row_block.view(), pool))?;

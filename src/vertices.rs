@@ -15,7 +15,7 @@ pub mod summary;
 pub mod totals;
 mod tsv;
 
-pub use totals::{Places, Totals};
+pub use totals::{CountedRanks, Totals};
 
 /// The local clustering coefficient of a vertex: its triangles as a share of the pairs of its neighbours; 0 where there is no pair.
 pub fn coefficient(degree: u32, triangles: u64) -> f64 {

@@ -83,7 +83,7 @@ fn every_command_has_help_with_examples() {
 /// Rates in the cache directory decide what `auto` chooses, and `trimill doctor` shows them; a damaged file of rates is ignored.
 #[test]
 fn auto_chooses_by_the_rates_of_the_machine() {
-    use trimill::testing::rates::{Arcs, RATES_NAME, Rates};
+    use trimill::testing::rates::{ArcRates, RATES_NAME, Rates};
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("cache");
     let at = |command: &[&str]| {
@@ -109,7 +109,7 @@ fn auto_chooses_by_the_rates_of_the_machine() {
     let (chosen, by_graph, by_partition) = stream();
     assert!(chosen == "graph" && by_graph < by_partition, "{chosen} {by_graph} {by_partition}");
     // A core that reads the graph file slowly and spills very fast.
-    let slow = Rates { cpu: Arcs { graph: 1e4, spill: 1e9 }, ..usual };
+    let slow = Rates { cpu: ArcRates { graph: 1e4, spill: 1e9 }, ..usual };
     slow.store(&cache).unwrap();
     let (chosen, by_graph, by_partition) = stream();
     assert!(chosen == "partition" && by_graph > by_partition, "{chosen} {by_graph} {by_partition}");

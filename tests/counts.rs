@@ -16,7 +16,7 @@ use trimill::testing::count::verify::Verifier;
 use trimill::testing::error::Kind;
 use trimill::testing::generate::{Family, StarKind, generate};
 use trimill::testing::input::Source;
-use trimill::testing::job::Stream;
+use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 
 #[test]
@@ -98,7 +98,7 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
         ] {
             let result = count(&(input.clone() + settings), dir.path()).unwrap();
             assert_eq!(result.triangles, triangles, "{name} {settings}");
-            assert_eq!((result.stream, result.partitioner.as_str()), (Stream::Graph, "rank"));
+            assert_eq!((result.stream, result.partitioner.as_str()), (Mode::Graph, "rank"));
             assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
             assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
             let stream = result.stages.iter().find(|stage| stage.name == "stream").unwrap();
@@ -398,7 +398,7 @@ fn kept_spills_are_counted_without_their_graph() {
         let keep =
             format!("input.path = '{}'\nspill = {{ keep = true, dir = 'kept' }}\n{settings}", data(name).display());
         let first = count(&keep, dir.path()).unwrap();
-        assert_eq!((first.triangles, first.stream), (triangles, Stream::Partition), "{name}");
+        assert_eq!((first.triangles, first.stream), (triangles, Mode::Partition), "{name}");
         let files = listing(&kept);
         for settings in ["", "count.method = 'reverse-edge'", "memory.host = '160MiB'\ncount.threads = 1"] {
             let again = count(&format!("input.path = 'kept'\n{settings}"), dir.path()).unwrap();

@@ -17,7 +17,7 @@ use lender::for_;
 use trimill::testing::control::{Control, Observer, Unit};
 use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
 use trimill::testing::error::{Error, Kind};
-use trimill::testing::generate::{BaseGraph, Family, Generated, Known, StarKind, generate, parse_leaves};
+use trimill::testing::generate::{BaseGraph, Family, Generated, KnownCounts, StarKind, generate, parse_leaves};
 use trimill::testing::input::ArcSink;
 use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
@@ -121,7 +121,7 @@ fn is_defined_by(family: &Family, base: Option<&dyn BaseGraph>, adjacent: impl F
     let found: BTreeSet<_> = edges.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
     assert_eq!(found, wanted, "{family:?}");
     assert_eq!(edges.len(), found.len(), "{family:?}: every edge once");
-    let Known { vertices, edges: known_edges, triangles } = generated.known;
+    let KnownCounts { vertices, edges: known_edges, triangles } = generated.known;
     assert_eq!(known_edges, Some(edges.len() as u128), "{family:?}");
     if let Some(triangles) = triangles {
         assert_eq!(triangles, brute_force(&edges), "{family:?}");
@@ -235,10 +235,10 @@ fn gap_kron_has_the_published_counts() {
         assert_eq!((generated.edges_written, generated.vertices_declared), (16 << scale, 1 << scale));
         let verdict = verify(&draws);
         assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (vertices, edges, triangles));
-        let known = Known { vertices: Some(vertices), edges: Some(edges.into()), triangles: Some(triangles) };
+        let known = KnownCounts { vertices: Some(vertices), edges: Some(edges.into()), triangles: Some(triangles) };
         assert_eq!(generated.known, known);
     }
-    assert_eq!(make(&Family::GapKron { scale: 3 }, None).0.known, Known::default());
+    assert_eq!(make(&Family::GapKron { scale: 3 }, None).0.known, KnownCounts::default());
 }
 
 #[test]

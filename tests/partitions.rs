@@ -13,9 +13,9 @@ use common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, t
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
-use trimill::testing::count::Share;
+use trimill::testing::count::EdgeShare;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{Backend, Detail, Size};
+use trimill::testing::count::{CountBackend, Detail, PartitionExtent};
 use trimill::testing::engine::Engine;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::assignment::Assignment;
@@ -27,8 +27,8 @@ use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::pipeline::Pipeline;
 use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::ranges::ranges;
-use trimill::testing::plan::sets::{Vertices, assigned, sets};
-use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits};
+use trimill::testing::plan::sets::{VertexInfo, assigned, sets};
+use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits};
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::count_partition;
 use trimill::testing::stream::source::Spilled;
@@ -149,8 +149,8 @@ fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
     let (rows_of, numbered) = (resident.size(), kept.kept.count());
-    let whole = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered, row_block_limit: limit.get() };
-    let mut counter = cpu.begin(whole, Share::ALL, Detail::Total).unwrap();
+    let whole = PartitionExtent { locals: rows_of.locals, arcs: rows_of.arcs, numbered, row_block_limit: limit.get() };
+    let mut counter = cpu.begin(whole, EdgeShare::ALL, Detail::Total).unwrap();
     let (mut next, mut proxies, mut arcs) = (0, 0, resident.successors.len() as u64);
     counter.resident(resident, &pool).unwrap();
     for row_block in &row_blocks {
@@ -268,7 +268,7 @@ proptest! {
             let defined = by_definition(&arcs_by_rank, &own, level);
             holds(&spill, &own, &defined);
             let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-            let counted = count_partition(&mut Spilled::new(spill), &mut cpu, Share::ALL, &pool, &Control::silent());
+            let counted = count_partition(&mut Spilled::new(spill), &mut cpu, EdgeShare::ALL, &pool, &Control::silent());
             total += counted.map_err(|failed| failed.error()).unwrap().triangles;
         }
         prop_assert_eq!(total, triangles(&edges), "level {}", level);
@@ -449,14 +449,14 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
     let whole = footprint.resident(u64::from(graph.vertices()), graph.edges());
-    let vertices = Vertices::of(&graph).unwrap();
+    let vertices = VertexInfo::of(&graph).unwrap();
     for (device, row_block, one) in [
         (whole.get() * 2, whole.get() * 2, true),
         (whole.get() * 2, whole.get() / 50, true),
         (whole.get() / 2, whole.get() / 50, false),
         (whole.get() / 4, whole.get(), false),
     ] {
-        let limits = Limits {
+        let limits = PlanLimits {
             device: Bytes(device),
             device_from: BudgetFrom::Device,
             largest_row_block: Bytes(row_block),
@@ -473,7 +473,7 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
         let cut = assigned(&graph, &vertices, &Runs(&graph), &footprint, &limits, &control).unwrap();
         let of_sets = sets(&graph, cut, &footprint, &limits, &control).unwrap();
         let of_ranges = ranges(&graph, None, &footprint, &limits, &control).unwrap();
-        assert!(matches!((&of_sets.cut, &of_ranges.cut), (Cut::Sets(_), Cut::Ranges(..))));
+        assert!(matches!((&of_sets.cut, &of_ranges.cut), (GraphCut::Sets(_), GraphCut::Ranges(..))));
         for plan in [of_sets, of_ranges] {
             assert_eq!(plan.parts() == 1, one);
             for prediction in &plan.predictions {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use spill_support::*;
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
-use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
 use trimill::testing::spill::manifest::MANIFEST_VERSION;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, ManifestJob, ManifestPartition, SpillWriter};
 use xxhash_rust::xxh3::xxh3_64;
@@ -168,7 +168,7 @@ proptest! {
         let successors = rows.concat();
         let (mut ends, mut back) = (vec![0u64; rows.len()], vec![1; successors.len()]);
         let base = u64::from(u32::MAX) + 5;
-        let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut ends, successors: &mut back, base };
+        let into = RowsMut { numbers: RowNumbers::Below(u32::MAX), ends: &mut ends, successors: &mut back, base };
         decode(&bytes, into, &mut Vec::new()).unwrap();
         prop_assert_eq!(back, successors);
         let expected: Vec<u64> = spill_support::ends(rows.iter())[1..].iter().map(|end| base + end).collect();

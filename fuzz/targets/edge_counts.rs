@@ -1,7 +1,7 @@
 //! Counts on the edges of a partition: the bytes as a file, and with valid checksums.
 
-use trimill::testing::edges::Sums;
-use trimill::testing::edges::part::{Key, PartCounts, PartWriter};
+use trimill::testing::edges::EdgeSums;
+use trimill::testing::edges::part::{EdgePartCounts, EdgePartKey, EdgePartWriter};
 
 use super::{Place, first, is_told, seal};
 
@@ -13,16 +13,16 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     let part = u32::from_le_bytes(fields[12..16].try_into().expect("4 bytes"));
     let fingerprint = u128::from_le_bytes(fields[16..32].try_into().expect("16 bytes"));
     let arcs = u64::from_le_bytes(fields[32..].try_into().expect("8 bytes")).min(MOST);
-    let key = Key { fingerprint, part, arcs };
+    let key = EdgePartKey { fingerprint, part, arcs };
     file(place, key, bytes);
     file(place, key, &seal::counts(bytes, b"TRIMEDGE\x01\0\0\0", &arcs.to_le_bytes(), 12));
 }
 
-fn file(place: &Place, key: Key, bytes: &[u8]) {
+fn file(place: &Place, key: EdgePartKey, bytes: &[u8]) {
     let path = key.path(place.dir());
     std::fs::write(&path, bytes).expect("the temporary directory takes files");
-    let sums = Sums::in_memory(key.arcs);
-    let added = PartCounts::open(place.dir(), key).and_then(|counts| match counts {
+    let sums = EdgeSums::in_memory(key.arcs);
+    let added = EdgePartCounts::open(place.dir(), key).and_then(|counts| match counts {
         Some(counts) => counts.add_to(&sums),
         None => panic!("it is there"),
     });
@@ -30,15 +30,15 @@ fn file(place: &Place, key: Key, bytes: &[u8]) {
         is_told(&error, &path);
     } else {
         // The same after it is written and read again.
-        let all = |sums: &Sums| {
+        let all = |sums: &EdgeSums| {
             let mut all = vec![0; key.arcs as usize];
             sums.read(0, &mut all).expect("in memory");
             all
         };
-        let mut writer = PartWriter::new(place.dir(), key).expect("a file");
+        let mut writer = EdgePartWriter::new(place.dir(), key).expect("a file");
         writer.add(0, &all(&sums)).and_then(|()| writer.finish()).expect("written");
-        let again = Sums::in_memory(key.arcs);
-        let counts = PartCounts::open(place.dir(), key).expect("what was written").expect("it is there");
+        let again = EdgeSums::in_memory(key.arcs);
+        let counts = EdgePartCounts::open(place.dir(), key).expect("what was written").expect("it is there");
         counts.add_to(&again).expect("what was written");
         assert_eq!(all(&again), all(&sums));
     }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Result};
 use trimill::testing::input::format::Format;
-use trimill::testing::input::{ArcSink, Header, Reading, Source};
+use trimill::testing::input::{ArcSink, Header, InputSettings, Source};
 
 use super::{Place, is_told};
 
@@ -101,7 +101,7 @@ fn rewritten(place: &Place, arcs: &Arcs) {
     let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
     let text = place.write("written.txt", format!("# arcs\n{text}"));
     // The first arc of a short list could be taken for a header.
-    let reading = Reading { header: Some(Header::No), ..Reading::default() };
+    let reading = InputSettings { header: Some(Header::No), ..InputSettings::default() };
     let source = Source::open_as(&[text], reading, place.dir(), &Control::silent()).expect("written text");
     assert!(self::arcs(&source).expect("written text").as_ref() == Some(arcs), "written as text");
     let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();

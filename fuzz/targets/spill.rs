@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trimill::testing::control::Control;
 use trimill::testing::partition::section::{Resident, RowBlock};
-use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
 use trimill::testing::spill::{CodedRows, SpillReader, SpillWriter};
 
 use super::{Place, first, is_told, seal};
@@ -74,7 +74,7 @@ pub(super) fn block(_: &Place, bytes: &[u8]) {
     let decoded = |bytes: &[u8]| {
         let (mut numbers, mut ends, mut successors) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
         let into = RowsMut {
-            numbers: if numbered { Numbers::Each(&mut numbers[..]) } else { Numbers::Below(bound) },
+            numbers: if numbered { RowNumbers::Each(&mut numbers[..]) } else { RowNumbers::Below(bound) },
             ends: &mut ends,
             successors: &mut successors,
             base: 0,

@@ -1,8 +1,8 @@
 //! Counts at the vertices of a partition: the bytes as a file, and with valid checksums.
 
 use trimill::testing::threads;
-use trimill::testing::vertices::part::{Key, PartCounts, PartWriter};
-use trimill::testing::vertices::{Places, Totals};
+use trimill::testing::vertices::part::{VertexPartCounts, VertexPartKey, VertexPartWriter};
+use trimill::testing::vertices::{CountedRanks, Totals};
 
 use super::{Place, first, is_told, seal};
 
@@ -13,16 +13,16 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     let (fields, _) = first::<36>(bytes);
     let number = |at: usize| u32::from_le_bytes([fields[at], fields[at + 1], fields[at + 2], fields[at + 3]]);
     let fingerprint = u128::from_le_bytes(fields[16..32].try_into().expect("16 bytes"));
-    let key = Key { fingerprint, part: number(12), vertices: number(32).min(MOST) };
+    let key = VertexPartKey { fingerprint, part: number(12), vertices: number(32).min(MOST) };
     file(place, key, bytes);
     file(place, key, &seal::counts(bytes, b"TRIMVERT\x02\0\0\0", &key.vertices.to_le_bytes(), 4));
 }
 
-fn file(place: &Place, key: Key, bytes: &[u8]) {
+fn file(place: &Place, key: VertexPartKey, bytes: &[u8]) {
     let path = key.path(place.dir());
     std::fs::write(&path, bytes).expect("the temporary directory takes files");
     let (pool, totals) = (threads::pool(None).expect("threads"), Totals::in_memory(key.vertices));
-    let added = PartCounts::open(place.dir(), key).and_then(|counts| match counts {
+    let added = VertexPartCounts::open(place.dir(), key).and_then(|counts| match counts {
         Some(counts) => counts.add_to(&totals, &pool),
         None => panic!("it is there"),
     });
@@ -31,10 +31,10 @@ fn file(place: &Place, key: Key, bytes: &[u8]) {
     } else {
         // The same after it is written and read again.
         let sums = |totals: &Totals| totals.each_block(|_, sums| Ok(sums.to_vec())).expect("in memory").concat();
-        let mut writer = PartWriter::new(place.dir(), key).expect("a file");
-        writer.add(Places::From(0), &sums(&totals)).and_then(|()| writer.finish()).expect("written");
+        let mut writer = VertexPartWriter::new(place.dir(), key).expect("a file");
+        writer.add(CountedRanks::From(0), &sums(&totals)).and_then(|()| writer.finish()).expect("written");
         let again = Totals::in_memory(key.vertices);
-        let counts = PartCounts::open(place.dir(), key).expect("what was written").expect("it is there");
+        let counts = VertexPartCounts::open(place.dir(), key).expect("what was written").expect("it is there");
         counts.add_to(&again, &pool).expect("what was written");
         assert_eq!(sums(&again), sums(&totals));
     }

@@ -16,7 +16,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::spool::Spool;
 use member::{Member, graph};
-use tar::Members;
+use tar::TarMembers;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE};
 use trimill_system::error::{Error, Result};
@@ -30,7 +30,7 @@ const MOST_MEMBERS: usize = 10_000;
 const OF_SCIPY: &str = "format.npy";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArchiveKind {
     Tar,
     Zip,
 }
@@ -44,8 +44,8 @@ pub(super) fn unpacked(
 ) -> Result<InputFile> {
     let (member, bytes, unpacked) = match kind(&file, format)? {
         None => return Ok(file),
-        Some(Kind::Tar) => from_tar(&file, work_dir, control)?,
-        Some(Kind::Zip) => match from_zip(&file, work_dir, control)? {
+        Some(ArchiveKind::Tar) => from_tar(&file, work_dir, control)?,
+        Some(ArchiveKind::Zip) => match from_zip(&file, work_dir, control)? {
             Some(unpacked) => unpacked,
             None => return Ok(file),
         },
@@ -68,22 +68,22 @@ fn is_named(path: &Path) -> bool {
 }
 
 /// The kind of archive, by the first bytes.
-fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<Kind>> {
+fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
     // Raw numbers may begin like an archive.
     if format == Some(Format::ScipyNpz) || (raw && !is_named(file.name())) {
         return Ok(None);
     }
     if file.compression.is_none() && is_zip(&file.raw_head(4)?) {
-        return Ok(Some(Kind::Zip));
+        return Ok(Some(ArchiveKind::Zip));
     }
     let head = file.readable_head(tar::BLOCK as u64)?;
-    Ok(tar::is_header(&head, is_named(file.name())).then_some(Kind::Tar))
+    Ok(tar::is_header(&head, is_named(file.name())).then_some(ArchiveKind::Tar))
 }
 
 /// The name, the size and the contents of the graph in a tar archive.
 fn from_tar(file: &InputFile, work_dir: &Path, control: &Control) -> Result<(String, u64, InputFile)> {
-    let (mut archive, mut found) = (Members::new(file, control)?, Vec::new());
+    let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
     while let Some(member) = archive.next()? {
         if found.len() == MOST_MEMBERS {
             return Err(Error::data(&file.path, format!("an archive of more than {MOST_MEMBERS} members"))
@@ -95,7 +95,7 @@ fn from_tar(file: &InputFile, work_dir: &Path, control: &Control) -> Result<(Str
     let place = graph(&found).map_err(|error| error.at(&file.path))?;
     let Member { name, bytes, .. } = &found[place];
     let mut spool = begin(file, *bytes, work_dir)?;
-    let mut archive = Members::new(file, control)?;
+    let mut archive = TarMembers::new(file, control)?;
     for _ in 0..=place {
         archive.next()?;
     }

@@ -1,6 +1,6 @@
 //! Batches of arcs for the sink, and errors in the middle of a text.
 //!
-//! A reader's task owns a [`Batch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
+//! A reader's task owns a [`ArcBatch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
 //! sink, unless the job is to stop.
 
 use super::ArcSink;
@@ -10,14 +10,14 @@ use trimill_system::error::{Error, Result};
 const CAPACITY: usize = 1 << 14;
 
 /// Arcs that the sink does not have yet.
-pub(super) struct Batch<'a> {
+pub(super) struct ArcBatch<'a> {
     sink: &'a dyn ArcSink,
     control: &'a Control,
     arcs: Vec<(u64, u64)>,
     delivered: u64,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> ArcBatch<'a> {
     pub(super) fn new(sink: &'a dyn ArcSink, control: &'a Control) -> Self {
         Self { sink, control, arcs: Vec::with_capacity(CAPACITY), delivered: 0 }
     }
@@ -47,14 +47,14 @@ impl<'a> Batch<'a> {
 }
 
 /// Why a piece of text could not be delivered.
-pub(super) enum Failure {
+pub(super) enum DeliveryFailure {
     /// The text is wrong at this byte of the piece; the error knows neither file nor line yet.
     Bad(usize, Error),
     /// The sink refused, or the job is to stop.
     Stop(Error),
 }
 
-impl Failure {
+impl DeliveryFailure {
     /// An error in the text at byte `at` of the piece.
     #[cold]
     pub(super) fn bad(at: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
@@ -70,7 +70,7 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for DeliveryFailure {
     fn from(error: Error) -> Self {
         Self::Stop(error)
     }

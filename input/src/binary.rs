@@ -10,10 +10,10 @@
 
 use std::ops::Range;
 
-use super::batch::Batch;
+use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::format::Format;
-use super::lines::{self, Sizes};
+use super::lines::{self, ReadSizes};
 use super::parallel::in_order;
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
@@ -46,7 +46,7 @@ pub(super) struct Binary {
 
 impl Binary {
     /// Checks sizes. `format`: one of the three.
-    pub(super) fn open(files: Vec<InputFile>, format: Format, sizes: Sizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, format: Format, sizes: ReadSizes) -> Result<Self> {
         let layout = match format {
             Format::Graph500 => Record::Packed,
             Format::BinU64 => Record::U64,
@@ -70,7 +70,7 @@ impl Binary {
         &self.files[number]
     }
 
-    pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+    pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let window = file.window(range.start, range.end)?;
         match self.layout {
             Record::U32 => {
@@ -125,7 +125,7 @@ impl Reader for Binary {
             .collect();
         in_order(&pieces, |(file, range)| {
             control.check()?;
-            let arcs = self.scan_range(file, range, Batch::new(sink, control))?;
+            let arcs = self.scan_range(file, range, ArcBatch::new(sink, control))?;
             task.advance(range.end - range.start);
             Ok(arcs)
         })

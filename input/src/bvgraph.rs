@@ -28,14 +28,14 @@ use super::parallel::produce_and_drain;
 use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader};
 use bits::{BitOrder, HighFirst, LowFirst};
-use chunk::Chunk;
-use chunks::{ChunkReader, Chunks};
-pub(super) use files::Files;
+use chunk::BvChunk;
+use chunks::{BvChunks, ChunkReader};
+pub(super) use files::BvGraphFiles;
 pub use files::{companions, name_without_dots};
-use offsets::{Cuts, Offsets};
+use offsets::{OffsetCuts, Offsets};
 use properties::Properties;
 use row::Encoding;
-use rows::CompressedRows;
+use rows::BvGraphRows;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
@@ -57,7 +57,7 @@ pub(super) struct Bvgraph {
 }
 
 impl Bvgraph {
-    pub(super) fn open(files: &Files, work_dir: &Path, control: &Control) -> Result<Self> {
+    pub(super) fn open(files: &BvGraphFiles, work_dir: &Path, control: &Control) -> Result<Self> {
         files.check_packed()?;
         files.check_name()?;
         if !files.graph.exists() {
@@ -88,8 +88,8 @@ impl Bvgraph {
         self.fits.get_or_init(fits).then_some(offsets)
     }
 
-    fn cuts<'a>(&'a self, offsets: &Offsets<'a>) -> Option<Cuts<'a>> {
-        Cuts::new(offsets, &self.properties.encoding, (8 * self.file.bytes, self.properties.arcs))
+    fn cuts<'a>(&'a self, offsets: &Offsets<'a>) -> Option<OffsetCuts<'a>> {
+        OffsetCuts::new(offsets, &self.properties.encoding, (8 * self.file.bytes, self.properties.arcs))
     }
 
     /// Whether the last row may end at a bit: writers pad to a whole byte or word; 128 bits allow for wide words.
@@ -98,11 +98,11 @@ impl Bvgraph {
     }
 
     fn scan_as<'a, O: BitOrder>(&'a self, sink: &dyn ArcSink, control: &Control, task: &'a Task) -> Result<u64> {
-        let mut chunks = Chunks::<O>::new(self, task);
+        let mut chunks = BvChunks::<O>::new(self, task);
         let found = AtomicU64::new(0);
-        let decode = |work: &mut Work<'a, O>| -> Result<()> {
+        let decode = |work: &mut ChunkToDecode<'a, O>| -> Result<()> {
             control.check()?;
-            let Work { chunk, reader, rows, heads } = work;
+            let ChunkToDecode { chunk, reader, rows, heads } = work;
             rows.clear();
             heads.clear();
             let reader = reader.get_or_insert_with(|| ChunkReader::new(self, Some(task)));
@@ -120,7 +120,7 @@ impl Bvgraph {
             found.fetch_add(arcs, Ordering::Relaxed);
             Ok(())
         };
-        let next = |work: &mut Work<'a, O>| {
+        let next = |work: &mut ChunkToDecode<'a, O>| {
             control.check()?;
             let Some(chunk) = chunks.next(|_| {})? else { return Ok(false) };
             work.chunk = chunk;
@@ -158,17 +158,17 @@ impl Bvgraph {
 }
 
 /// A chunk, and the memory of what decodes it.
-struct Work<'a, O> {
-    chunk: Chunk,
+struct ChunkToDecode<'a, O> {
+    chunk: BvChunk,
     reader: Option<ChunkReader<'a, O>>,
     /// Rows that were decoded: the tail of each, and where its heads end.
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
 }
 
-impl<O> Default for Work<'_, O> {
+impl<O> Default for ChunkToDecode<'_, O> {
     fn default() -> Self {
-        Self { chunk: Chunk::default(), reader: None, rows: Vec::new(), heads: Vec::new() }
+        Self { chunk: BvChunk::default(), reader: None, rows: Vec::new(), heads: Vec::new() }
     }
 }
 
@@ -180,9 +180,9 @@ impl Reader for Bvgraph {
 
     fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         Ok(Some(if self.properties.little_endian {
-            Box::new(CompressedRows::<LowFirst>::new(self))
+            Box::new(BvGraphRows::<LowFirst>::new(self))
         } else {
-            Box::new(CompressedRows::<HighFirst>::new(self))
+            Box::new(BvGraphRows::<HighFirst>::new(self))
         }))
     }
 

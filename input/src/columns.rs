@@ -20,7 +20,7 @@ pub(super) struct Columns {
 }
 
 /// The rest of a line after its second number.
-pub(super) struct Rest {
+pub(super) struct RestOfLine {
     /// Where the next line begins.
     pub(super) end: usize,
     count: u32,
@@ -43,13 +43,13 @@ impl Columns {
             head = blanks(line, head + 1);
         }
         let (_, end) = digits(line, head).filter(|_| head > end)?;
-        let Rest { count, text, .. } = rest(line, end)?;
+        let RestOfLine { count, text, .. } = rest(line, end)?;
         Some(Self { index, count, text })
     }
 
     /// Whether a line with such a rest has these columns.
     #[inline]
-    pub(super) fn hold(self, rest: &Rest) -> bool {
+    pub(super) fn hold(self, rest: &RestOfLine) -> bool {
         match (self.text, rest.text) {
             // One of the two lines has a word instead of a number there, such as NA.
             (true, false) => rest.count >= self.count,
@@ -59,7 +59,7 @@ impl Columns {
     }
 }
 
-impl Rest {
+impl RestOfLine {
     /// The columns of the line.
     pub(super) fn count(&self) -> u32 {
         self.count
@@ -68,7 +68,7 @@ impl Rest {
 
 /// Reads on from the end of a line's second number; `None` if that is not the end of a column, or if a CR has no LF after it.
 #[inline]
-pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
+pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     let mut count = 2;
     loop {
         let before = at;
@@ -79,10 +79,10 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
                 at = column_end(bytes, at);
                 continue;
             }
-            None => return Some(Rest { end: at, count, text: false }),
-            Some(b'\n') => return Some(Rest { end: at + 1, count, text: false }),
+            None => return Some(RestOfLine { end: at, count, text: false }),
+            Some(b'\n') => return Some(RestOfLine { end: at + 1, count, text: false }),
             Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => {
-                return Some(Rest { end: at + 2, count, text: false });
+                return Some(RestOfLine { end: at + 2, count, text: false });
             }
             Some(b',') => {
                 at = blanks(bytes, at + 1);
@@ -95,7 +95,7 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
             Some(_) => return None,
         }
         if !matches!(bytes[at], b'0'..=b'9' | b'+' | b'-' | b'.') {
-            return line_end(bytes, at).map(|end| Rest { end, count, text: true });
+            return line_end(bytes, at).map(|end| RestOfLine { end, count, text: true });
         }
         at = column_end(bytes, at);
     }

@@ -6,19 +6,19 @@
 use std::io::{BufRead, Read};
 
 use super::file::InputFile;
-use super::lines::{Sizes, too_long};
+use super::lines::{ReadSizes, too_long};
 use trimill_system::error::Result;
 
 const BLOCK: u64 = 1 << 20;
 
 /// Whole lines; the last one of a stream may lack its end.
 #[derive(Default)]
-pub(super) struct Block {
+pub(super) struct TextBlock {
     pub(super) bytes: Vec<u8>,
     first_line: u64,
 }
 
-impl Block {
+impl TextBlock {
     /// The line of the byte at `at`.
     pub(super) fn line_of(&self, at: usize) -> u64 {
         self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..at]).count() as u64
@@ -26,7 +26,7 @@ impl Block {
 }
 
 /// Cuts a stream into blocks.
-pub(super) struct Blocks<'a> {
+pub(super) struct TextBlocks<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     carry: Vec<u8>,
@@ -35,15 +35,15 @@ pub(super) struct Blocks<'a> {
     longest_line: u64,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> TextBlocks<'a> {
     /// `line` is the number of the stream's next line.
-    pub(super) fn new(file: &'a InputFile, stream: Box<dyn BufRead + 'a>, line: u64, sizes: Sizes) -> Self {
+    pub(super) fn new(file: &'a InputFile, stream: Box<dyn BufRead + 'a>, line: u64, sizes: ReadSizes) -> Self {
         let (block, longest_line) = (BLOCK.min(sizes.window), sizes.longest_line);
         Self { file, stream, carry: Vec::new(), line, block, longest_line }
     }
 
     /// Fills the next block; `false` at the end of the stream.
-    pub(super) fn next(&mut self, block: &mut Block) -> Result<bool> {
+    pub(super) fn next(&mut self, block: &mut TextBlock) -> Result<bool> {
         block.bytes.clear();
         block.bytes.append(&mut self.carry);
         block.first_line = self.line;

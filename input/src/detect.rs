@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use super::bvgraph::Files;
+use super::bvgraph::BvGraphFiles;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::format::Format;
@@ -31,7 +31,7 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
     if path.extension().is_some_and(|suffix| suffix == "properties") {
         return true;
     }
-    let files = Files::of(path);
+    let files = BvGraphFiles::of(path);
     !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
@@ -190,7 +190,7 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
     if first.is_some_and(|line| metis::parse_header(line).is_some()) {
         return Ok(Format::Metis);
     }
-    if file.compression.is_none() && Files::of(&file.path).properties.is_file() {
+    if file.compression.is_none() && BvGraphFiles::of(&file.path).properties.is_file() {
         return Ok(Format::Bvgraph);
     }
     Err(Error::data(&file.path, "text without the header of a METIS file")

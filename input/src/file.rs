@@ -19,7 +19,7 @@ use super::stat::{Stat, changed};
 use trimill_system::control::{Control, Task};
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
-use trimill_system::mapped::Window;
+use trimill_system::mapped::MappedPart;
 
 /// How long to wait for a pipe before checking for a stop: a signal does not end the waiting.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -216,8 +216,8 @@ impl InputFile {
     }
 
     /// Maps a range of the bytes on disk.
-    pub(super) fn window(&self, start: u64, end: u64) -> Result<Window> {
-        Window::new(&self.file, &self.path, start..end.min(self.bytes))
+    pub(super) fn window(&self, start: u64, end: u64) -> Result<MappedPart> {
+        MappedPart::new(&self.file, &self.path, start..end.min(self.bytes))
     }
 
     /// The 1-based line of the byte at `at` of a plain file. Reads all before it: for errors only.

@@ -15,11 +15,11 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
-use super::batch::Batch;
+use super::batch::ArcBatch;
 use super::file::InputFile;
-use super::lines::Sizes;
+use super::lines::ReadSizes;
 use super::parallel::in_order;
-use super::rows::{AdjacencyRows, Piece, read_in_parts};
+use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
@@ -70,7 +70,7 @@ pub(super) fn fits(head: &[u8], bytes: u64) -> bool {
 }
 
 impl GapbsSg {
-    pub(super) fn open(file: InputFile, tuning: Sizes) -> Result<Self> {
+    pub(super) fn open(file: InputFile, tuning: ReadSizes) -> Result<Self> {
         let wrong =
             |found: String| Error::data(&file.path, found).expected("a serialized graph of the GAP Benchmark Suite");
         let Some((directed, declared, vertices)) = header(&file.raw_head(OFFSETS)?) else {
@@ -158,7 +158,7 @@ impl GapbsSg {
         Ok(low)
     }
 
-    pub(super) fn scan_range(&self, arcs: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+    pub(super) fn scan_range(&self, arcs: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let start = self.neighbours_at();
         let window = self.file.window(start + 4 * arcs.start, start + 4 * arcs.end)?;
         let neighbours = window.as_chunks::<4>().0;
@@ -217,7 +217,12 @@ impl AdjacencyRows for GapbsSg {
         Ok(ascend.then_some(lengths))
     }
 
-    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+    fn read(
+        &self,
+        piece: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()> {
         read_in_parts(piece.arcs.clone(), part, take, |first, into| {
             let at = self.neighbours_at() + 4 * first;
             disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at)
@@ -247,7 +252,7 @@ impl Reader for GapbsSg {
             (0..self.arcs.div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs)).collect();
         in_order(&pieces, |arcs| {
             control.check()?;
-            let found = self.scan_range(arcs, Batch::new(sink, control))?;
+            let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
             task.advance(4 * found);
             Ok(found)
         })

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::hints::{bare_cr, is_utf16, utf16};
-use super::lines::{Sizes, too_long};
+use super::lines::{ReadSizes, too_long};
 use trimill_system::error::{Error, Result};
 
 /// The mark that some editors write before text in UTF-8. It is not part of the text.
@@ -26,7 +26,7 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    pub(super) fn new(file: &'a InputFile, sizes: Sizes) -> Result<Self> {
+    pub(super) fn new(file: &'a InputFile, sizes: ReadSizes) -> Result<Self> {
         let stream = file.stream(None)?;
         Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, start: 0, end: 0 })
     }

@@ -1,6 +1,6 @@
 //! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`.
 //!
-//! Input: the two numbers, and what one pass over the other lines collects ([`Rest`]). Output: a [`Verdict`]. A header says
+//! Input: the two numbers, and what one pass over the other lines collects ([`ArcStatistics`]). Output: a [`HeaderVerdict`]. A header says
 //! that there are `n` ids and that `m` lines follow (or `2 m`, if each edge is listed in both directions). In a list of some
 //! length both are true of an arc only with a probability of about one in `n^2`; if the list is short, or only one of the two
 //! is true, it cannot be decided, and the user has to say so.
@@ -63,7 +63,7 @@ impl FromStr for Header {
 
 /// The numbers of a line that may be a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sizes {
+pub(super) struct HeaderNumbers {
     /// Vertices.
     pub(super) n: u64,
     /// Edges.
@@ -74,7 +74,7 @@ pub(super) struct Sizes {
 
 /// What the first line was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum HeaderVerdict {
     Arc,
     Header,
     /// It could be either.
@@ -87,16 +87,20 @@ pub(super) enum Verdict {
 pub(super) const LONG: u64 = 64;
 
 /// Decides what the first line is, whose numbers are `n` and `m`. `alike`: whether it has the same columns as the others.
-pub(super) fn judge(Sizes { n, m, goes_on }: Sizes, alike: bool, rest: &Rest) -> Verdict {
+pub(super) fn judge(
+    HeaderNumbers { n, m, goes_on }: HeaderNumbers,
+    alike: bool,
+    rest: &ArcStatistics,
+) -> HeaderVerdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
     // Ids from 0 end before n, ids from 1 at n.
     let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     if !alike {
-        return if among_n && counted { Verdict::Header } else { Verdict::Neither };
+        return if among_n && counted { HeaderVerdict::Header } else { HeaderVerdict::Neither };
     }
     if lines == 0 || n == 0 {
-        return Verdict::Arc;
+        return HeaderVerdict::Arc;
     }
     // A long list may have arcs in both directions, and loops; of a short one no part is lost unnoticed.
     let (n_wide, is_long) = (u128::from(n), lines >= LONG);
@@ -107,23 +111,23 @@ pub(super) fn judge(Sizes { n, m, goes_on }: Sizes, alike: bool, rest: &Rest) ->
     let is_away = m > n.saturating_add(1);
     match (among_n, counted) {
         // As an arc it would join vertices that no other line has, or be a loop.
-        (true, true) if is_away || n.min(m) > rest.most || n == m => Verdict::Header,
-        (true, true) if is_long && !goes_on => Verdict::Header,
-        (true, true) => Verdict::Either,
+        (true, true) if is_away || n.min(m) > rest.most || n == m => HeaderVerdict::Header,
+        (true, true) if is_long && !goes_on => HeaderVerdict::Header,
+        (true, true) => HeaderVerdict::Either,
         // A header of a list that was cut.
-        (true, false) if is_away && fit && (is_long || is_near) => Verdict::Either,
+        (true, false) if is_away && fit && (is_long || is_near) => HeaderVerdict::Either,
         // A header that is wrong or of a list with a line missing, or an arc.
-        (true, false) if !is_away && fit && is_near && !goes_on => Verdict::Either,
+        (true, false) if !is_away && fit && is_near && !goes_on => HeaderVerdict::Either,
         // A header of a list whose ids are wrong or sparse, or an arc that has the number of lines by chance.
-        (false, true) if fit && m > rest.most => Verdict::Either,
-        (false, true) if fit && !goes_on && (is_long || 2 * rest.beyond <= lines) => Verdict::Either,
-        _ => Verdict::Arc,
+        (false, true) if fit && m > rest.most => HeaderVerdict::Either,
+        (false, true) if fit && !goes_on && (is_long || 2 * rest.beyond <= lines) => HeaderVerdict::Either,
+        _ => HeaderVerdict::Arc,
     }
 }
 
 /// What is collected of a file's arcs.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct ArcStatistics {
     /// Lines with an arc.
     pub(super) lines: u64,
     pub(super) least: u64,
@@ -133,7 +137,7 @@ pub(super) struct Rest {
     sum: u64,
 }
 
-impl Rest {
+impl ArcStatistics {
     /// No arcs yet.
     pub(super) const NONE: Self = Self { lines: 0, least: u64::MAX, most: 0, beyond: 0, sum: 0 };
 
@@ -143,19 +147,19 @@ impl Rest {
     }
 }
 
-/// Collects [`Rest`], from any number of threads.
+/// Collects [`ArcStatistics`], from any number of threads.
 pub(super) struct Gather {
     n: u64,
-    key: Key,
-    rest: Mutex<Rest>,
+    key: SymmetryKey,
+    rest: Mutex<ArcStatistics>,
 }
 
 impl Gather {
     pub(super) fn new(n: u64) -> Self {
-        Self { n, key: Key::random(), rest: Mutex::new(Rest::NONE) }
+        Self { n, key: SymmetryKey::random(), rest: Mutex::new(ArcStatistics::NONE) }
     }
 
-    pub(super) fn finish(self) -> Rest {
+    pub(super) fn finish(self) -> ArcStatistics {
         self.rest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -179,9 +183,9 @@ impl ArcSink for Gather {
 ///
 /// The hash of a pair is added for each arc to the larger id and subtracted for each to the smaller one, modulo 2^64. The key
 /// is random in each run, so arcs without their reverse sum to 0 with probability 2^-64 only, whatever they are.
-pub(super) struct Key(u64);
+pub(super) struct SymmetryKey(u64);
 
-impl Key {
+impl SymmetryKey {
     /// A key that no input can be made for.
     pub(super) fn random() -> Self {
         Self(RandomState::new().hash_one(0))
@@ -202,11 +206,11 @@ impl Key {
 mod tests {
     use super::*;
 
-    fn verdict(n: u64, m: u64, arcs: &[(u64, u64)]) -> Verdict {
+    fn verdict(n: u64, m: u64, arcs: &[(u64, u64)]) -> HeaderVerdict {
         let gather = Gather::new(n);
         gather.arcs(arcs).unwrap();
         let goes_on = arcs.first().is_some_and(|&(tail, _)| tail == n || tail == m);
-        judge(Sizes { n, m, goes_on }, true, &gather.finish())
+        judge(HeaderNumbers { n, m, goes_on }, true, &gather.finish())
     }
 
     /// A path of so many edges on ids from `first` on.
@@ -222,34 +226,34 @@ mod tests {
     fn a_header_is_what_the_rest_confirms() {
         for first in [0, 1] {
             let arcs = path(first, 99);
-            assert_eq!(verdict(100, 99, &arcs), Verdict::Header);
-            assert_eq!(verdict(100, 99, &both(&arcs)), Verdict::Header);
-            assert_eq!(verdict(500, 99, &arcs), Verdict::Header);
+            assert_eq!(verdict(100, 99, &arcs), HeaderVerdict::Header);
+            assert_eq!(verdict(100, 99, &both(&arcs)), HeaderVerdict::Header);
+            assert_eq!(verdict(500, 99, &arcs), HeaderVerdict::Header);
         }
         // K4, written from 0 and from 1.
         let k4 = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
-        assert_eq!(verdict(4, 6, &k4), Verdict::Header);
-        assert_eq!(verdict(4, 6, &k4.map(|(u, v)| (u + 1, v + 1))), Verdict::Header);
+        assert_eq!(verdict(4, 6, &k4), HeaderVerdict::Header);
+        assert_eq!(verdict(4, 6, &k4.map(|(u, v)| (u + 1, v + 1))), HeaderVerdict::Header);
     }
 
     #[test]
     fn an_arc_is_what_the_rest_contradicts() {
-        assert_eq!(verdict(1, 2, &[(2, 3), (3, 1)]), Verdict::Arc);
-        assert_eq!(verdict(2, 1, &[(0, 1), (2, 0)]), Verdict::Arc);
-        assert_eq!(verdict(0, 1, &path(1, 1)), Verdict::Arc);
-        assert_eq!(verdict(7, 9, &[]), Verdict::Arc);
+        assert_eq!(verdict(1, 2, &[(2, 3), (3, 1)]), HeaderVerdict::Arc);
+        assert_eq!(verdict(2, 1, &[(0, 1), (2, 0)]), HeaderVerdict::Arc);
+        assert_eq!(verdict(0, 1, &path(1, 1)), HeaderVerdict::Arc);
+        assert_eq!(verdict(7, 9, &[]), HeaderVerdict::Arc);
         // A list whose first line has the largest id.
-        assert_eq!(verdict(1000, 20, &path(1, 900)), Verdict::Arc);
-        assert_eq!(verdict(48, 900, &path(1, 500)), Verdict::Arc);
-        assert_eq!(verdict(30, 9, &path(1, 29)), Verdict::Arc);
+        assert_eq!(verdict(1000, 20, &path(1, 900)), HeaderVerdict::Arc);
+        assert_eq!(verdict(48, 900, &path(1, 500)), HeaderVerdict::Arc);
+        assert_eq!(verdict(30, 9, &path(1, 29)), HeaderVerdict::Arc);
         // No graph of 3 vertices has so many edges; two lines do not list one edge twice.
-        assert_eq!(verdict(3, 4, &[(1, 2), (1, 3), (2, 3)]), Verdict::Arc);
-        assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), Verdict::Arc);
-        assert_eq!(verdict(6, 14, &path(1, 3)), Verdict::Arc);
+        assert_eq!(verdict(3, 4, &[(1, 2), (1, 3), (2, 3)]), HeaderVerdict::Arc);
+        assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), HeaderVerdict::Arc);
+        assert_eq!(verdict(6, 14, &path(1, 3)), HeaderVerdict::Arc);
     }
 
     /// A list from its largest id down: its first arc as a header, with the others.
-    fn from_above(mut arcs: Vec<(u64, u64)>) -> Verdict {
+    fn from_above(mut arcs: Vec<(u64, u64)>) -> HeaderVerdict {
         arcs.iter_mut().for_each(|(u, v)| (*u, *v) = (*u.max(v), *u.min(v)));
         arcs.sort_unstable_by(|a, b| b.cmp(a));
         verdict(arcs[0].0, arcs[0].1, &arcs[1..])
@@ -261,37 +265,37 @@ mod tests {
             for first in [0, 1] {
                 // The last vertex is adjacent to all others, which may form a ring.
                 let star: Vec<_> = (first..n).map(|v| (v, n)).collect();
-                assert_eq!(from_above(star.clone()), Verdict::Arc, "a star of {n} from {first}");
+                assert_eq!(from_above(star.clone()), HeaderVerdict::Arc, "a star of {n} from {first}");
                 let ring = (first..n).map(|v| (v, if v + 1 == n { first } else { v + 1 }));
                 let wheel: Vec<_> = star.into_iter().chain(ring.filter(|(u, v)| u != v)).collect();
-                assert_eq!(from_above(wheel), Verdict::Arc, "a wheel of {n} from {first}");
+                assert_eq!(from_above(wheel), HeaderVerdict::Arc, "a wheel of {n} from {first}");
             }
             // With ids from 0 the other arcs are a path of n vertices, as the first one would say of them.
-            assert_eq!(from_above(path(1, n)), Verdict::Arc, "a path of {n}");
-            assert_eq!(from_above(path(0, n)), Verdict::Either, "a path of {n} from 0");
+            assert_eq!(from_above(path(1, n)), HeaderVerdict::Arc, "a path of {n}");
+            assert_eq!(from_above(path(0, n)), HeaderVerdict::Either, "a path of {n} from 0");
         }
     }
 
     #[test]
     fn what_could_be_either_is_asked() {
         // Too short to be sure: a star or a triangle.
-        assert_eq!(verdict(3, 2, &[(1, 2), (1, 3)]), Verdict::Either);
+        assert_eq!(verdict(3, 2, &[(1, 2), (1, 3)]), HeaderVerdict::Either);
         // Lines are missing, in one direction or in both.
-        assert_eq!(verdict(100, 300, &path(1, 99)), Verdict::Either);
-        assert_eq!(verdict(200, 100, &path(1, 99)), Verdict::Either);
-        assert_eq!(verdict(200, 100, &both(&path(1, 99))), Verdict::Either);
-        assert_eq!(verdict(6, 8, &path(0, 5).repeat(2)[..7]), Verdict::Either);
+        assert_eq!(verdict(100, 300, &path(1, 99)), HeaderVerdict::Either);
+        assert_eq!(verdict(200, 100, &path(1, 99)), HeaderVerdict::Either);
+        assert_eq!(verdict(200, 100, &both(&path(1, 99))), HeaderVerdict::Either);
+        assert_eq!(verdict(6, 8, &path(0, 5).repeat(2)[..7]), HeaderVerdict::Either);
         // One id is wrong; ids are sparse.
-        assert_eq!(verdict(100, 99, &path(2, 99)), Verdict::Either);
-        assert_eq!(verdict(100, 99, &path(5000, 99)), Verdict::Either);
+        assert_eq!(verdict(100, 99, &path(2, 99)), HeaderVerdict::Either);
+        assert_eq!(verdict(100, 99, &path(5000, 99)), HeaderVerdict::Either);
     }
 
     #[test]
     fn a_line_of_other_columns_is_a_header_or_wrong() {
-        const SIZES: Sizes = Sizes { n: 9, m: 12, goes_on: false };
-        let rest = |lines| Rest { lines, least: 1, most: 9, ..Rest::NONE };
-        assert_eq!(judge(SIZES, false, &rest(12)), Verdict::Header);
-        assert_eq!(judge(SIZES, false, &rest(11)), Verdict::Neither);
-        assert_eq!(judge(SIZES, false, &Rest { beyond: 3, ..rest(12) }), Verdict::Neither);
+        const SIZES: HeaderNumbers = HeaderNumbers { n: 9, m: 12, goes_on: false };
+        let rest = |lines| ArcStatistics { lines, least: 1, most: 9, ..ArcStatistics::NONE };
+        assert_eq!(judge(SIZES, false, &rest(12)), HeaderVerdict::Header);
+        assert_eq!(judge(SIZES, false, &rest(11)), HeaderVerdict::Neither);
+        assert_eq!(judge(SIZES, false, &ArcStatistics { beyond: 3, ..rest(12) }), HeaderVerdict::Neither);
     }
 }

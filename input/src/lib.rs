@@ -73,7 +73,7 @@ pub use bvgraph::{companions, name_without_dots};
 pub use column_names::ColumnNames;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
-pub use source::{Reading, Source};
+pub use source::{InputSettings, Source};
 
 use rows::AdjacencyRows;
 

@@ -1,6 +1,6 @@
 //! Whole lines out of a plain text file, read by many tasks at once.
 //!
-//! The file is divided into ranges of [`Sizes::window`] bytes. A line belongs to the range that contains its first byte; a
+//! The file is divided into ranges of [`ReadSizes::window`] bytes. A line belongs to the range that contains its first byte; a
 //! task maps its range and as much beyond it as its last line needs. Every line is read by exactly one task, and no
 //! more than a window and a line is mapped per task.
 
@@ -10,18 +10,18 @@ use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::hints::bare_cr;
 use trimill_system::error::{Error, Result};
-use trimill_system::mapped::Window;
+use trimill_system::mapped::MappedPart;
 
 /// How much a task reads at once.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sizes {
+pub(super) struct ReadSizes {
     /// Bytes of a range.
     pub(super) window: u64,
     /// Bytes of the longest line of an edge list or a matrix.
     pub(super) longest_line: u64,
 }
 
-impl Sizes {
+impl ReadSizes {
     /// 8 MiB a task: about 10 ms of parsing. A line longer than 1 MiB is not a line of an edge list.
     pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20 };
 
@@ -39,14 +39,14 @@ pub(super) fn ranges(file: &InputFile, start: u64, window: u64) -> impl Iterator
 }
 
 /// Whole lines of a file; the last one of a file may lack its end.
-pub(super) struct Lines {
-    window: Window,
+pub(super) struct WholeLines {
+    window: MappedPart,
     within: Range<usize>,
     /// Where the first line begins in the file.
     pub(super) at: u64,
 }
 
-impl Deref for Lines {
+impl Deref for WholeLines {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         &self.window[self.within.clone()]
@@ -54,7 +54,7 @@ impl Deref for Lines {
 }
 
 /// The lines that begin in `range`; `start` is where a line is known to begin.
-pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Sizes) -> Result<Lines> {
+pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: ReadSizes) -> Result<WholeLines> {
     // The byte before the range shows whether a line begins with the range.
     let first = if range.start > start { range.start - 1 } else { start };
     let owned = (range.end - first) as usize;
@@ -66,7 +66,7 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Size
         } else {
             match memchr::memchr(b'\n', &window[..owned - 1]) {
                 Some(newline) => newline + 1,
-                None => return Ok(Lines { window, within: 0..0, at: range.start }),
+                None => return Ok(WholeLines { window, within: 0..0, at: range.start }),
             }
         };
         // The last line that begins in the range ends at the first line end from the range's last byte on.
@@ -82,7 +82,7 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Size
                 return Err(file.locate(too_long(sizes.longest_line, &window[line..]), first + line as u64));
             }
         };
-        return Ok(Lines { window, within: begin..end, at: first + begin as u64 });
+        return Ok(WholeLines { window, within: begin..end, at: first + begin as u64 });
     }
 }
 

@@ -8,11 +8,11 @@
 //! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
 //! matrix, and entries stand for themselves only. That line cannot be mistaken: as an arc it would be a loop, which closes no triangle.
 
-use super::batch::Batch;
+use super::batch::ArcBatch;
 use super::columns::Columns;
 use super::file::InputFile;
 use super::head::Head;
-use super::lines::{self, Sizes};
+use super::lines::{self, ReadSizes};
 use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
 use super::parallel::in_order;
@@ -23,7 +23,7 @@ use trimill_system::error::{Error, Kind, Result};
 /// A matrix whose header was read and checked.
 pub(super) struct MatrixMarket {
     file: InputFile,
-    sizes: Sizes,
+    sizes: ReadSizes,
     matrix: Matrix,
     /// The columns of each entry.
     columns: Columns,
@@ -57,7 +57,7 @@ impl Dialect for Matrix {
 
 impl MatrixMarket {
     /// Reads the header of a plain file.
-    pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
+    pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
         let first = head.next()?.unwrap_or_default().to_vec();
         let has_banner = first.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"));
@@ -144,7 +144,7 @@ impl MatrixMarket {
         let found = in_order(&ranges, |range| {
             control.check()?;
             let lines = lines::read(&self.file, self.start, range, self.sizes)?;
-            let mut batch = Batch::new(sink, control);
+            let mut batch = ArcBatch::new(sink, control);
             pairs::parse(&lines, self.columns, &self.matrix, &mut batch)
                 .map_err(|failure| failure.locate(|error, at| self.file.locate(error, lines.at + at as u64)))?;
             task.advance(range.end - range.start);

@@ -4,7 +4,7 @@
 //! neighbours (1-based), each followed by the edge's weight if `fmt` says so. A blank line is a vertex without
 //! neighbours; lines that begin with `%` are comments. Every edge is in the lines of both ends and is delivered
 //! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours; and each vertex must be
-//! a neighbour of its neighbours ([`Key`]), which also distinguishes such a file from others that begin with two numbers.
+//! a neighbour of its neighbours ([`SymmetryKey`]), which also distinguishes such a file from others that begin with two numbers.
 //!
 //! All threads parse. A first pass, which is made once, counts the lines of every range, so that a task knows the vertex of
 //! its first line. A hub's line may be longer than any window: the parser is a state machine that is fed one window after
@@ -14,12 +14,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::{Batch, Failure};
+use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
 use super::head::Head;
-use super::header::Key;
-use super::lines::{self, Sizes};
-use super::metis_rows::{Header, Rows};
+use super::header::SymmetryKey;
+use super::lines::{self, ReadSizes};
+use super::metis_rows::{MetisHeader, MetisRows};
 use super::number::{columns, shown, whole};
 use super::parallel::in_order;
 use super::row_store::{RowStore, unless_damaged};
@@ -32,7 +32,7 @@ use trimill_system::error::{Error, Result};
 /// A graph whose header was read and checked.
 pub(super) struct Metis {
     file: InputFile,
-    header: Header,
+    header: MetisHeader,
     /// Where the line of vertex 1 begins.
     start: u64,
     window: u64,
@@ -42,7 +42,7 @@ pub(super) struct Metis {
 
 impl Metis {
     /// Reads the header of a plain file.
-    pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
+    pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
         let Some(line) = head.next_content()? else {
             return Err(head.error("the file ends before the header").expected("a header 'n m [fmt [ncon]]'"));
@@ -89,8 +89,8 @@ impl Metis {
     }
 
     /// Parses the lines that begin in a range; returns the neighbours delivered.
-    fn scan_range(&self, range: &Range<u64>, vertex: u64, mut batch: Batch<'_>) -> Result<u64> {
-        let mut rows = Rows::new(&self.header, vertex);
+    fn scan_range(&self, range: &Range<u64>, vertex: u64, mut batch: ArcBatch<'_>) -> Result<u64> {
+        let mut rows = MetisRows::new(&self.header, vertex);
         let mut at = range.start;
         if range.start > self.start {
             // Skips the line that began before; it may fill the whole range.
@@ -122,7 +122,7 @@ impl Metis {
 
     /// Parses all rows into memory; `None` if they do not agree with the header.
     fn store(&self, control: &Control) -> Result<Option<RowStore>> {
-        let Header { vertices, edges, .. } = self.header;
+        let MetisHeader { vertices, edges, .. } = self.header;
         let task = control.task("read", Some(self.file.bytes), Unit::Bytes);
         let ranges = self.ranges();
         let first_vertices = self.count_lines(&ranges, control)?;
@@ -135,7 +135,7 @@ impl Metis {
         let found = in_order(&pieces, |((range, vertex), parsed)| {
             control.check()?;
             let piece = store.piece();
-            let found = self.scan_range(range, **vertex, Batch::new(&piece, control))?;
+            let found = self.scan_range(range, **vertex, ArcBatch::new(&piece, control))?;
             let _ = parsed.set(piece.into_successors());
             task.advance(range.end - range.start);
             Ok(found)
@@ -144,7 +144,7 @@ impl Metis {
         Ok((Some(found) == edges.checked_mul(2)).then_some(store))
     }
 
-    fn locate(&self, failure: Failure, start: u64) -> Error {
+    fn locate(&self, failure: DeliveryFailure, start: u64) -> Error {
         failure.locate(|error, at| self.file.locate(error, start + at as u64))
     }
 }
@@ -168,15 +168,15 @@ impl Reader for Metis {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let Header { vertices, edges, .. } = self.header;
+        let MetisHeader { vertices, edges, .. } = self.header;
         let ranges = self.ranges();
         let first_vertices = self.count_lines(&ranges, control)?;
         task.advance(self.start);
         let pieces: Vec<_> = ranges.iter().zip(first_vertices).collect();
-        let mirrored = Mirrored { sink, key: Key::random(), sum: AtomicU64::new(0) };
+        let mirrored = Mirrored { sink, key: SymmetryKey::random(), sum: AtomicU64::new(0) };
         let found = in_order(&pieces, |(range, vertex)| {
             control.check()?;
-            let found = self.scan_range(range, **vertex, Batch::new(&mirrored, control))?;
+            let found = self.scan_range(range, **vertex, ArcBatch::new(&mirrored, control))?;
             task.advance(range.end - range.start);
             Ok(found)
         })?;
@@ -209,7 +209,7 @@ impl Reader for Metis {
 /// Passes arcs on, and computes the sum that shows whether each has its reverse.
 struct Mirrored<'a> {
     sink: &'a dyn ArcSink,
-    key: Key,
+    key: SymmetryKey,
     sum: AtomicU64,
 }
 
@@ -221,7 +221,7 @@ impl ArcSink for Mirrored<'_> {
 }
 
 /// Reads `n m [fmt [ncon]]`.
-pub(super) fn parse_header(line: &[u8]) -> Option<Header> {
+pub(super) fn parse_header(line: &[u8]) -> Option<MetisHeader> {
     let numbers: Vec<u64> = columns(line).map(whole).collect::<Option<_>>()?;
     let (&[vertices, edges], rest) = numbers.split_first_chunk::<2>()?;
     let (format, weights) = match *rest {
@@ -240,5 +240,5 @@ pub(super) fn parse_header(line: &[u8]) -> Option<Header> {
     if vertices == 0 || format > 111 || per_vertex > 1 << 10 {
         return None;
     }
-    Some(Header { vertices, edges, before_neighbours: u64::from(sizes) + per_vertex, edge_weights })
+    Some(MetisHeader { vertices, edges, before_neighbours: u64::from(sizes) + per_vertex, edge_weights })
 }

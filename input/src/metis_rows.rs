@@ -1,11 +1,11 @@
 //! The rows of a METIS file as a state machine over bytes, so that a line may be longer than any window.
 
-use super::batch::{Batch, Failure};
+use super::batch::{ArcBatch, DeliveryFailure};
 use super::hints::bare_cr;
 
 /// The contents of a METIS header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct MetisHeader {
     /// Vertices, `n`.
     pub(super) vertices: u64,
     /// Undirected edges, `m`.
@@ -16,7 +16,7 @@ pub(super) struct Header {
     pub(super) edge_weights: bool,
 }
 
-impl Header {
+impl MetisHeader {
     /// How many rows with neighbours there are if each of them has `columns` columns; `None` if that is impossible.
     pub(super) fn rows_of(&self, columns: u64) -> Option<u64> {
         let each = if self.edge_weights { 2 } else { 1 };
@@ -27,19 +27,19 @@ impl Header {
 }
 
 /// Parses rows from the beginning of a line.
-pub(super) struct Rows<'a> {
-    header: &'a Header,
+pub(super) struct MetisRows<'a> {
+    header: &'a MetisHeader,
     /// The vertex of the current line, 1-based.
     vertex: u64,
     /// The number of its complete columns.
     column: u64,
     /// The digits of the current column so far.
     number: Option<u64>,
-    state: State,
+    state: MetisRowState,
 }
 
 #[derive(PartialEq, Eq)]
-enum State {
+enum MetisRowState {
     /// At the beginning of a line.
     Start,
     Row,
@@ -48,27 +48,28 @@ enum State {
     Return(bool),
 }
 
-impl<'a> Rows<'a> {
+impl<'a> MetisRows<'a> {
     /// `vertex`: the vertex of the first line fed, 1-based.
-    pub(super) fn new(header: &'a Header, vertex: u64) -> Self {
-        Self { header, vertex, column: 0, number: None, state: State::Start }
+    pub(super) fn new(header: &'a MetisHeader, vertex: u64) -> Self {
+        Self { header, vertex, column: 0, number: None, state: MetisRowState::Start }
     }
 
     /// Parses the next bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut Batch<'_>) -> Result<(), Failure> {
+    pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut ArcBatch<'_>) -> Result<(), DeliveryFailure> {
         let mut at = 0;
         while at < bytes.len() {
             match self.state {
-                State::Comment => {
+                MetisRowState::Comment => {
                     let Some(end) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Ok(()) };
                     at += end + 1;
-                    self.state = if bytes[at - 1] == b'\n' { State::Start } else { State::Return(true) };
+                    self.state =
+                        if bytes[at - 1] == b'\n' { MetisRowState::Start } else { MetisRowState::Return(true) };
                     continue;
                 }
-                State::Return(_) if bytes[at] != b'\n' => return Err(Failure::Bad(at, bare_cr())),
-                State::Return(true) => {
+                MetisRowState::Return(_) if bytes[at] != b'\n' => return Err(DeliveryFailure::Bad(at, bare_cr())),
+                MetisRowState::Return(true) => {
                     at += 1;
-                    self.state = State::Start;
+                    self.state = MetisRowState::Start;
                     continue;
                 }
                 _ => {}
@@ -80,17 +81,17 @@ impl<'a> Rows<'a> {
                 }
                 b' ' | b'\t' => {
                     self.end_column(at, batch)?;
-                    self.state = State::Row;
+                    self.state = MetisRowState::Row;
                 }
                 b'\r' => {
                     self.end_column(at, batch)?;
-                    self.state = State::Return(false);
+                    self.state = MetisRowState::Return(false);
                 }
                 b'\n' => self.end_line(at, batch)?,
-                b'%' if self.state == State::Start => self.state = State::Comment,
+                b'%' if self.state == MetisRowState::Start => self.state = MetisRowState::Comment,
                 byte => {
                     let found = format!("'{}' in the line of vertex {}", byte.escape_ascii(), self.vertex);
-                    return Err(Failure::bad(at, found, "non-negative integers"));
+                    return Err(DeliveryFailure::bad(at, found, "non-negative integers"));
                 }
             }
             at += 1;
@@ -108,22 +109,26 @@ impl<'a> Rows<'a> {
             at += 1;
         }
         self.number = Some(value);
-        self.state = State::Row;
+        self.state = MetisRowState::Row;
         at
     }
 
     /// Called at the end of the file.
-    pub(super) fn finish(&mut self, batch: &mut Batch<'_>) -> Result<(), Failure> {
-        if matches!(self.state, State::Row | State::Return(false)) { self.end_line(0, batch) } else { Ok(()) }
+    pub(super) fn finish(&mut self, batch: &mut ArcBatch<'_>) -> Result<(), DeliveryFailure> {
+        if matches!(self.state, MetisRowState::Row | MetisRowState::Return(false)) {
+            self.end_line(0, batch)
+        } else {
+            Ok(())
+        }
     }
 
     #[inline(always)]
-    fn end_column(&mut self, at: usize, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    fn end_column(&mut self, at: usize, batch: &mut ArcBatch<'_>) -> Result<(), DeliveryFailure> {
         let Some(value) = self.number.take() else { return Ok(()) };
         let header = self.header;
         if self.vertex > header.vertices {
             let found = format!("a line for vertex {}", self.vertex);
-            return Err(Failure::bad(at, found, format!("{} lines, as the header says", header.vertices)));
+            return Err(DeliveryFailure::bad(at, found, format!("{} lines, as the header says", header.vertices)));
         }
         let column = self.column;
         self.column += 1;
@@ -132,16 +137,20 @@ impl<'a> Rows<'a> {
         }
         if value.wrapping_sub(1) >= header.vertices {
             let found = format!("neighbour {value} in the line of vertex {}", self.vertex);
-            return Err(Failure::bad(at, found, format!("neighbours from 1 to {}", header.vertices)));
+            return Err(DeliveryFailure::bad(at, found, format!("neighbours from 1 to {}", header.vertices)));
         }
         if value == self.vertex {
             let found = format!("vertex {value} among its own neighbours");
-            return Err(Failure::bad(at, found, "edges between different vertices: a METIS file holds no loops"));
+            return Err(DeliveryFailure::bad(
+                at,
+                found,
+                "edges between different vertices: a METIS file holds no loops",
+            ));
         }
         Ok(batch.push(self.vertex, value)?)
     }
 
-    fn end_line(&mut self, at: usize, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    fn end_line(&mut self, at: usize, batch: &mut ArcBatch<'_>) -> Result<(), DeliveryFailure> {
         self.end_column(at, batch)?;
         let header = self.header;
         let neighbours = self.column.saturating_sub(header.before_neighbours);
@@ -158,9 +167,9 @@ impl<'a> Rows<'a> {
                     "a neighbour for each edge"
                 }
             );
-            return Err(Failure::bad(at, found, expected));
+            return Err(DeliveryFailure::bad(at, found, expected));
         }
-        (self.vertex, self.column, self.state) = (self.vertex + 1, 0, State::Start);
+        (self.vertex, self.column, self.state) = (self.vertex + 1, 0, MetisRowState::Start);
         Ok(())
     }
 }

@@ -8,40 +8,40 @@ pub(super) mod array;
 pub(super) mod header;
 mod literal;
 
-use super::batch::Batch;
+use super::batch::ArcBatch;
 use super::file::InputFile;
-use super::lines::Sizes;
+use super::lines::ReadSizes;
 use super::parallel::in_order;
 use super::{ArcSink, Reader};
-use array::{Array, Integers, Negative};
+use array::{Negative, NpyArray, NpyIntegers};
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
 /// A graph in one or several arrays.
 pub(super) struct Npy {
-    files: Vec<Edges>,
+    files: Vec<NpyPairs>,
     window: u64,
 }
 
 /// An array of two columns.
-struct Edges {
-    array: Array,
+struct NpyPairs {
+    array: NpyArray,
     fortran: bool,
     arcs: u64,
 }
 
 impl Npy {
     /// Reads the headers of plain files.
-    pub(super) fn open(files: Vec<InputFile>, sizes: Sizes) -> Result<Self> {
-        let files = files.into_iter().map(Edges::open).collect::<Result<_>>()?;
+    pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
+        let files = files.into_iter().map(NpyPairs::open).collect::<Result<_>>()?;
         Ok(Self { files, window: sizes.window })
     }
 }
 
-impl Edges {
+impl NpyPairs {
     fn open(file: InputFile) -> Result<Self> {
         let (start, bytes) = (0, file.bytes);
-        let (array, header) = Array::open(file, start, bytes)?;
+        let (array, header) = NpyArray::open(file, start, bytes)?;
         let error = |found: String| {
             Error::data(&array.file.path, found).expected("an array of two columns, a row for each edge")
         };
@@ -64,9 +64,9 @@ impl Edges {
     }
 
     /// The arcs from `first` to `end`.
-    fn scan(&self, (first, end): (u64, u64), mut batch: Batch<'_>) -> Result<u64> {
+    fn scan(&self, (first, end): (u64, u64), mut batch: ArcBatch<'_>) -> Result<u64> {
         let count = (end - first) as usize;
-        let id = |integers: Integers, bytes: &[u8], at: usize, arc: usize| {
+        let id = |integers: NpyIntegers, bytes: &[u8], at: usize, arc: usize| {
             integers.get(bytes, at).map_err(|Negative(value)| self.wrong(first + arc as u64, &value.to_string()))
         };
         let mut push = |arc: usize, tail: u64, head: u64| {
@@ -107,7 +107,7 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let pieces: Vec<(&Edges, u64, u64)> = self
+        let pieces: Vec<(&NpyPairs, u64, u64)> = self
             .files
             .iter()
             .flat_map(|edges| {
@@ -117,7 +117,7 @@ impl Reader for Npy {
             .collect();
         in_order(&pieces, |&(edges, first, end)| {
             control.check()?;
-            let arcs = edges.scan((first, end), Batch::new(sink, control))?;
+            let arcs = edges.scan((first, end), ArcBatch::new(sink, control))?;
             task.advance(arcs * 2 * edges.array.integers.bytes());
             Ok(arcs)
         })

@@ -5,8 +5,8 @@
 //! ignored, but all lines must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it
 //! has failed.
 
-use super::batch::{Batch, Failure};
-use super::columns::{self, Columns, Rest, has_bare_cr, skip_index};
+use super::batch::{ArcBatch, DeliveryFailure};
+use super::columns::{self, Columns, RestOfLine, has_bare_cr, skip_index};
 use super::hints::{about, bare_cr};
 use super::number::{columns as split, describe, digits, separates, whole};
 use trimill_system::error::Error;
@@ -25,8 +25,8 @@ pub(super) fn parse<D: Dialect>(
     bytes: &[u8],
     columns: Columns,
     dialect: &D,
-    batch: &mut Batch<'_>,
-) -> Result<(), Failure> {
+    batch: &mut ArcBatch<'_>,
+) -> Result<(), DeliveryFailure> {
     let two = columns == Columns::TWO;
     let mut at = 0;
     while at < bytes.len() {
@@ -60,7 +60,7 @@ pub(super) fn parse<D: Dialect>(
             },
         };
         if let Err((found, expected)) = dialect.check(tail, head) {
-            return Err(Failure::bad(start, found, expected));
+            return Err(DeliveryFailure::bad(start, found, expected));
         }
         batch.push(tail, head)?;
     }
@@ -69,11 +69,11 @@ pub(super) fn parse<D: Dialect>(
 
 /// Skips the line from `start`, which does not begin with a number at `at`; returns the beginning of the next line.
 #[inline]
-fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
+fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure> {
     match bytes.get(at) {
         None => Ok(at),
         Some(b'\n') => Ok(at + 1),
-        Some(b'#' | b'%') => columns::line_end(bytes, at).ok_or_else(|| Failure::Bad(start, bare_cr())),
+        Some(b'#' | b'%') => columns::line_end(bytes, at).ok_or_else(|| DeliveryFailure::Bad(start, bare_cr())),
         Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => Ok(at + 2),
         Some(_) => Err(explain(bytes, start, Columns::TWO)),
     }
@@ -81,20 +81,20 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
 
 /// The failure of a line at `start` whose columns differ from those of the first one.
 #[cold]
-fn differs(start: usize, rest: &Rest, columns: Columns, advice: &str) -> Failure {
+fn differs(start: usize, rest: &RestOfLine, columns: Columns, advice: &str) -> DeliveryFailure {
     let index = u32::from(columns.index);
     let found = format!("a line with {} columns", rest.count() + index);
     let expected = format!("{} columns, as in the lines before", columns.count + index);
-    Failure::Bad(start, Error::data("", found).expected(expected).advice(advice))
+    DeliveryFailure::Bad(start, Error::data("", found).expected(expected).advice(advice))
 }
 
 /// The failure of the line at `start`, with what is wrong with it.
 #[cold]
-fn explain(bytes: &[u8], start: usize, columns: Columns) -> Failure {
+fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
     let line = &bytes[start..end];
     if has_bare_cr(line) {
-        return Failure::Bad(start, bare_cr());
+        return DeliveryFailure::Bad(start, bare_cr());
     }
     let mut words = split(line).skip(usize::from(columns.index));
     let found = match (words.next(), words.next()) {
@@ -105,7 +105,7 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> Failure {
         (None, _) => "a line without numbers".to_string(),
     };
     let error = Error::data("", found).expected("two non-negative integers");
-    Failure::Bad(start, if let Some(advice) = about(line) { error.advice(advice) } else { error })
+    DeliveryFailure::Bad(start, if let Some(advice) = about(line) { error.advice(advice) } else { error })
 }
 
 /// Whether a line (without its end) is blank or a comment.

@@ -14,12 +14,12 @@ use trimill_system::parallel;
 ///
 /// Pieces above it need not run any more; those below still do, so that the same input gives the same error on any
 /// number of threads. An error that is not about the data (interrupted, disk full) stops all pieces at once.
-struct First {
+struct FirstError {
     failed: AtomicU64,
     error: Mutex<Option<(u64, Error)>>,
 }
 
-impl First {
+impl FirstError {
     const fn new() -> Self {
         Self { failed: AtomicU64::new(u64::MAX), error: Mutex::new(None) }
     }
@@ -50,7 +50,7 @@ impl First {
 /// # Errors
 /// That of the first piece that fails.
 pub(super) fn in_order<T: Sync>(pieces: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
-    let first = First::new();
+    let first = FirstError::new();
     let sums = parallel::map(pieces.iter().enumerate(), |(number, piece)| {
         let number = number as u64;
         if !first.needs(number) {
@@ -74,7 +74,7 @@ pub(super) fn produce_and_drain<T: Default + Send>(
     mut fill: impl FnMut(&mut T) -> Result<bool>,
     drain: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let first = First::new();
+    let first = FirstError::new();
     let spare = Mutex::new(Vec::<T>::new());
     let waiting = AtomicUsize::new(0);
     let most = 2 * rayon::current_num_threads();

@@ -19,13 +19,13 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 
-use super::batch::Batch;
+use super::batch::ArcBatch;
 use super::column_names::ColumnNames;
 use super::file::InputFile;
 use super::parallel::in_order;
 use super::{ArcSink, Reader};
 use pages::Pages;
-use schema::Column;
+use schema::IntegerColumn;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
@@ -34,14 +34,14 @@ const ROWS: usize = 1 << 12;
 
 /// A graph in one or several tables.
 pub(super) struct Parquet {
-    tables: Vec<Table>,
+    tables: Vec<ParquetFile>,
 }
 
 /// A file whose metadata was read and checked.
-struct Table {
+struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
-    ends: [Column; 2],
+    ends: [IntegerColumn; 2],
     /// The rows before each row group.
     first_rows: Vec<u64>,
     rows: u64,
@@ -50,12 +50,12 @@ struct Table {
 impl Parquet {
     /// Reads the metadata of plain files. `columns`: those that the user named.
     pub(super) fn open(files: Vec<InputFile>, columns: Option<&ColumnNames>) -> Result<Self> {
-        let tables = files.into_iter().map(|file| Table::open(file, columns)).collect::<Result<_>>()?;
+        let tables = files.into_iter().map(|file| ParquetFile::open(file, columns)).collect::<Result<_>>()?;
         Ok(Self { tables })
     }
 }
 
-impl Table {
+impl ParquetFile {
     fn open(file: InputFile, columns: Option<&ColumnNames>) -> Result<Self> {
         let metadata = footer::read(&file)?;
         let ends = schema::ends(metadata.file_metadata().schema_descr(), columns).map_err(|e| e.at(&file.path))?;
@@ -69,8 +69,8 @@ impl Table {
     }
 
     /// The arcs of a row group.
-    fn scan(&self, group: usize, mut batch: Batch<'_>) -> Result<u64> {
-        let [mut tails, mut heads] = [Values::new(self, group, 0)?, Values::new(self, group, 1)?];
+    fn scan(&self, group: usize, mut batch: ArcBatch<'_>) -> Result<u64> {
+        let [mut tails, mut heads] = [ColumnValues::new(self, group, 0)?, ColumnValues::new(self, group, 1)?];
         let rows = u64::try_from(self.metadata.row_group(group).num_rows()).unwrap_or_default();
         let (mut done, mut from, mut to) = (0, Vec::new(), Vec::new());
         while done < rows {
@@ -96,24 +96,24 @@ impl Table {
 }
 
 /// The values of a column in a row group.
-struct Values<'a> {
-    table: &'a Table,
+struct ColumnValues<'a> {
+    table: &'a ParquetFile,
     group: usize,
     /// 0 for tails, 1 for heads.
     end: usize,
-    reader: Integers,
+    reader: ColumnIntegers,
     /// Whether a value is there (1) or missing (0), if values may be missing.
     levels: Vec<i16>,
 }
 
-enum Integers {
+enum ColumnIntegers {
     Narrow(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Wide(ColumnReaderImpl<Int64Type>, Vec<i64>),
 }
 
-impl<'a> Values<'a> {
-    fn new(table: &'a Table, group: usize, end: usize) -> Result<Self> {
-        let Column { leaf, wide, .. } = table.ends[end];
+impl<'a> ColumnValues<'a> {
+    fn new(table: &'a ParquetFile, group: usize, end: usize) -> Result<Self> {
+        let IntegerColumn { leaf, wide, .. } = table.ends[end];
         let row_group = table.metadata.row_group(group);
         let chunk = row_group.column(leaf);
         let (rows, width) = (row_group.num_rows() as usize, if wide { 8 } else { 4 });
@@ -121,9 +121,9 @@ impl<'a> Values<'a> {
             let pages = Box::new(Pages::new(&table.file, chunk, rows, width)?);
             let column = chunk.column_descr_ptr();
             Ok(if wide {
-                Integers::Wide(ColumnReaderImpl::new(column, pages), Vec::new())
+                ColumnIntegers::Wide(ColumnReaderImpl::new(column, pages), Vec::new())
             } else {
-                Integers::Narrow(ColumnReaderImpl::new(column, pages), Vec::new())
+                ColumnIntegers::Narrow(ColumnReaderImpl::new(column, pages), Vec::new())
             })
         });
         let reader = reader.map_err(|error| table.damaged(group, end, &error))?;
@@ -136,12 +136,12 @@ impl<'a> Values<'a> {
         let signed = table.ends[*end].signed;
         levels.clear();
         let (rows, least) = match reader {
-            Integers::Narrow(reader, values) => {
+            ColumnIntegers::Narrow(reader, values) => {
                 let rows = next(reader, values, levels, wanted).map_err(|e| table.damaged(*group, *end, &e))?;
                 into.extend(values.iter().map(|&value| u64::from(value as u32)));
                 (rows, values.iter().copied().min().map(i64::from))
             }
-            Integers::Wide(reader, values) => {
+            ColumnIntegers::Wide(reader, values) => {
                 let rows = next(reader, values, levels, wanted).map_err(|e| table.damaged(*group, *end, &e))?;
                 into.extend(values.iter().map(|&value| value as u64));
                 (rows, values.iter().copied().min())
@@ -170,8 +170,8 @@ impl<'a> Values<'a> {
     fn ends(mut self) -> Result<()> {
         self.levels.clear();
         let more = match &mut self.reader {
-            Integers::Narrow(reader, values) => next(reader, values, &mut self.levels, 1),
-            Integers::Wide(reader, values) => next(reader, values, &mut self.levels, 1),
+            ColumnIntegers::Narrow(reader, values) => next(reader, values, &mut self.levels, 1),
+            ColumnIntegers::Wide(reader, values) => next(reader, values, &mut self.levels, 1),
         };
         match more.map_err(|error| self.table.damaged(self.group, self.end, &error))? {
             0 => Ok(()),
@@ -183,7 +183,7 @@ impl<'a> Values<'a> {
     }
 }
 
-impl Table {
+impl ParquetFile {
     fn damaged(&self, group: usize, column: usize, error: &ParquetError) -> Error {
         self.wrong(group, column, &error.to_string())
             .expected("pages that are whole, plain or compressed by snappy, zstd, gzip or LZ4")
@@ -218,11 +218,11 @@ impl Reader for Parquet {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let groups: Vec<(&Table, usize)> =
+        let groups: Vec<(&ParquetFile, usize)> =
             self.tables.iter().flat_map(|table| (0..table.first_rows.len()).map(move |group| (table, group))).collect();
         in_order(&groups, |&(table, group)| {
             control.check()?;
-            let arcs = table.scan(group, Batch::new(sink, control))?;
+            let arcs = table.scan(group, ArcBatch::new(sink, control))?;
             task.advance(table.file.bytes / table.first_rows.len() as u64);
             Ok(arcs)
         })

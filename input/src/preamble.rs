@@ -9,8 +9,8 @@ use super::columns::Columns;
 use super::ends;
 use super::file::InputFile;
 use super::head::Head;
-use super::header::{Header, Sizes as Declared};
-use super::lines::Sizes;
+use super::header::{Header, HeaderNumbers};
+use super::lines::ReadSizes;
 use super::metis;
 use super::number::{columns, shown, whole};
 use super::pairs::is_blank_or_comment;
@@ -32,7 +32,7 @@ pub(super) struct Start {
 
 /// The first line that is not a comment.
 #[derive(Debug)]
-pub(super) struct First {
+pub(super) struct FirstLine {
     /// Its number.
     pub(super) line: u64,
     /// Its text in messages.
@@ -42,14 +42,14 @@ pub(super) struct First {
     /// Where arcs begin if it is a header.
     pub(super) header: Start,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: FirstLineKind,
     /// If the file could be a METIS file whose rows all have the same number of columns: how many lines would follow.
     pub(super) metis_rows: Option<u64>,
 }
 
 /// What the first line is, as far as the first lines of the file show.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FirstLineKind {
     Arc,
     /// Names, or what the user calls a header.
     Names,
@@ -57,22 +57,22 @@ pub(super) enum Kind {
     Count,
     /// Numbers that may be those of a header. `alike`: whether the next line has the same columns.
     Sizes {
-        declared: Declared,
+        declared: HeaderNumbers,
         alike: bool,
     },
 }
 
 /// Reads up to the first arc. In a file of comments only, arcs begin at its end.
-pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Result<First> {
+pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
     let mut head = Head::new(file, sizes)?;
     let Some(Line { text: line, start: skip, number }) = content(&mut head)? else {
         let start = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
-        return Ok(First {
+        return Ok(FirstLine {
             line: head.number,
             text: String::new(),
             arc: start,
             header: start,
-            kind: Kind::Arc,
+            kind: FirstLineKind::Arc,
             metis_rows: None,
         });
     };
@@ -90,8 +90,8 @@ pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Re
     }
     let numbers: Vec<u64> = columns(&line).map_while(whole).collect();
     let kind = match (choice, &names, &second) {
-        (Some(Header::No), ..) => Kind::Arc,
-        (Some(Header::Yes), ..) => Kind::Names,
+        (Some(Header::No), ..) => FirstLineKind::Arc,
+        (Some(Header::Yes), ..) => FirstLineKind::Names,
         (None, Some(names), _) => {
             let columns = header.columns.count + u32::from(index);
             if second.is_some() && names.len() as u32 + 1 == columns {
@@ -102,17 +102,17 @@ pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Re
                         "name all columns, or leave out the one that numbers the lines; --header yes skips the header",
                     ));
             }
-            Kind::Names
+            FirstLineKind::Names
         }
-        (None, None, _) if numbers.len() == 1 && columns(&line).count() == 1 => Kind::Count,
-        (None, None, None) => Kind::Arc,
+        (None, None, _) if numbers.len() == 1 && columns(&line).count() == 1 => FirstLineKind::Count,
+        (None, None, None) => FirstLineKind::Arc,
         (None, None, Some(second)) => sizes_or_arc(&mut head, file, &line, &numbers, (&arc, &header), second)?,
     };
-    let alike = arc.columns == header.columns || matches!(kind, Kind::Sizes { .. });
+    let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
     let metis_rows = metis::parse_header(line.trim_ascii())
         .filter(|_| choice.is_none() && second.is_some() && alike)
         .and_then(|metis| metis.rows_of(header.columns.count.into()));
-    Ok(First { line: number, text, arc, header, kind, metis_rows })
+    Ok(FirstLine { line: number, text, arc, header, kind, metis_rows })
 }
 
 /// A line without its end.
@@ -150,7 +150,7 @@ fn sizes_or_arc(
     numbers: &[u64],
     (arc, header): (&Start, &Start),
     second: &Line,
-) -> Result<Kind> {
+) -> Result<FirstLineKind> {
     let first = Columns::of(line, false);
     let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
     let (n, m) = match *numbers {
@@ -158,22 +158,22 @@ fn sizes_or_arc(
         [n, m] if first.is_some_and(|first| first.count == 2) || is_of_graphs_jl(line) => (n, m),
         [n, other, m] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
         [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
-        _ => return Ok(Kind::Arc),
+        _ => return Ok(FirstLineKind::Arc),
     };
     // As an arc, `n n m` and `n n` are loops.
     let tail = columns(&second.text).next().and_then(whole).filter(|_| numbers.len() == 2 && n != m);
     let goes_on = tail.is_some_and(|tail| tail == n || tail == m);
-    let declared = Declared { n, m, goes_on };
+    let declared = HeaderNumbers { n, m, goes_on };
     if declared.n == 0 || declared.m == 0 {
-        return Ok(Kind::Arc);
+        return Ok(FirstLineKind::Arc);
     }
     if !alike {
-        return Ok(Kind::Sizes { declared, alike });
+        return Ok(FirstLineKind::Sizes { declared, alike });
     }
     let largest = |line: &[u8]| columns(line).take(2).filter_map(whole).max().unwrap_or(0);
     let (mut lines, mut beyond) = (1u64, u64::from(largest(&second.text) > declared.n));
     while head.end < header.skip + SAMPLE {
-        let Some(line) = head.next()? else { return Ok(Kind::Sizes { declared, alike }) };
+        let Some(line) = head.next()? else { return Ok(FirstLineKind::Sizes { declared, alike }) };
         if !is_blank_or_comment(line) {
             lines += 1;
             beyond += u64::from(largest(line) > declared.n);
@@ -184,7 +184,7 @@ fn sizes_or_arc(
     let most = if file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
     let m = declared.m as f64;
     let may_be = (m >= bytes / 2.0 && m <= most) || (2.0 * m >= bytes / 2.0 && 2.0 * m <= most);
-    Ok(if beyond >= 2 && !may_be { Kind::Arc } else { Kind::Sizes { declared, alike } })
+    Ok(if beyond >= 2 && !may_be { FirstLineKind::Arc } else { FirstLineKind::Sizes { declared, alike } })
 }
 
 /// Whether a line continues like a header of Graphs.jl: `n,m,u,...`, or `d` for a directed graph.

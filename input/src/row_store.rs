@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ArcSink;
-use super::rows::{AdjacencyRows, Piece as Rows, read_in_parts};
+use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
@@ -35,8 +35,8 @@ impl RowStore {
     }
 
     /// A sink for the arcs of a piece, whose tails ascend.
-    pub(super) fn piece(&self) -> Piece<'_> {
-        Piece { lengths: &self.lengths, successors: Mutex::default() }
+    pub(super) fn piece(&self) -> StoredRows<'_> {
+        StoredRows { lengths: &self.lengths, successors: Mutex::default() }
     }
 
     /// Appends a piece.
@@ -63,7 +63,12 @@ impl AdjacencyRows for RowStore {
         Ok((sum == self.arcs()).then_some(lengths))
     }
 
-    fn read(&self, piece: &Rows, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+    fn read(
+        &self,
+        piece: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()> {
         read_in_parts(piece.arcs.clone(), part, take, |first, into| self.copy(first, into))
     }
 }
@@ -85,12 +90,12 @@ impl RowStore {
 }
 
 /// The rows of a piece.
-pub(super) struct Piece<'a> {
+pub(super) struct StoredRows<'a> {
     lengths: &'a [AtomicU32],
     successors: Mutex<Vec<u32>>,
 }
 
-impl Piece<'_> {
+impl StoredRows<'_> {
     /// Their successors, one row after another.
     pub(super) fn into_successors(self) -> Vec<u32> {
         let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -99,7 +104,7 @@ impl Piece<'_> {
     }
 }
 
-impl ArcSink for Piece<'_> {
+impl ArcSink for StoredRows<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
         let mut successors = lock(&self.successors);
         for row in batch.chunk_by(|a, b| a.0 == b.0) {

@@ -15,7 +15,7 @@ pub const PART: usize = 1 << 15;
 
 /// Consecutive rows.
 #[derive(Debug, Clone)]
-pub struct Piece {
+pub struct RowChunk {
     /// The ids of their vertices.
     pub ids: Range<u64>,
     /// Their arcs, where the first successor of the first row of all is number 0.
@@ -39,7 +39,12 @@ pub trait AdjacencyRows: Sync {
     ///
     /// # Errors
     /// Files that cannot be read; rows that cannot be decoded; those of `take`.
-    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()>;
+    fn read(
+        &self,
+        piece: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()>;
 }
 
 impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
@@ -51,7 +56,12 @@ impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
         (**self).starts()
     }
 
-    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+    fn read(
+        &self,
+        piece: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()> {
         (**self).read(piece, part, take)
     }
 }

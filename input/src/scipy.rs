@@ -14,11 +14,11 @@ mod pairs;
 use std::path::Path;
 
 use super::file::InputFile;
-use super::lines::Sizes;
+use super::lines::ReadSizes;
 use super::{ArcSink, Reader, check_vertices};
 use arrays::Arrays;
-use compressed_rows::CompressedRows;
-use pairs::Pairs;
+use compressed_rows::CompressedMatrix;
+use pairs::CoordinatePairs;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
@@ -31,14 +31,14 @@ pub(super) struct SciPy {
 /// How the entries are stored.
 enum Entries {
     /// CSR, CSC.
-    Compressed(CompressedRows),
+    Compressed(CompressedMatrix),
     /// COO.
-    Pairs(Pairs),
+    Pairs(CoordinatePairs),
 }
 
 impl SciPy {
     /// Opens the arrays of a plain file.
-    pub(super) fn open(file: &InputFile, sizes: Sizes, work_dir: &Path, control: &Control) -> Result<Self> {
+    pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Self> {
         let mut arrays = Arrays::open(file, work_dir, control)?;
         let format = arrays.text("format")?;
         let kind = match format.as_str() {
@@ -64,10 +64,12 @@ impl SciPy {
         };
         check_vertices(vertices).map_err(|error| error.at(&file.path))?;
         let entries = match kind {
-            "coo" => Entries::Pairs(Pairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?),
+            "coo" => {
+                Entries::Pairs(CoordinatePairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?)
+            }
             _ => {
                 let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
-                Entries::Compressed(CompressedRows::new(indptr, indices, vertices, kind == "csc", sizes)?)
+                Entries::Compressed(CompressedMatrix::new(indptr, indices, vertices, kind == "csc", sizes)?)
             }
         };
         let matrix = Self { vertices, entries };

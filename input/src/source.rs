@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive;
 use super::binary::Binary;
-use super::bvgraph::{Bvgraph, Files};
+use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
 use super::detect;
 use super::file::InputFile;
@@ -13,13 +13,13 @@ use super::format::Format;
 use super::gapbs::GapbsSg;
 use super::header::Header;
 use super::identity::{Identity, Watched};
-use super::lines::Sizes;
+use super::lines::ReadSizes;
 use super::matrix_market::MatrixMarket;
 use super::metis::Metis;
 use super::npy::Npy;
 use super::rows::AdjacencyRows;
 use super::scipy::SciPy;
-use super::text::Text;
+use super::text::EdgeListText;
 use super::{ArcSink, Reader};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -28,7 +28,7 @@ use trimill_system::memory::HostMemory;
 
 /// What the user says about an input; everything else is found from its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct InputSettings {
     /// The format of all files.
     pub format: Option<Format>,
     /// Whether the first line of each edge list is a header.
@@ -41,7 +41,7 @@ pub struct Reading {
 pub struct Source {
     format: Format,
     /// What the user said about it.
-    reading: Reading,
+    reading: InputSettings,
     /// Its files as they were before they were opened, without those that are not regular files.
     watched: Vec<Watched>,
     /// Whether `watched` has all files, so that they identify the input.
@@ -63,7 +63,7 @@ impl Source {
     /// # Errors
     /// As [`Self::open_as`].
     pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
-        Self::open_as(inputs, Reading { format, ..Reading::default() }, work_dir, &Control::silent())
+        Self::open_as(inputs, InputSettings { format, ..InputSettings::default() }, work_dir, &Control::silent())
     }
 
     /// Opens one file, several files of one text or binary graph, or `-` alone for standard input.
@@ -76,8 +76,8 @@ impl Source {
     /// [`trimill_system::error::Kind::Data`] for files that are missing, empty, damaged or of an unknown format;
     /// [`trimill_system::error::Kind::Usage`] for inputs that cannot go together; [`trimill_system::error::Kind::Resource`] when `work_dir`
     /// cannot be written; [`trimill_system::error::Kind::Interrupted`] when `control` is stopped while something is copied.
-    pub fn open_as(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
-        Self::open_sized(inputs, reading, work_dir, Sizes::USUAL, control)
+    pub fn open_as(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
+        Self::open_sized(inputs, reading, work_dir, ReadSizes::USUAL, control)
     }
 
     /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread.
@@ -86,12 +86,12 @@ impl Source {
     /// As [`Self::open_as`].
     pub fn open_within(
         inputs: &[PathBuf],
-        reading: Reading,
+        reading: InputSettings,
         work_dir: &Path,
         memory: HostMemory,
         control: &Control,
     ) -> Result<Self> {
-        let sizes = Sizes::within(memory.usable().get() / 8, memory.threads());
+        let sizes = ReadSizes::within(memory.usable().get() / 8, memory.threads());
         Self::open_sized(inputs, reading, work_dir, sizes, control)
     }
 
@@ -107,16 +107,22 @@ impl Source {
         work_dir: &Path,
         window: std::num::NonZeroU64,
     ) -> Result<Self> {
-        let sizes = Sizes { window: window.get(), ..Sizes::USUAL };
-        Self::open_sized(inputs, Reading { format, ..Reading::default() }, work_dir, sizes, &Control::silent())
+        let sizes = ReadSizes { window: window.get(), ..ReadSizes::USUAL };
+        Self::open_sized(
+            inputs,
+            InputSettings { format, ..InputSettings::default() },
+            work_dir,
+            sizes,
+            &Control::silent(),
+        )
     }
 
     /// As [`Self::open`], with windows of another size.
     pub(super) fn open_sized(
         inputs: &[PathBuf],
-        reading: Reading,
+        reading: InputSettings,
         work_dir: &Path,
-        sizes: Sizes,
+        sizes: ReadSizes,
         control: &Control,
     ) -> Result<Self> {
         let [first, others @ ..] = inputs else {
@@ -162,7 +168,7 @@ impl Source {
         let reader: Box<dyn Reader> = match format {
             Format::Text => {
                 bytes = files.iter().map(|file| file.bytes).sum();
-                Box::new(Text::open(files, reading.header, reading.format.is_some(), sizes)?)
+                Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
             }
             Format::BinU32 | Format::BinU64 | Format::Graph500 => {
                 let files: Vec<InputFile> =
@@ -203,10 +209,10 @@ impl Source {
         Ok(Self { format, reading, watched, identified, bytes, reader })
     }
 
-    fn open_bvgraph(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
+    fn open_bvgraph(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
         check_number(inputs, Format::Bvgraph)?;
         check_reading(&inputs[0], Format::Bvgraph, &reading)?;
-        let files = Files::of(&inputs[0]);
+        let files = BvGraphFiles::of(&inputs[0]);
         if inputs[0].as_os_str() == "-" {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
         }
@@ -327,7 +333,7 @@ fn common_format(files: &[InputFile]) -> Result<Format> {
 }
 
 /// Adds to an error about a METIS file that the format may be another one, unless the user named it.
-fn if_text(error: Error, reading: &Reading) -> Error {
+fn if_text(error: Error, reading: &InputSettings) -> Error {
     if reading.format.is_none() && error.kind() == Kind::Data {
         error.also("if it is an edge list, name it with --format text")
     } else {
@@ -336,7 +342,7 @@ fn if_text(error: Error, reading: &Reading) -> Error {
 }
 
 /// Refuses `--header` for formats other than edge lists, and `--columns` for those whose columns have no names.
-fn check_reading(path: &Path, format: Format, reading: &Reading) -> Result<()> {
+fn check_reading(path: &Path, format: Format, reading: &InputSettings) -> Result<()> {
     if reading.columns.is_some() && format != Format::Parquet {
         return Err(Error::usage(format!("--columns for a file of format {format}"))
             .at(path)

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::format::Format;
-use super::lines::Sizes;
-use super::{ArcSink, Reading, Source};
+use super::lines::ReadSizes;
+use super::{ArcSink, InputSettings, Source};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
@@ -27,8 +27,8 @@ impl ArcSink for Keep {
 const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
 fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
-    let sizes = Sizes { window, longest_line: 1 << 12 };
-    let reading = Reading { format, ..Reading::default() };
+    let sizes = ReadSizes { window, longest_line: 1 << 12 };
+    let reading = InputSettings { format, ..InputSettings::default() };
     let source = Source::open_sized(paths, reading, &std::env::temp_dir(), sizes, &Control::silent())?;
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;

@@ -14,28 +14,28 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::Batch;
-use super::compressed::Blocks;
+use super::batch::ArcBatch;
+use super::compressed::TextBlocks;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::frames::Frames;
 use super::head::Head;
-use super::header::{Gather, Header, LONG, Rest, Sizes as Declared, Verdict, judge};
-use super::lines::{self, Sizes};
+use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
+use super::lines::{self, ReadSizes};
 use super::metis;
 use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
 use super::parallel::{in_order, produce_and_drain};
-use super::preamble::{self, First, Kind, Start};
+use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::{ArcSink, Reader};
 use trimill_system::control::NOTE;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::{Error, Result};
 
 /// A graph in one or several edge lists.
-pub(super) struct Text {
+pub(super) struct EdgeListText {
     lists: Vec<List>,
-    sizes: Sizes,
+    sizes: ReadSizes,
     /// Whether the user named the format.
     named: bool,
 }
@@ -43,7 +43,7 @@ pub(super) struct Text {
 /// One of its files.
 struct List {
     file: InputFile,
-    first: First,
+    first: FirstLine,
     /// Where its arcs begin, once that is known.
     start: OnceLock<Start>,
 }
@@ -66,14 +66,14 @@ impl Dialect for AnyId {
 }
 
 /// A piece of work: a range of a plain file (by its number), or all of a compressed one.
-enum Piece {
+enum TextChunk {
     Plain(usize, Range<u64>),
     Compressed(usize),
 }
 
-impl Text {
+impl EdgeListText {
     /// `header`: what the first line of each file is; `named`: whether the user named the format.
-    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, named: bool, sizes: Sizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, named: bool, sizes: ReadSizes) -> Result<Self> {
         let lists = files
             .into_iter()
             .map(|file| {
@@ -102,28 +102,28 @@ impl Text {
             if metis { Err(list.is_metis()) } else { Ok(rest) }
         };
         let start = match list.first.kind {
-            Kind::Arc => {
+            FirstLineKind::Arc => {
                 if metis_rows.is_some() {
                     gather(u64::MAX)?;
                 }
                 list.first.arc
             }
-            Kind::Names => list.first.header,
-            Kind::Count => list.told(),
-            Kind::Sizes { declared, alike } => {
+            FirstLineKind::Names => list.first.header,
+            FirstLineKind::Count => list.told(),
+            FirstLineKind::Sizes { declared, alike } => {
                 let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
-                    Verdict::Arc if rest.lines < LONG && !self.named && self.has_rows_of_metis(list)? => {
+                    HeaderVerdict::Arc if rest.lines < LONG && !self.named && self.has_rows_of_metis(list)? => {
                         return Err(list.is_metis());
                     }
-                    Verdict::Arc => list.first.arc,
+                    HeaderVerdict::Arc => list.first.arc,
                     // As many rows as vertices: a METIS file with a wrong number of edges in its header, or a list with weights.
-                    Verdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
+                    HeaderVerdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
                         return Err(list.is_metis());
                     }
-                    Verdict::Header => list.told(),
-                    Verdict::Either => return Err(list.is_either(declared, &rest)),
-                    Verdict::Neither => return Err(list.is_neither(declared, &rest)),
+                    HeaderVerdict::Header => list.told(),
+                    HeaderVerdict::Either => return Err(list.is_either(declared, &rest)),
+                    HeaderVerdict::Neither => return Err(list.is_neither(declared, &rest)),
                 }
             }
         };
@@ -153,7 +153,7 @@ impl Text {
     }
 
     /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
-    fn may_be_metis(&self, list: &List, rest: &Rest) -> Result<bool> {
+    fn may_be_metis(&self, list: &List, rest: &ArcStatistics) -> Result<bool> {
         let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
         if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
             return Ok(false);
@@ -209,7 +209,7 @@ impl Text {
         task: &Task,
     ) -> Result<u64> {
         let lines = lines::read(file, start.skip, range, self.sizes)?;
-        let mut batch = Batch::new(sink, control);
+        let mut batch = ArcBatch::new(sink, control);
         pairs::parse(&lines, start.columns, &AnyId(first.advice()), &mut batch)
             .map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
         task.advance(range.end - range.start);
@@ -226,13 +226,13 @@ impl Text {
     ) -> Result<u64> {
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
-            Some(Compression::Zstd) if self.sizes.window == Sizes::USUAL.window => {
+            Some(Compression::Zstd) if self.sizes.window == ReadSizes::USUAL.window => {
                 Box::new(Frames::new(&file.file, Some(task)))
             }
             _ => file.stream(Some(task))?,
         };
         std::io::copy(&mut stream.by_ref().take(start.skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
-        let mut blocks = Blocks::new(file, stream, start.lines + 1, self.sizes);
+        let mut blocks = TextBlocks::new(file, stream, start.lines + 1, self.sizes);
         let delivered = AtomicU64::new(0);
         produce_and_drain(
             |block| {
@@ -240,7 +240,7 @@ impl Text {
                 blocks.next(block)
             },
             |block| {
-                let mut batch = Batch::new(sink, control);
+                let mut batch = ArcBatch::new(sink, control);
                 pairs::parse(&block.bytes, start.columns, &AnyId(first.advice()), &mut batch)
                     .map_err(|failure| failure.locate(|error, at| error.at(&file.path).line(block.line_of(at))))?;
                 delivered.fetch_add(batch.finish()?, Ordering::Relaxed);
@@ -251,7 +251,7 @@ impl Text {
     }
 }
 
-impl First {
+impl FirstLine {
     /// Advice on a file whose lines have different columns: what it may be instead.
     fn advice(&self) -> &'static str {
         if metis::parse_header(self.text.as_bytes()).is_some() {
@@ -265,7 +265,7 @@ impl First {
 impl List {
     /// Logs that the first line is a header; returns where the arcs begin.
     fn told(&self) -> Start {
-        let First { line, text, header, .. } = &self.first;
+        let FirstLine { line, text, header, .. } = &self.first;
         let path = self.file.path.display();
         tracing::info!(target: NOTE, "{path}:{line}: '{text}' is a header; with --header no it is read as an arc");
         *header
@@ -284,13 +284,13 @@ impl List {
         error.expected("lines of two non-negative integers")
     }
 
-    fn is_either(&self, Declared { n, m, .. }: Declared, rest: &Rest) -> Error {
+    fn is_either(&self, HeaderNumbers { n, m, .. }: HeaderNumbers, rest: &ArcStatistics) -> Error {
         self.error(format!("'{}' may be a header ({n} vertices, {m} edges) or an arc", self.first.text))
             .expected(format!("a first line that the {} lines after it show to be one of the two", rest.lines))
             .advice("--header yes reads it as a header, --header no as an arc")
     }
 
-    fn is_neither(&self, Declared { n, m, .. }: Declared, rest: &Rest) -> Error {
+    fn is_neither(&self, HeaderNumbers { n, m, .. }: HeaderNumbers, rest: &ArcStatistics) -> Error {
         self.error(format!("'{}' has other columns than the lines after it", self.first.text))
             .expected(format!(
                 "an arc, or a header; as one it would announce {m} edges of {n} vertices, and there are {} lines with ids up to {}",
@@ -306,7 +306,7 @@ impl List {
     }
 }
 
-impl Reader for Text {
+impl Reader for EdgeListText {
     fn declared_vertices(&self) -> Option<u64> {
         None
     }
@@ -323,20 +323,20 @@ impl Reader for Text {
         let mut pieces = Vec::new();
         for (number, (List { file, .. }, start)) in self.lists.iter().zip(&starts).enumerate() {
             if file.compression.is_some() {
-                pieces.push(Piece::Compressed(number));
+                pieces.push(TextChunk::Compressed(number));
             } else {
                 let ranges = lines::ranges(file, start.skip, self.sizes.window);
-                pieces.extend(ranges.map(|range| Piece::Plain(number, range)));
+                pieces.extend(ranges.map(|range| TextChunk::Plain(number, range)));
             }
         }
         let found: Vec<AtomicU64> = self.lists.iter().map(|_| AtomicU64::new(0)).collect();
         let arcs = in_order(&pieces, |piece| {
             control.check()?;
             let (&number, arcs) = match piece {
-                Piece::Compressed(number) => {
+                TextChunk::Compressed(number) => {
                     (number, self.scan_compressed(&self.lists[*number], starts[*number], sink, control, task)?)
                 }
-                Piece::Plain(number, range) => {
+                TextChunk::Plain(number, range) => {
                     (number, self.scan_plain(&self.lists[*number], starts[*number], range, sink, control, task)?)
                 }
             };

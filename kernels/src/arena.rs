@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, result};
 
-use crate::error::{Error, Result, driver};
+use crate::error::{GpuError, GpuResult, driver};
 use crate::waiting::is_abandoned;
 
 /// Pieces begin at multiples of this.
@@ -53,12 +53,12 @@ impl ArenaLayout {
     /// Takes a piece of `bytes`.
     ///
     /// # Errors
-    /// [`Error::Budget`] when fewer bytes are left.
-    pub fn take(&mut self, bytes: u64) -> Result<Allocation> {
+    /// [`GpuError::Budget`] when fewer bytes are left.
+    pub fn take(&mut self, bytes: u64) -> GpuResult<Allocation> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
             Some(end) if end <= self.capacity => Ok(Allocation { offset: std::mem::replace(&mut self.used, end) }),
-            _ => Err(Error::Budget { asked: bytes, used: self.used, capacity: self.capacity }),
+            _ => Err(GpuError::Budget { asked: bytes, used: self.used, capacity: self.capacity }),
         }
     }
 
@@ -83,7 +83,7 @@ impl Arena {
     ///
     /// # Errors
     /// [`Error::DeviceMemory`] when the device refuses; a smaller request may succeed.
-    pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> Result<Self> {
+    pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> GpuResult<Self> {
         let capacity = bytes / ALIGNMENT * ALIGNMENT;
         context.bind_to_thread().map_err(driver("binding the context"))?;
         let address = if capacity == 0 {
@@ -92,7 +92,7 @@ impl Arena {
             // SAFETY: the context is current; the memory is written before it is read, as each user of a piece must do.
             unsafe { result::malloc_sync(capacity as usize) }.map_err(|_| {
                 let (free, total) = result::mem_get_info().unwrap_or_default();
-                Error::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
+                GpuError::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
             })?
         };
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
@@ -147,9 +147,9 @@ mod tests {
         let mut layout = ArenaLayout::new(1024);
         assert_eq!(layout.take(257).unwrap().offset, 0);
         assert_eq!((layout.take(1).unwrap().offset, layout.used()), (512, 768));
-        assert_eq!(layout.take(257), Err(Error::Budget { asked: 257, used: 768, capacity: 1024 }));
+        assert_eq!(layout.take(257), Err(GpuError::Budget { asked: 257, used: 768, capacity: 1024 }));
         for huge in [u64::MAX, u64::MAX - 255, u64::MAX - 1024] {
-            assert_eq!(layout.take(huge), Err(Error::Budget { asked: huge, used: 768, capacity: 1024 }));
+            assert_eq!(layout.take(huge), Err(GpuError::Budget { asked: huge, used: 768, capacity: 1024 }));
         }
         assert_eq!(layout.take(0).unwrap().offset, 768);
         assert_eq!(layout.take(256).unwrap().offset, 768);

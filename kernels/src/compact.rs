@@ -9,8 +9,8 @@ pub(crate) mod constants;
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
 
-use crate::engine::{Engine, Grid, Kernel, Queue};
-use crate::error::{Error, Result};
+use crate::engine::{Engine, Grid, Kernel, Stream};
+use crate::error::{GpuError, GpuResult};
 use crate::sources::UNPACK;
 use constants::{UNPACK_BINS, UNPACK_THREADS};
 
@@ -119,13 +119,13 @@ pub(crate) const fn longest_part(scratch: u64) -> u64 {
 ///
 /// # Errors
 /// What the device fails with.
-pub(crate) fn begin<E: Engine>(engine: &mut E) -> Result<()> {
+pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
     if scratch.bytes == 0 {
         return Ok(());
     }
     engine.load(&UNPACK)?;
-    engine.fill(Queue::Copy, scratch.address, 0, scratch.bytes)
+    engine.fill(Stream::Copy, scratch.address, 0, scratch.bytes)
 }
 
 /// Enqueues in the copy queue: copies the parts of a run and unpacks them.
@@ -135,7 +135,7 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> Result<()> {
 ///
 /// # Safety
 /// As [`Engine::copy`], for the stored bytes and the parts.
-pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Result<()> {
+pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> GpuResult<()> {
     let CompactSlices { bytes, parts } = order.compact;
     let Some(&CompactPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
     let scratch = engine.scratch();
@@ -144,7 +144,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Re
     while first < parts.len() {
         let (end, begin) = group(parts, first, room);
         if end == first {
-            return Err(Error::Section("a file block is larger than the scratch piece".into()));
+            return Err(GpuError::Section("a file block is larger than the scratch piece".into()));
         }
         let group = &parts[first..end];
         let stored = &bytes[begin as usize..group[group.len() - 1].end as usize];
@@ -169,7 +169,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Re
         ];
         let grid = Grid { blocks: group.len() as u32, threads: UNPACK_THREADS, shared: 0 };
         let kernel = Kernel { source: &UNPACK, name: "unpack" };
-        engine.launch(Queue::Copy, grid, kernel, &arguments.each_ref().map(bytes_of))?;
+        engine.launch(Stream::Copy, grid, kernel, &arguments.each_ref().map(bytes_of))?;
         first = end;
     }
     Ok(())
@@ -179,10 +179,10 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Re
 ///
 /// # Errors
 /// What the device fails with.
-pub(crate) fn bins<E: Engine>(engine: &mut E) -> Result<Vec<u64>> {
+pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
     let mut bins = vec![0u64; BINS];
     let at = engine.scratch().address + BINS_AT;
-    engine.read(Queue::Copy, at, cast_slice_mut(&mut bins))?;
+    engine.read(Stream::Copy, at, cast_slice_mut(&mut bins))?;
     Ok(bins)
 }
 
@@ -190,11 +190,11 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> Result<Vec<u64>> {
 ///
 /// # Errors
 /// [`Error::Rows`]: the stored bytes were not valid rows. What the device fails with.
-pub(crate) fn check<E: Engine>(engine: &mut E) -> Result<()> {
+pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
-    match scratch.bytes == 0 || engine.read_u64(Queue::Copy, scratch.address)? == 0 {
+    match scratch.bytes == 0 || engine.read_u64(Stream::Copy, scratch.address)? == 0 {
         true => Ok(()),
-        false => Err(Error::Rows),
+        false => Err(GpuError::Rows),
     }
 }
 
@@ -280,9 +280,9 @@ mod tests {
             unpack(&mut double, &Unpack { compact, offsets_at, wide, base, successors_at: out, bin_shift }).unwrap();
         }
         let (mut found, counts) = (vec![0u32; arcs + 1], bins(&mut double).unwrap());
-        double.read(Queue::Copy, out, cast_slice_mut(&mut found)).unwrap();
+        double.read(Stream::Copy, out, cast_slice_mut(&mut found)).unwrap();
         assert_eq!(found.pop(), Some(0xa5a5_a5a5), "beyond the arcs");
-        (found, check(&mut double) == Err(Error::Rows), counts)
+        (found, check(&mut double) == Err(GpuError::Rows), counts)
     }
 
     #[test]

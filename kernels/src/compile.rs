@@ -1,9 +1,9 @@
 //! Compiles a source by NVRTC: to a CUBIN or to the portable assembly (PTX).
 
 use crate::Version;
-use crate::error::Result;
-use crate::nvrtc::{Nvrtc, Output};
-use crate::source::Source;
+use crate::error::GpuResult;
+use crate::nvrtc::{ImageTarget, Nvrtc};
+use crate::source::CudaSource;
 
 /// NVRTC's options for a target such as `sm_90`.
 fn options(target: String) -> [String; 2] {
@@ -13,17 +13,17 @@ fn options(target: String) -> [String; 2] {
 /// Machine code for devices of this compute capability.
 ///
 /// # Errors
-/// [`crate::Error::Compile`].
-pub fn cubin(nvrtc: &Nvrtc, source: &Source, capability: Version) -> Result<Vec<u8>> {
+/// [`crate::GpuError::Compile`].
+pub fn cubin(nvrtc: &Nvrtc, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
     let target = format!("sm_{}{}", capability.major, capability.minor);
-    nvrtc.compile(source, &options(target), Output::Cubin)
+    nvrtc.compile(source, &options(target), ImageTarget::Cubin)
 }
 
 /// PTX for devices of this compute capability or later, zero-terminated.
 ///
 /// # Errors
-/// [`crate::Error::Compile`].
-pub fn ptx(nvrtc: &Nvrtc, source: &Source, capability: Version) -> Result<Vec<u8>> {
+/// [`crate::GpuError::Compile`].
+pub fn ptx(nvrtc: &Nvrtc, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
     let target = format!("compute_{}{}", capability.major, capability.minor);
-    nvrtc.compile(source, &options(target), Output::Ptx)
+    nvrtc.compile(source, &options(target), ImageTarget::Ptx)
 }

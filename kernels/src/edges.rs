@@ -13,16 +13,16 @@ use std::collections::VecDeque;
 use bytemuck::cast_slice_mut;
 
 use crate::arena::Allocation;
-use crate::engine::{Engine, Mark, Queue};
-use crate::error::{Error, Result};
-use crate::sections::Size;
+use crate::engine::{Engine, Event, Stream};
+use crate::error::{GpuError, GpuResult};
+use crate::sections::PartitionExtent;
 
 /// Bytes of a counter.
 pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
 
 /// A call that needs them, where there are none.
-pub(crate) fn missing() -> Error {
-    Error::Section("the partition was begun without counters of arcs".into())
+pub(crate) fn missing() -> GpuError {
+    GpuError::Section("the partition was begun without counters of arcs".into())
 }
 
 /// Row blocks whose counters are held at a time.
@@ -36,7 +36,7 @@ pub(crate) const PIECES: u64 = 1 + SLOTS as u64;
 struct Unread {
     arcs: u64,
     /// Where its counters are, and the mark after the last kernel that adds to them; `None`: no triangle has an arc in it.
-    counted: Option<(u64, Mark)>,
+    counted: Option<(u64, Event)>,
 }
 
 /// The counters of a partition.
@@ -52,7 +52,7 @@ pub(crate) struct EdgeCounters {
 
 impl EdgeCounters {
     /// Takes their memory.
-    pub(crate) fn take<E: Engine>(engine: &mut E, size: &Size) -> Result<Self> {
+    pub(crate) fn take<E: Engine>(engine: &mut E, size: &PartitionExtent) -> GpuResult<Self> {
         let layout = engine.layout();
         let resident = layout.take(EDGE_COUNTER_BYTES * size.arcs)?;
         let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
@@ -62,8 +62,8 @@ impl EdgeCounters {
     }
 
     /// Enqueues zeros for the resident arcs.
-    pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> Result<()> {
-        engine.fill(Queue::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
+    pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> GpuResult<()> {
+        engine.fill(Stream::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
     }
 
     /// Notes a row block with `arcs` arcs that no triangle can have an arc in.
@@ -76,8 +76,8 @@ impl EdgeCounters {
         &mut self,
         engine: &mut E,
         (slot, arcs): (usize, u64),
-        counted: Mark,
-    ) -> Result<u64> {
+        counted: Event,
+    ) -> GpuResult<u64> {
         let at = self.slots[slot];
         if arcs == 0 {
             // The slots may be empty, and at the same address.
@@ -85,21 +85,21 @@ impl EdgeCounters {
             return Ok(at);
         }
         if self.unread.iter().any(|unread| unread.counted.is_some_and(|(address, _)| address == at)) {
-            return Err(Error::Section(
+            return Err(GpuError::Section(
                 "the counters of a row block were not read before they are needed again".into(),
             ));
         }
-        engine.fill(Queue::Compute, at, 0, EDGE_COUNTER_BYTES * arcs)?;
+        engine.fill(Stream::Compute, at, 0, EDGE_COUNTER_BYTES * arcs)?;
         self.unread.push_back(Unread { arcs, counted: Some((at, counted)) });
         Ok(at)
     }
 
     /// Waits for the oldest row block whose counters were not read, and reads them.
-    pub(crate) fn read_row_block<E: Engine>(&mut self, engine: &mut E, into: &mut [u32]) -> Result<()> {
-        let none = || Error::Section("there is no row block whose counters were not read".into());
+    pub(crate) fn read_row_block<E: Engine>(&mut self, engine: &mut E, into: &mut [u32]) -> GpuResult<()> {
+        let none = || GpuError::Section("there is no row block whose counters were not read".into());
         let Unread { arcs, counted } = self.unread.pop_front().ok_or_else(none)?;
         if into.len() as u64 != arcs {
-            return Err(Error::Section(format!("{} counters of a row block of {arcs} arcs", into.len())));
+            return Err(GpuError::Section(format!("{} counters of a row block of {arcs} arcs", into.len())));
         }
         let Some((at, counted)) = counted else {
             into.fill(0);
@@ -107,14 +107,14 @@ impl EdgeCounters {
         };
         engine.reach(counted)?;
         // The kernels of the next row block may go on meanwhile.
-        engine.read(Queue::Copy, at, cast_slice_mut(into))
+        engine.read(Stream::Copy, at, cast_slice_mut(into))
     }
 
     /// Waits for all kernels, and reads counters of resident arcs from `first` on.
-    pub(crate) fn read_resident<E: Engine>(&self, engine: &mut E, first: u64, into: &mut [u32]) -> Result<()> {
+    pub(crate) fn read_resident<E: Engine>(&self, engine: &mut E, first: u64, into: &mut [u32]) -> GpuResult<()> {
         if first + into.len() as u64 > self.arcs {
-            return Err(Error::Section(format!("counters beyond the {} resident arcs", self.arcs)));
+            return Err(GpuError::Section(format!("counters beyond the {} resident arcs", self.arcs)));
         }
-        engine.read(Queue::Compute, self.resident + EDGE_COUNTER_BYTES * first, cast_slice_mut(into))
+        engine.read(Stream::Compute, self.resident + EDGE_COUNTER_BYTES * first, cast_slice_mut(into))
     }
 }

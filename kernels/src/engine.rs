@@ -10,13 +10,13 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::cast_slice_mut;
 
 use crate::arena::ArenaLayout;
-use crate::error::{Error, Result};
+use crate::error::{GpuError, GpuResult};
 use crate::pinned::Pinned;
-use crate::source::Source;
+use crate::source::CudaSource;
 
 /// A queue of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Queue {
+pub enum Stream {
     /// Copies to the device, and the kernels that unpack them.
     Copy,
     /// Kernels.
@@ -29,7 +29,7 @@ pub enum Queue {
 pub const EXTRA_QUEUES: usize = 16;
 
 /// A point in a queue that can be waited for, by number, below [`MARKS`]. Recording it again moves it.
-pub type Mark = usize;
+pub type Event = usize;
 
 /// What is timed between two marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(crate) const RING: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     /// Where it is defined.
-    pub source: &'static Source,
+    pub source: &'static CudaSource,
     /// Its name there.
     pub name: &'static str,
 }
@@ -77,12 +77,12 @@ impl Grid {
     /// The fewest blocks of `block` threads, at least one, that have `threads` threads together.
     ///
     /// # Errors
-    /// [`Error::Shape`]: more than [`LONGEST_GRID`].
-    pub fn of(threads: u64, block: u32) -> Result<Self> {
+    /// [`GpuError::Shape`]: more than [`LONGEST_GRID`].
+    pub fn of(threads: u64, block: u32) -> GpuResult<Self> {
         let blocks = threads.div_ceil(u64::from(block)).max(1);
         if blocks > LONGEST_GRID {
             let text = format!("a kernel of {threads} threads; a grid has at most {LONGEST_GRID} blocks");
-            return Err(Error::Shape(text));
+            return Err(GpuError::Shape(text));
         }
         Ok(Self { blocks: blocks as u32, threads: block, shared: 0 })
     }
@@ -90,14 +90,14 @@ impl Grid {
 
 /// A piece of device memory that is not part of the arena's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct ReservedMemory {
     /// Where it begins.
     pub address: u64,
     /// Its bytes; 0: there is no such piece.
     pub bytes: u64,
 }
 
-impl Piece {
+impl ReservedMemory {
     /// No piece.
     pub const NONE: Self = Self { address: 0, bytes: 0 };
 }
@@ -140,10 +140,10 @@ pub trait Engine {
     fn address(&self) -> u64;
 
     /// The piece reserved for unpacking rows ([`crate::compact`]).
-    fn scratch(&self) -> Piece;
+    fn scratch(&self) -> ReservedMemory;
 
     /// The piece reserved for the counters of vertices ([`crate::VertexCounters`]).
-    fn counters(&self) -> Piece;
+    fn counters(&self) -> ReservedMemory;
 
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;
@@ -151,8 +151,8 @@ pub trait Engine {
     /// Zeros in the host's memory, page-locked where that makes copies faster.
     ///
     /// # Errors
-    /// [`Error::HostMemory`].
-    fn host_words(&mut self, words: usize) -> Result<HostWords> {
+    /// [`GpuError::HostMemory`].
+    fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
         Ok(HostWords::Plain(vec![0; words]))
     }
 
@@ -160,7 +160,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// An error of the driver.
-    fn load(&mut self, source: &'static Source) -> Result<()>;
+    fn load(&mut self, source: &'static CudaSource) -> GpuResult<()>;
 
     /// Enqueues in the copy queue: copies `pieces`, one after another, to the memory at `to`.
     ///
@@ -170,55 +170,55 @@ pub trait Engine {
     /// # Safety
     /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until a mark recorded after the copy
     /// is reached. Others are read before this returns.
-    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()>;
+    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()>;
 
     /// Waits until the pieces of all copies so far may be changed.
     ///
     /// # Errors
     /// What the device fails with.
-    fn sent(&mut self) -> Result<()>;
+    fn sent(&mut self) -> GpuResult<()>;
 
     /// Enqueues in a queue: sets `bytes` bytes to this value.
     ///
     /// # Errors
     /// An error of the driver.
-    fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()>;
+    fn fill(&mut self, queue: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
     /// Enqueues in a queue: a kernel whose source is loaded, with the bytes of each of its parameters.
     ///
     /// # Errors
-    /// [`Error::Launch`]: it is not loaded, has other parameters, or the driver refuses it.
-    fn launch(&mut self, queue: Queue, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> Result<()>;
+    /// [`GpuError::Launch`]: it is not loaded, has other parameters, or the driver refuses it.
+    fn launch(&mut self, queue: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
     /// Enqueues in a queue: records a mark.
     ///
     /// # Errors
     /// An error of the driver.
-    fn record(&mut self, queue: Queue, mark: Mark) -> Result<()>;
+    fn record(&mut self, queue: Stream, mark: Event) -> GpuResult<()>;
 
     /// Makes a queue wait for the latest record of a mark.
     ///
     /// # Errors
     /// An error of the driver.
-    fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()>;
+    fn wait(&mut self, queue: Stream, mark: Event) -> GpuResult<()>;
 
     /// Makes the host wait for a mark.
     ///
     /// # Errors
     /// What the device fails with.
-    fn reach(&mut self, mark: Mark) -> Result<()>;
+    fn reach(&mut self, mark: Event) -> GpuResult<()>;
 
     /// Seconds between two marks that were reached, which timed this.
     ///
     /// # Errors
     /// An error of the driver.
-    fn seconds(&mut self, what: Timed, from: Mark, to: Mark) -> Result<f64>;
+    fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64>;
 
     /// Waits for a queue and copies from the device.
     ///
     /// # Errors
     /// What the device fails with.
-    fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()>;
+    fn read(&mut self, queue: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
 
     /// Waits for all queues, ignoring failures: for when counting is given up.
     fn settle(&mut self);
@@ -227,7 +227,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// What the device fails with.
-    fn read_u64(&mut self, queue: Queue, from: u64) -> Result<u64> {
+    fn read_u64(&mut self, queue: Stream, from: u64) -> GpuResult<u64> {
         let mut value = [0u64];
         self.read(queue, from, cast_slice_mut(&mut value))?;
         Ok(value[0])

@@ -8,7 +8,7 @@ use crate::Absence;
 /// Why a device could not do what was requested. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum GpuError {
     /// There is no GPU, or not that one.
     #[error(transparent)]
     Absent(#[from] Absence),
@@ -141,17 +141,17 @@ pub enum Error {
 }
 
 /// The result of an operation of a device.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type GpuResult<T, E = GpuError> = std::result::Result<T, E>;
 
 /// Converts an error of the driver, by kind.
-pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> Error {
+pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> GpuError {
     move |error| {
         let text = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
         sorted(doing, error.0, format!("{text} ({:?})", error.0))
     }
 }
 
-fn sorted(doing: &'static str, code: CUresult, reason: String) -> Error {
+fn sorted(doing: &'static str, code: CUresult, reason: String) -> GpuError {
     use CUresult::*;
     match code {
         CUDA_ERROR_ILLEGAL_ADDRESS
@@ -163,15 +163,15 @@ fn sorted(doing: &'static str, code: CUresult, reason: String) -> Error {
         | CUDA_ERROR_ILLEGAL_INSTRUCTION
         | CUDA_ERROR_MISALIGNED_ADDRESS
         | CUDA_ERROR_INVALID_ADDRESS_SPACE
-        | CUDA_ERROR_INVALID_PC => Error::Launch { doing, reason },
+        | CUDA_ERROR_INVALID_PC => GpuError::Launch { doing, reason },
         CUDA_ERROR_DEVICE_UNAVAILABLE
         | CUDA_ERROR_ECC_UNCORRECTABLE
         | CUDA_ERROR_NVLINK_UNCORRECTABLE
         | CUDA_ERROR_CONTEXT_IS_DESTROYED
         | CUDA_ERROR_SYSTEM_NOT_READY
-        | CUDA_ERROR_UNKNOWN => Error::DeviceLost { doing, reason },
-        CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfMemory { doing, reason },
-        _ => Error::Driver { doing, reason },
+        | CUDA_ERROR_UNKNOWN => GpuError::DeviceLost { doing, reason },
+        CUDA_ERROR_OUT_OF_MEMORY => GpuError::OutOfMemory { doing, reason },
+        _ => GpuError::Driver { doing, reason },
     }
 }
 
@@ -182,15 +182,15 @@ mod tests {
     #[test]
     fn driver_errors_are_sorted_by_what_can_be_done() {
         let kind = |code| sorted("x", code, String::new());
-        assert!(matches!(kind(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), Error::Launch { .. }));
-        assert!(matches!(kind(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE), Error::DeviceLost { .. }));
-        assert!(matches!(kind(CUresult::CUDA_ERROR_OUT_OF_MEMORY), Error::OutOfMemory { .. }));
-        assert!(matches!(kind(CUresult::CUDA_ERROR_INVALID_VALUE), Error::Driver { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), GpuError::Launch { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE), GpuError::DeviceLost { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_OUT_OF_MEMORY), GpuError::OutOfMemory { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_INVALID_VALUE), GpuError::Driver { .. }));
     }
 
     #[test]
     fn refusals_say_what_was_asked_and_what_is_free() {
-        let text = Error::DeviceMemory { asked: 10, free: 7, total: 9 }.to_string();
+        let text = GpuError::DeviceMemory { asked: 10, free: 7, total: 9 }.to_string();
         assert_eq!(text, "the device refused 10 bytes; its driver says that 7 of 9 bytes are free");
     }
 }

@@ -82,7 +82,7 @@ impl From<result::DriverError> for Absence {
 
 /// One GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub struct GpuInfo {
     /// Its number, as the driver counts them under `CUDA_VISIBLE_DEVICES`.
     pub ordinal: u32,
     /// Its product name.
@@ -97,18 +97,18 @@ pub struct Device {
 
 /// The GPUs of this machine, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Devices {
+pub struct FoundGpus {
     /// The version of CUDA that the driver implements.
     pub driver: Version,
     /// By ordinal.
-    pub devices: Vec<Device>,
+    pub devices: Vec<GpuInfo>,
 }
 
 /// The GPUs of this machine.
 ///
 /// # Errors
 /// The reason why none can be used.
-pub fn find() -> Result<Devices, Absence> {
+pub fn find() -> Result<FoundGpus, Absence> {
     // SAFETY: loads the library that the system's loader finds under the driver's name and runs its initialisers; it is the
     // driver, installed by the administrator of the machine.
     if !unsafe { sys::is_culib_present() } {
@@ -123,10 +123,10 @@ pub fn find() -> Result<Devices, Absence> {
         return Err(Absence::DriverTooOld { found: driver });
     }
     let devices = (0..result::device::get_count()?).map(device).collect::<Result<Vec<_>, _>>()?;
-    if devices.is_empty() { Err(Absence::NoDevice) } else { Ok(Devices { driver, devices }) }
+    if devices.is_empty() { Err(Absence::NoDevice) } else { Ok(FoundGpus { driver, devices }) }
 }
 
-fn device(ordinal: i32) -> Result<Device, Absence> {
+fn device(ordinal: i32) -> Result<GpuInfo, Absence> {
     use sys::CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
         CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as MULTIPROCESSORS,
@@ -134,7 +134,7 @@ fn device(ordinal: i32) -> Result<Device, Absence> {
     let handle = result::device::get(ordinal)?;
     // SAFETY: `handle` is a device that the driver just named.
     let attribute = |which| unsafe { result::device::get_attribute(handle, which) }.map(i32::unsigned_abs);
-    Ok(Device {
+    Ok(GpuInfo {
         ordinal: ordinal.unsigned_abs(),
         name: result::device::get_name(handle)?,
         // SAFETY: as above.

@@ -15,15 +15,15 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use crate::arena::{Arena, ArenaLayout};
 use crate::compact::{longest_part, scratch_bytes};
-use crate::engine::{EXTRA_QUEUES, MARKS, Piece, Queue};
-use crate::error::{Error, Result, driver};
-use crate::find::{Device, find};
-use crate::images::Form;
+use crate::engine::{EXTRA_QUEUES, MARKS, ReservedMemory, Stream};
+use crate::error::{GpuError, GpuResult, driver};
+use crate::find::{GpuInfo, find};
+use crate::images::ImageForm;
 use crate::pinned::Pinned;
-use crate::staging::Staging;
+use crate::staging::StagingBuffers;
 use crate::waiting::{USUAL_LIMIT, Waiting};
 use clock::Clock;
-pub use clock::Work;
+pub use clock::TimedCommand;
 use module::Module;
 
 /// An opened GPU.
@@ -31,7 +31,7 @@ use module::Module;
 pub struct Gpu {
     // Dropped in this order: first what needs the streams, then the streams; the context last.
     arena: Option<Arena>,
-    staging: Staging,
+    staging: StagingBuffers,
     waiting: Waiting,
     marks: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
@@ -39,11 +39,11 @@ pub struct Gpu {
     /// Created when a method asks for them.
     extra: Vec<Arc<CudaStream>>,
     modules: Vec<Module>,
-    form: Form,
+    form: ImageForm,
     /// The pieces after the arena's: to unpack rows in, and for counters of vertices.
-    scratch: Piece,
-    counters: Piece,
-    device: Device,
+    scratch: ReservedMemory,
+    counters: ReservedMemory,
+    device: GpuInfo,
     held: u64,
     nothing: ArenaLayout,
     /// Where it is recorded when copies and kernels run, if that is asked for.
@@ -56,11 +56,11 @@ impl Gpu {
     ///
     /// # Errors
     /// There is no such GPU, or it does not work.
-    pub fn open(ordinal: u32, form: Form) -> Result<Self> {
+    pub fn open(ordinal: u32, form: ImageForm) -> GpuResult<Self> {
         let devices = find()?.devices;
         let count = devices.len() as u32;
         let found = devices.into_iter().find(|device| device.ordinal == ordinal);
-        let device = found.ok_or(Error::NoSuchDevice { ordinal, count })?;
+        let device = found.ok_or(GpuError::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
         // Highest priority: the copy queue also unpacks rows. If that waited for a counting kernel, so would the next copies.
@@ -69,9 +69,9 @@ impl Gpu {
         let kernels = context.new_stream().map_err(&opening)?;
         // Marks record times.
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
-        let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
+        let marks = (0..MARKS).map(mark).collect::<GpuResult<_>>()?;
         let waiting = Waiting::new(&context, USUAL_LIMIT)?;
-        let staging = Staging::new(&context, &copies)?;
+        let staging = StagingBuffers::new(&context, &copies)?;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
         let held = (total - free) as u64;
         Ok(Self {
@@ -84,8 +84,8 @@ impl Gpu {
             extra: Vec::new(),
             modules: Vec::new(),
             form,
-            scratch: Piece::NONE,
-            counters: Piece::NONE,
+            scratch: ReservedMemory::NONE,
+            counters: ReservedMemory::NONE,
             device,
             held,
             nothing: ArenaLayout::new(0),
@@ -104,18 +104,18 @@ impl Gpu {
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn record_work(&mut self) -> Result<()> {
+    pub fn record_work(&mut self) -> GpuResult<()> {
         self.clock = Some(Clock::start(&self.kernels)?);
         Ok(())
     }
 
     /// What was recorded since this was last called.
-    pub fn take_work(&mut self) -> Vec<Work> {
+    pub fn take_work(&mut self) -> Vec<TimedCommand> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
 
     /// Its properties.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &GpuInfo {
         &self.device
     }
 
@@ -129,7 +129,7 @@ impl Gpu {
     ///
     /// # Errors
     /// When the device is lost.
-    pub fn memory(&self) -> Result<(u64, u64)> {
+    pub fn memory(&self) -> GpuResult<(u64, u64)> {
         let (free, total) = self.context().mem_get_info().map_err(driver("asking for free memory"))?;
         Ok((free as u64, total as u64))
     }
@@ -137,10 +137,10 @@ impl Gpu {
     /// Allocates the arena, of at most `bytes`. An earlier arena is freed first.
     ///
     /// # Errors
-    /// [`Error::DeviceMemory`]: the device refuses the allocation.
-    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+    /// [`GpuError::DeviceMemory`]: the device refuses the allocation.
+    pub fn reserve(&mut self, bytes: u64) -> GpuResult<()> {
         self.arena = None;
-        (self.scratch, self.counters) = (Piece::NONE, Piece::NONE);
+        (self.scratch, self.counters) = (ReservedMemory::NONE, ReservedMemory::NONE);
         self.arena = Some(Arena::new(self.context(), bytes)?);
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Gpu {
     ///
     /// # Errors
     /// As [`Self::reserve`].
-    pub fn reserve_for_stored_rows(&mut self, bytes: u64) -> Result<()> {
+    pub fn reserve_for_stored_rows(&mut self, bytes: u64) -> GpuResult<()> {
         self.reserve(bytes)?;
         self.scratch = self.set_apart(scratch_bytes(bytes));
         Ok(())
@@ -166,9 +166,9 @@ impl Gpu {
         self.counters.bytes
     }
 
-    fn set_apart(&mut self, bytes: u64) -> Piece {
-        let of = |arena: &mut Arena| Piece { address: arena.address() + arena.set_apart(bytes), bytes };
-        self.arena.as_mut().map_or(Piece::NONE, of)
+    fn set_apart(&mut self, bytes: u64) -> ReservedMemory {
+        let of = |arena: &mut Arena| ReservedMemory { address: arena.address() + arena.set_apart(bytes), bytes };
+        self.arena.as_mut().map_or(ReservedMemory::NONE, of)
     }
 
     /// Bytes of the arena, reserved pieces included; 0 before [`Gpu::reserve`].
@@ -189,8 +189,8 @@ impl Gpu {
     /// A slice of zeros in page-locked host memory. Copies from there need no staging.
     ///
     /// # Errors
-    /// [`Error::HostMemory`].
-    pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
+    /// [`GpuError::HostMemory`].
+    pub fn pinned<T: Pod>(&self, len: usize) -> GpuResult<Pinned<T>> {
         Pinned::new(self.context(), len)
     }
 
@@ -198,21 +198,21 @@ impl Gpu {
         self.copies.context()
     }
 
-    fn queue(&self, queue: Queue) -> Result<&Arc<CudaStream>> {
+    fn queue(&self, queue: Stream) -> GpuResult<&Arc<CudaStream>> {
         match queue {
-            Queue::Copy => Ok(&self.copies),
-            Queue::Compute => Ok(&self.kernels),
-            Queue::Extra(queue) => {
+            Stream::Copy => Ok(&self.copies),
+            Stream::Compute => Ok(&self.kernels),
+            Stream::Extra(queue) => {
                 let missing =
-                    || Error::Launch { doing: "finding its queue", reason: format!("there is no queue {queue}") };
+                    || GpuError::Launch { doing: "finding its queue", reason: format!("there is no queue {queue}") };
                 self.extra.get(queue).ok_or_else(missing)
             }
         }
     }
 
     /// Creates an extra queue unless it exists.
-    fn make_queue(&mut self, queue: Queue) -> Result<()> {
-        let Queue::Extra(queue) = queue else { return Ok(()) };
+    fn make_queue(&mut self, queue: Stream) -> GpuResult<()> {
+        let Stream::Extra(queue) = queue else { return Ok(()) };
         while queue < EXTRA_QUEUES && self.extra.len() <= queue {
             self.extra.push(self.context().new_stream().map_err(driver("making a queue"))?);
         }
@@ -220,13 +220,13 @@ impl Gpu {
     }
 
     /// Waits for a queue.
-    fn await_queue(&self, queue: Queue) -> Result<()> {
+    fn await_queue(&self, queue: Stream) -> GpuResult<()> {
         self.bind()?;
-        let doing = if queue == Queue::Copy { "copying to the device" } else { "waiting for the GPU" };
+        let doing = if queue == Stream::Copy { "copying to the device" } else { "waiting for the GPU" };
         self.waiting.for_queue(self.queue(queue)?, doing)
     }
 
-    fn bind(&self) -> Result<()> {
+    fn bind(&self) -> GpuResult<()> {
         self.context().bind_to_thread().map_err(driver("binding the context"))
     }
 }

@@ -12,9 +12,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::Version;
 use crate::compile::{cubin, ptx};
-use crate::error::{Error, Result};
+use crate::error::{GpuError, GpuResult};
 use crate::nvrtc::Nvrtc;
-use crate::source::Source;
+use crate::source::CudaSource;
 
 /// The compute capabilities for which there are CUBINs.
 pub const ARCHITECTURES: [Version; 5] = [version(7, 5), version(8, 0), version(8, 6), version(8, 9), version(9, 0)];
@@ -31,7 +31,7 @@ const fn version(major: u32, minor: u32) -> Version {
 
 /// Which images a GPU is to load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum ImageForm {
     /// A CUBIN where there is one for the GPU, else PTX.
     #[default]
     Best,
@@ -43,14 +43,14 @@ pub enum Form {
 ///
 /// # Errors
 /// [`Error::Image`]: the archive has none; a test makes sure that it has.
-pub(crate) fn image(source: &Source, capability: Version, form: Form) -> Result<Vec<u8>> {
+pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -> GpuResult<Vec<u8>> {
     let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
-    let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == Form::Best);
+    let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == ImageForm::Best);
     let name = match native {
         Some(&made) => cubin_name(source, made),
         None => ptx_name(source),
     };
-    let missing = || Error::Image { name: name.clone() };
+    let missing = || GpuError::Image { name: name.clone() };
     let found = entries(source.images)?.into_iter().find(|(entry, _)| *entry == name);
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
@@ -59,7 +59,7 @@ pub(crate) fn image(source: &Source, capability: Version, form: Form) -> Result<
 ///
 /// # Errors
 /// NVRTC cannot compile a source.
-pub fn make(nvrtc: &Nvrtc, sources: &[&'static Source]) -> Result<Vec<u8>> {
+pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
         for architecture in ARCHITECTURES {
@@ -67,20 +67,20 @@ pub fn make(nvrtc: &Nvrtc, sources: &[&'static Source]) -> Result<Vec<u8>> {
         }
         made.push((ptx_name(source), ptx(nvrtc, source, PORTABLE)?));
     }
-    archive(&made).map_err(|error| Error::Image { name: error.to_string() })
+    archive(&made).map_err(|error| GpuError::Image { name: error.to_string() })
 }
 
 /// The contents of the first entry of an archive of these sources: their names and hashes.
-pub fn stamp(sources: &[&'static Source]) -> String {
-    let line = |source: &&Source| format!("{} {:032x}\n", source.name, xxh3_128(source.code().as_bytes()));
+pub fn stamp(sources: &[&'static CudaSource]) -> String {
+    let line = |source: &&CudaSource| format!("{} {:032x}\n", source.name, xxh3_128(source.code().as_bytes()));
     sources.iter().map(line).collect()
 }
 
 /// The entries of an archive: names and bytes.
 ///
 /// # Errors
-/// [`Error::Image`]: it is not an archive.
-pub fn entries(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
+/// [`GpuError::Image`]: it is not an archive.
+pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);
         let mut entries = Vec::new();
@@ -92,7 +92,7 @@ pub fn entries(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
         }
         Ok(entries)
     };
-    read().map_err(|error| Error::Image { name: error.to_string() })
+    read().map_err(|error| GpuError::Image { name: error.to_string() })
 }
 
 fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
@@ -107,14 +107,14 @@ fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
     archive.into_inner()?.finish()
 }
 
-fn stem(source: &Source) -> &'static str {
+fn stem(source: &CudaSource) -> &'static str {
     source.name.trim_end_matches(".cu")
 }
 
-fn cubin_name(source: &Source, Version { major, minor }: Version) -> String {
+fn cubin_name(source: &CudaSource, Version { major, minor }: Version) -> String {
     format!("{}.sm_{major}{minor}.cubin", stem(source))
 }
 
-fn ptx_name(source: &Source) -> String {
+fn ptx_name(source: &CudaSource) -> String {
     format!("{}.ptx", stem(source))
 }

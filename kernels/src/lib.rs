@@ -2,8 +2,8 @@
 //!
 //! [`find()`] lists the GPUs of this machine, or says in a typed reason why none can be used. It must be called before any other use
 //! of the driver, whose library is loaded at run time: a call into a missing library would panic. [`Gpu::open`] calls it itself;
-//! [`Gpu::reserve`] allocates the memory of the budget. A [`Method`] ([`Lstc`], [`Packed`], or one of another crate) then begins a
-//! [`Counter`] for one partition, which takes runs of resident rows and then row blocks.
+//! [`Gpu::reserve`] allocates the memory of the budget. A [`CountingMethod`] ([`Lstc`], [`Packed`], or one of another crate) then begins a
+//! [`GpuCounter`] for one partition, which takes runs of resident rows and then row blocks.
 //!
 //! ```text
 //! method -> counter -> engine (memory, queues, marks, kernels) -> GPU
@@ -42,17 +42,17 @@ pub use compact::{BINS, CompactPart, CompactSlices, bin_shift, scratch_bytes};
 pub use compile::{cubin, ptx};
 pub use edges::EDGE_COUNTER_BYTES;
 pub use engine::Timed;
-pub use error::{Error, Result};
-pub use find::{Absence, Device, Devices, Version, find, has_driver};
-pub use gpu::{Gpu, Work};
-pub use images::Form;
+pub use error::{GpuError, GpuResult};
+pub use find::{Absence, FoundGpus, GpuInfo, Version, find, has_driver};
+pub use gpu::{Gpu, TimedCommand};
+pub use images::ImageForm;
 pub use lstc::{Lstc, Shape};
-pub use method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
+pub use method::{CountingMethod, Detail, DeviceFootprint, EdgeShare, GpuCounter, MethodCount, ResidentRun, Scope};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use packed::{Packed, takes as packed_takes, takes_edges as packed_takes_edges};
 pub use pinned::Pinned;
-pub use sections::{ResidentSlices, RowBlockSlices, Size, row_block_bytes};
-pub use source::{Part, Source};
+pub use sections::{PartitionExtent, ResidentSlices, RowBlockSlices, row_block_bytes};
+pub use source::{CudaSource, SourceFile};
 pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, UNPACK};
 pub use staging::BYTES as STAGING_BYTES;
 pub use vertices::{COUNTER_BYTES, VertexCounters};

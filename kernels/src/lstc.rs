@@ -29,14 +29,14 @@ use crate::Gpu;
 use crate::arena::{ALIGNMENT, Allocation, padded};
 use crate::compact::{self, Unpack};
 use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
-use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue, Timed};
-use crate::error::Result;
-use crate::method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
-use crate::order::{Marks, Order};
-use crate::sections::{ResidentSlices, RowBlockSlices, Size};
+use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed};
+use crate::error::GpuResult;
+use crate::method::{CountingMethod, Detail, DeviceFootprint, EdgeShare, GpuCounter, MethodCount, ResidentRun, Scope};
+use crate::order::{Order, TimedEvents};
+use crate::sections::{PartitionExtent, ResidentSlices, RowBlockSlices};
 use crate::sources::LSTC;
 use crate::vertices::VertexCounters;
-use arguments::Arguments;
+use arguments::LstcArguments;
 pub use shape::Shape;
 
 /// Row blocks on the device at a time.
@@ -50,7 +50,7 @@ const LIST_CHUNK: usize = 1 << 20;
 
 /// For each resident arc its successor; for each local the offset of its row, its cursor, its sum, its entry in the work list; the
 /// sums of sums, and the padding of all pieces. Never exceeded.
-pub(crate) const FOOTPRINT: Footprint = Footprint {
+pub(crate) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     per_resident_arc: 4,
     per_local: 8 + 4 + 8 + 4,
     per_numbered: 0,
@@ -60,7 +60,7 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
 };
 
 /// The same with counters of arcs.
-pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
+pub(crate) const FOOTPRINT_WITH_EDGES: DeviceFootprint = DeviceFootprint {
     per_resident_arc: FOOTPRINT.per_resident_arc + EDGE_COUNTER_BYTES,
     fixed: FOOTPRINT.fixed + edges::PIECES * (ALIGNMENT - 1),
     row_blocks: FOOTPRINT.row_blocks + edges::SLOTS as u64,
@@ -82,7 +82,7 @@ pub struct Lstc {
     pub shape: Shape,
 }
 
-impl<R: Run> Method<R> for Lstc {
+impl<R: ResidentRun> CountingMethod<R> for Lstc {
     fn name(&self) -> &'static str {
         "lstc"
     }
@@ -91,7 +91,7 @@ impl<R: Run> Method<R> for Lstc {
         Scope::Partitions
     }
 
-    fn footprint(&self) -> Footprint {
+    fn footprint(&self) -> DeviceFootprint {
         FOOTPRINT
     }
 
@@ -99,31 +99,41 @@ impl<R: Run> Method<R> for Lstc {
         true
     }
 
-    fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?))
+    fn begin<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: PartitionExtent,
+        _: EdgeShare,
+    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
+        Ok(Box::new(LstcCounter::begin(gpu, self.shape, size, LONGEST_GRID as u32)?))
     }
 
-    fn footprint_with_edges(&self) -> Footprint {
+    fn footprint_with_edges(&self) -> DeviceFootprint {
         FOOTPRINT_WITH_EDGES
     }
 
-    fn begin_with<'g>(&self, gpu: &'g mut Gpu, size: Size, detail: Detail) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with(detail, &size)?))
+    fn begin_with<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: PartitionExtent,
+        detail: Detail,
+    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
+        Ok(Box::new(LstcCounter::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with(detail, &size)?))
     }
 }
 
 /// Marks of the resident section and of the final sum, after those of the slots.
-const RESIDENT: Marks = Marks::of(SLOTS);
+const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 
 /// A partition being counted on any engine.
 #[derive(Debug)]
-struct Counting<'g, E: Engine> {
+struct LstcCounter<'g, E: Engine> {
     engine: &'g mut E,
     shape: Shape,
     order: Order,
     locals: u64,
     /// What all launches share.
-    arguments: Arguments,
+    arguments: LstcArguments,
     /// The counters of vertices, if triangles are counted there, too.
     vertices: Option<VertexCounters>,
     /// The counters of arcs, if triangles are counted there, too.
@@ -138,11 +148,11 @@ struct Counting<'g, E: Engine> {
     longest_grid: u32,
     /// Row blocks so far.
     row_blocks: usize,
-    so_far: Counted,
+    so_far: MethodCount,
 }
 
-impl<'g, E: Engine> Counting<'g, E> {
-    fn begin(engine: &'g mut E, shape: Shape, size: Size, longest_grid: u32) -> Result<Self> {
+impl<'g, E: Engine> LstcCounter<'g, E> {
+    fn begin(engine: &'g mut E, shape: Shape, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
         let order = Order::new(size)?;
         engine.load(&LSTC)?;
         let layout = engine.layout();
@@ -157,13 +167,13 @@ impl<'g, E: Engine> Counting<'g, E> {
         let peak = layout.used();
         let base = engine.address();
         let at = |piece: Allocation| base + piece.offset;
-        let arguments = Arguments {
+        let arguments = LstcArguments {
             offsets: at(offsets),
             successors: at(successors),
             cursors: at(cursors),
             sums: at(sums),
             tile_width: shape.tile(),
-            ..Arguments::default()
+            ..LstcArguments::default()
         };
         Ok(Self {
             engine,
@@ -179,11 +189,11 @@ impl<'g, E: Engine> Counting<'g, E> {
             slots,
             longest_grid,
             row_blocks: 0,
-            so_far: Counted { peak_bytes: peak, ..Counted::default() },
+            so_far: MethodCount { peak_bytes: peak, ..MethodCount::default() },
         })
     }
 
-    fn with(mut self, detail: Detail, size: &Size) -> Result<Self> {
+    fn with(mut self, detail: Detail, size: &PartitionExtent) -> GpuResult<Self> {
         match detail {
             Detail::Total => {}
             Detail::Vertices(counters) => self.vertices = Some(counters),
@@ -202,15 +212,15 @@ impl<'g, E: Engine> Counting<'g, E> {
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
-    unsafe fn enqueue_resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+    unsafe fn enqueue_resident(&mut self, run: &ResidentSlices<'_>) -> GpuResult<()> {
         let (locals, arcs) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         let (engine, to) = (&mut *self.engine, self.arguments);
         if locals == 0 {
-            engine.record(Queue::Copy, RESIDENT.copy)?;
+            engine.record(Stream::Copy, RESIDENT.copy)?;
             compact::begin(engine)?;
-            engine.fill(Queue::Copy, to.cursors, 0, 4 * self.locals)?;
-            engine.fill(Queue::Copy, to.sums, 0, 8 * self.locals)?;
+            engine.fill(Stream::Copy, to.cursors, 0, 4 * self.locals)?;
+            engine.fill(Stream::Copy, to.sums, 0, 8 * self.locals)?;
             if let Some(vertices) = &self.vertices {
                 self.arguments.counters = vertices.clear(engine)?;
                 (self.arguments.counters_first, self.arguments.counters_end) =
@@ -248,12 +258,12 @@ impl<'g, E: Engine> Counting<'g, E> {
             self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
             self.work += list.len() as u32;
         }
-        engine.record(Queue::Copy, RESIDENT.copied)
+        engine.record(Stream::Copy, RESIDENT.copied)
     }
 
     /// # Safety
     /// As [`Engine::copy`], for the row block.
-    unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let bytes = self.order.row_block(row_block)?;
         if self.work == 0 || row_block.range.is_empty() {
             if let Some(edges) = &mut self.edges {
@@ -266,8 +276,8 @@ impl<'g, E: Engine> Counting<'g, E> {
             self.account(slot)?;
         }
         self.row_blocks += 1;
-        let marks = Marks::of(slot);
-        let mut arguments = Arguments {
+        let marks = TimedEvents::of(slot);
+        let mut arguments = LstcArguments {
             range_start: row_block.range.start,
             range_end: row_block.range.end,
             first_local: row_block.first_local,
@@ -277,7 +287,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.record(Queue::Copy, marks.copy)?;
+        engine.record(Stream::Copy, marks.copy)?;
         if bytes > 0 {
             let start = engine.address() + self.slots[slot].offset;
             let places = row_block.places(start);
@@ -287,9 +297,9 @@ impl<'g, E: Engine> Counting<'g, E> {
             unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
         }
-        engine.record(Queue::Copy, marks.copied)?;
-        engine.wait(Queue::Compute, marks.copied)?;
-        engine.record(Queue::Compute, marks.kernel)?;
+        engine.record(Stream::Copy, marks.copied)?;
+        engine.wait(Stream::Compute, marks.copied)?;
+        engine.record(Stream::Compute, marks.kernel)?;
         if let Some(edges) = &mut self.edges {
             arguments.row_block_on_arcs = edges.begin_row_block(engine, (slot, row_block.arcs()), marks.counted)?;
         }
@@ -306,37 +316,42 @@ impl<'g, E: Engine> Counting<'g, E> {
         while first < self.work {
             let blocks = (self.work - first).min(self.longest_grid);
             let grid = Grid { blocks, threads: self.shape.block_threads(), shared };
-            let arguments = Arguments { work_first: first, ..arguments };
-            engine.launch(Queue::Compute, grid, kernel(name), &[bytes_of(&arguments)])?;
+            let arguments = LstcArguments { work_first: first, ..arguments };
+            engine.launch(Stream::Compute, grid, kernel(name), &[bytes_of(&arguments)])?;
             first += blocks;
         }
-        engine.record(Queue::Compute, marks.counted)
+        engine.record(Stream::Compute, marks.counted)
     }
 
     /// Waits for a slot's kernel and adds its times, after which the slot is free.
-    fn account(&mut self, slot: usize) -> Result<()> {
-        let marks = Marks::of(slot);
+    fn account(&mut self, slot: usize) -> GpuResult<()> {
+        let marks = TimedEvents::of(slot);
         self.engine.reach(marks.counted)?;
         self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, marks.copy, marks.copied)?;
         self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, marks.kernel, marks.counted)?;
         Ok(())
     }
 
-    fn end(mut self) -> Result<Counted> {
+    fn end(mut self) -> GpuResult<MethodCount> {
         self.order.finish()?;
         if self.work == 0 {
             return Ok(self.so_far);
         }
         let sums = self.engine.address() + self.sums.offset;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
-        self.engine.record(Queue::Compute, RESIDENT.kernel)?;
+        self.engine.record(Stream::Compute, RESIDENT.kernel)?;
         let mut sum = |grid, values: u64, len: u64, to: u64| {
-            self.engine.launch(Queue::Compute, grid, kernel("sum"), &[bytes_of(&values), bytes_of(&len), bytes_of(&to)])
+            self.engine.launch(
+                Stream::Compute,
+                grid,
+                kernel("sum"),
+                &[bytes_of(&values), bytes_of(&len), bytes_of(&to)],
+            )
         };
         sum(SUM_GRID, self.arguments.sums, self.locals, sums)?;
         sum(Grid { blocks: 1, ..SUM_GRID }, sums, SUM_GRID.blocks.into(), total)?;
-        self.engine.record(Queue::Compute, RESIDENT.counted)?;
-        self.so_far.triangles = self.engine.read_u64(Queue::Compute, total)?;
+        self.engine.record(Stream::Compute, RESIDENT.counted)?;
+        self.so_far.triangles = self.engine.read_u64(Stream::Compute, total)?;
         compact::check(self.engine)?;
         for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
@@ -347,7 +362,7 @@ impl<'g, E: Engine> Counting<'g, E> {
     }
 }
 
-impl<E: Engine> Drop for Counting<'_, E> {
+impl<E: Engine> Drop for LstcCounter<'_, E> {
     fn drop(&mut self) {
         // The next partition will use the same memory.
         self.engine.settle();

@@ -5,19 +5,19 @@
 use std::fmt::Debug;
 
 use crate::Gpu;
-use crate::error::Result;
-use crate::sections::{ResidentSlices, RowBlockSlices, Size};
+use crate::error::GpuResult;
+use crate::sections::{PartitionExtent, ResidentSlices, RowBlockSlices};
 use crate::vertices::VertexCounters;
 
 /// A run of resident rows, as a type that owns them.
-pub trait Run: Send + 'static {
+pub trait ResidentRun: Send + 'static {
     /// Its rows.
     fn slices(&self) -> ResidentSlices<'_>;
 }
 
 /// The device bytes that a method takes: linear in the size of a partition, and never exceeded.
 #[derive(Debug, Clone, Copy)]
-pub struct Footprint {
+pub struct DeviceFootprint {
     /// For each resident arc.
     pub per_resident_arc: u64,
     /// For each local.
@@ -29,13 +29,13 @@ pub struct Footprint {
     /// Number of row blocks that must fit.
     pub row_blocks: u64,
     /// The bytes that it takes of an arena of a given size, where it can use more than the least; `None`: it never takes more.
-    pub of_budget: Option<fn(&Size, u64) -> u64>,
+    pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,
 }
 
-impl Footprint {
+impl DeviceFootprint {
     /// The least bytes with which a partition can be counted.
-    pub fn least(&self, size: &Size) -> u64 {
-        let &Size { locals, arcs, numbered, row_block_limit } = size;
+    pub fn least(&self, size: &PartitionExtent) -> u64 {
+        let &PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         self.per_resident_arc * arcs
             + self.per_local * locals
             + self.per_numbered * u64::from(numbered)
@@ -44,7 +44,7 @@ impl Footprint {
     }
 
     /// The bytes that it takes of an arena of `budget` bytes.
-    pub fn taken(&self, size: &Size, budget: u64) -> u64 {
+    pub fn taken(&self, size: &PartitionExtent, budget: u64) -> u64 {
         let least = self.least(size);
         self.of_budget.map_or(least, |of_budget| least.max(of_budget(size, budget)))
     }
@@ -57,20 +57,20 @@ pub enum Scope {
     Partitions,
     /// Whole graphs: each vertex local, all rows resident.
     WholeGraphs,
-    /// Whole graphs, and a [`Share`] of their edges.
+    /// Whole graphs, and a [`EdgeShare`] of their edges.
     SharesOfGraphs,
 }
 
 /// Which part of the edges of a whole graph is counted: one of `of` equal parts. Several devices that hold the graph take one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct EdgeShare {
     /// Which part, from 0 on.
     pub index: u32,
     /// How many there are.
     pub of: u32,
 }
 
-impl Share {
+impl EdgeShare {
     /// All edges.
     pub const ALL: Self = Self { index: 0, of: 1 };
 }
@@ -89,7 +89,7 @@ pub enum Detail {
 
 /// What was counted, and what it took. Seconds are by the device's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Counted {
+pub struct MethodCount {
     /// Triangles whose corner of largest number is local.
     pub triangles: u64,
     /// Seconds of the counting kernels.
@@ -108,7 +108,7 @@ pub struct Counted {
 }
 
 /// A method, with its settings, that counts runs `R` on a GPU.
-pub trait Method<R: Run>: Debug + Send {
+pub trait CountingMethod<R: ResidentRun>: Debug + Send {
     /// Its name.
     fn name(&self) -> &'static str;
 
@@ -116,7 +116,7 @@ pub trait Method<R: Run>: Debug + Send {
     fn scope(&self) -> Scope;
 
     /// The device bytes that it takes.
-    fn footprint(&self) -> Footprint;
+    fn footprint(&self) -> DeviceFootprint;
 
     /// Whether it takes compact rows ([`crate::CompactSlices`]).
     fn takes_stored_rows(&self) -> bool {
@@ -131,52 +131,62 @@ pub trait Method<R: Run>: Debug + Send {
     /// Begins a partition: takes its memory from the GPU's arena.
     ///
     /// # Errors
-    /// [`crate::Error::Budget`] when the arena is too small; [`crate::Error::Whole`], [`crate::Error::Shape`],
-    /// [`crate::Error::Section`]; what the device fails with.
-    fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, share: Share) -> Result<Box<dyn Counter<R> + 'g>>;
+    /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Whole`], [`crate::GpuError::Shape`],
+    /// [`crate::GpuError::Section`]; what the device fails with.
+    fn begin<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: PartitionExtent,
+        share: EdgeShare,
+    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>>;
 
     /// The device bytes that it takes if triangles are counted on arcs, too.
-    fn footprint_with_edges(&self) -> Footprint {
+    fn footprint_with_edges(&self) -> DeviceFootprint {
         self.footprint()
     }
 
     /// Begins a partition of which more than the triangles is counted. Counters of vertices are in the memory that
-    /// [`Gpu::reserve_counters`] reserved. Those of a row block's arcs are read ([`Counter::row_block_edges`]) before the next one but one
-    /// is given; those of resident arcs in the end ([`Counter::resident_edges`]).
+    /// [`Gpu::reserve_counters`] reserved. Those of a row block's arcs are read ([`GpuCounter::row_block_edges`]) before the next one but one
+    /// is given; those of resident arcs in the end ([`GpuCounter::resident_edges`]).
     ///
     /// # Errors
-    /// As [`Self::begin`]; [`crate::Error::Total`] from a method that counts the total only.
-    fn begin_with<'g>(&self, gpu: &'g mut Gpu, size: Size, detail: Detail) -> Result<Box<dyn Counter<R> + 'g>> {
+    /// As [`Self::begin`]; [`crate::GpuError::Total`] from a method that counts the total only.
+    fn begin_with<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: PartitionExtent,
+        detail: Detail,
+    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
         match detail {
-            Detail::Total => self.begin(gpu, size, Share::ALL),
-            Detail::Vertices(_) | Detail::Edges => Err(crate::Error::Total(self.name())),
+            Detail::Total => self.begin(gpu, size, EdgeShare::ALL),
+            Detail::Vertices(_) | Detail::Edges => Err(crate::GpuError::Total(self.name())),
         }
     }
 }
 
 /// A partition being counted.
-pub trait Counter<R: Run>: Send {
+pub trait GpuCounter<R: ResidentRun>: Send {
     /// Takes a run of the resident section. All runs come before the first row block, in order. Returns a run that is no longer
     /// needed: this one, or the one before.
     ///
     /// # Errors
-    /// [`crate::Error::Section`], or what the device fails with.
-    fn resident(&mut self, run: R) -> Result<Option<R>>;
+    /// [`crate::GpuError::Section`], or what the device fails with.
+    fn resident(&mut self, run: R) -> GpuResult<Option<R>>;
 
     /// Counts the triangles whose middle corner is in the row block's range. Row blocks come in ascending order and leave no gap.
     /// The slices may be changed once this returns.
     ///
     /// # Errors
-    /// [`crate::Error::RowBlockTooLarge`], [`crate::Error::Section`], [`crate::Error::Budget`] (a row that the method cannot hold),
+    /// [`crate::GpuError::RowBlockTooLarge`], [`crate::GpuError::Section`], [`crate::GpuError::Budget`] (a row that the method cannot hold),
     /// or what the device fails with, which may be due to an earlier row block.
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()>;
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()>;
 
     /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where the rows were compact and the method
-    /// [uses these numbers](Method::needs_arcs_into). To be called after the last run.
+    /// [uses these numbers](CountingMethod::needs_arcs_into). To be called after the last run.
     ///
     /// # Errors
     /// What the device fails with.
-    fn bins(&mut self) -> Result<Vec<u64>> {
+    fn bins(&mut self) -> GpuResult<Vec<u64>> {
         Ok(Vec::new())
     }
 
@@ -185,7 +195,7 @@ pub trait Counter<R: Run>: Send {
     ///
     /// # Errors
     /// What the device fails with.
-    fn vertices(&mut self, into: &mut [u64]) -> Result<()> {
+    fn vertices(&mut self, into: &mut [u64]) -> GpuResult<()> {
         into.fill(0);
         Ok(())
     }
@@ -194,8 +204,8 @@ pub trait Counter<R: Run>: Send {
     /// waiting for that, if the partition was begun with edges.
     ///
     /// # Errors
-    /// [`crate::Error::Section`] if there is none, or `into` is not as long as it has arcs; what the device fails with.
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+    /// [`crate::GpuError::Section`] if there is none, or `into` is not as long as it has arcs; what the device fails with.
+    fn row_block_edges(&mut self, into: &mut [u32]) -> GpuResult<()> {
         into.fill(0);
         Ok(())
     }
@@ -204,8 +214,8 @@ pub trait Counter<R: Run>: Send {
     /// partition was begun with edges.
     ///
     /// # Errors
-    /// [`crate::Error::Section`] if there are fewer; what the device fails with.
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+    /// [`crate::GpuError::Section`] if there are fewer; what the device fails with.
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> GpuResult<()> {
         let _ = first;
         into.fill(0);
         Ok(())
@@ -217,6 +227,6 @@ pub trait Counter<R: Run>: Send {
     /// Waits for the last row blocks and gives the result.
     ///
     /// # Errors
-    /// [`crate::Error::Section`] when row blocks are missing, or what the device fails with.
-    fn finish(self: Box<Self>) -> Result<Counted>;
+    /// [`crate::GpuError::Section`] when row blocks are missing, or what the device fails with.
+    fn finish(self: Box<Self>) -> GpuResult<MethodCount>;
 }

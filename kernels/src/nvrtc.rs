@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use libloading::{Library, Symbol};
 
-use crate::error::{Error, Result};
-use crate::source::Source;
+use crate::error::{GpuError, GpuResult};
+use crate::source::CudaSource;
 use crate::{Absence, Version};
 
 /// The environment variable that names NVRTC's library.
@@ -37,7 +37,7 @@ impl Nvrtc {
     ///
     /// # Errors
     /// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
-    pub fn open() -> Result<Self, Absence> {
+    pub fn open() -> GpuResult<Self, Absence> {
         match std::env::var_os(NVRTC_VARIABLE) {
             Some(off) if off == "off" => Err(Absence::NoCompiler),
             Some(path) => Self::open_file(Path::new(&path)),
@@ -55,7 +55,7 @@ impl Nvrtc {
     ///
     /// # Errors
     /// As [`Nvrtc::open`].
-    pub fn open_file(path: &Path) -> Result<Self, Absence> {
+    pub fn open_file(path: &Path) -> GpuResult<Self, Absence> {
         let builtins = builtins(path.parent().unwrap_or(Path::new("/")));
         // SAFETY: as in `open`; the user who runs the program names the file. Builtins of another release are never called.
         let builtins = builtins.iter().filter_map(|path| unsafe { Library::new(path) }.ok()).collect();
@@ -64,7 +64,7 @@ impl Nvrtc {
         Self::new(library, builtins)
     }
 
-    fn new(library: Library, builtins: Vec<Library>) -> Result<Self, Absence> {
+    fn new(library: Library, builtins: Vec<Library>) -> GpuResult<Self, Absence> {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the function has had this type in all releases.
         let version =
@@ -87,8 +87,8 @@ impl Nvrtc {
     ///
     /// # Errors
     /// [`Error::Compile`], with what the compiler printed.
-    pub(crate) fn compile(&self, source: &Source, options: &[String], output: Output) -> Result<Vec<u8>> {
-        let refused = |code: String, log: String| Error::Compile {
+    pub(crate) fn compile(&self, source: &CudaSource, options: &[String], output: ImageTarget) -> GpuResult<Vec<u8>> {
+        let refused = |code: String, log: String| GpuError::Compile {
             source_name: source.name,
             architecture: options.first().cloned().unwrap_or_default(),
             code,
@@ -96,7 +96,7 @@ impl Nvrtc {
         };
         let text = |s: &str| CString::new(s).map_err(|e| refused(e.to_string(), String::new()));
         let (name, code) = (text(source.name)?, text(&source.code())?);
-        let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>>>()?;
+        let options = options.iter().map(|option| text(option)).collect::<GpuResult<Vec<_>>>()?;
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let failed = |code: Code| refused(code.0, code.1);
         let mut program = Program { nvrtc: self, handle: std::ptr::null_mut() };
@@ -113,13 +113,13 @@ impl Nvrtc {
             return Err(refused(code.0, log.unwrap_or_default()));
         }
         let (size, get) = match output {
-            Output::Cubin => ("nvrtcGetCUBINSize", "nvrtcGetCUBIN"),
-            Output::Ptx => ("nvrtcGetPTXSize", "nvrtcGetPTX"),
+            ImageTarget::Cubin => ("nvrtcGetCUBINSize", "nvrtcGetCUBIN"),
+            ImageTarget::Ptx => ("nvrtcGetPTXSize", "nvrtcGetPTX"),
         };
         program.bytes(size, get).map_err(failed)
     }
 
-    fn function<T>(&self, name: &str) -> Result<Symbol<'_, T>, Code> {
+    fn function<T>(&self, name: &str) -> GpuResult<Symbol<'_, T>, Code> {
         // SAFETY: the callers name NVRTC's functions with the types that its header gives them.
         unsafe { self.library.get(name) }.map_err(|error| Code(format!("it lacks {name}"), error.to_string()))
     }
@@ -127,7 +127,7 @@ impl Nvrtc {
 
 /// What to compile to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum ImageTarget {
     /// Machine code of one architecture.
     Cubin,
     /// The portable assembly, zero-terminated.
@@ -143,14 +143,14 @@ type Create = unsafe extern "C" fn(
     *const *const c_char,
 ) -> nvrtcResult;
 type Compile = unsafe extern "C" fn(nvrtcProgram, c_int, *const *const c_char) -> nvrtcResult;
-type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
+type SizeFunction = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
 type Get = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 type Destroy = unsafe extern "C" fn(*mut nvrtcProgram) -> nvrtcResult;
 
 /// An error's name, and details.
 struct Code(String, String);
 
-fn check(result: nvrtcResult) -> Result<(), Code> {
+fn check(result: nvrtcResult) -> GpuResult<(), Code> {
     match result {
         nvrtcResult::NVRTC_SUCCESS => Ok(()),
         code => Err(Code(format!("{code:?}"), String::new())),
@@ -164,8 +164,9 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    fn bytes(&self, size: &str, get: &str) -> Result<Vec<u8>, Code> {
-        let (size, get): (Symbol<'_, Size>, Symbol<'_, Get>) = (self.nvrtc.function(size)?, self.nvrtc.function(get)?);
+    fn bytes(&self, size: &str, get: &str) -> GpuResult<Vec<u8>, Code> {
+        let (size, get): (Symbol<'_, SizeFunction>, Symbol<'_, Get>) =
+            (self.nvrtc.function(size)?, self.nvrtc.function(get)?);
         let mut len = 0;
         // SAFETY: the program is alive, and `len` outlives the call that writes it.
         check(unsafe { size(self.handle, &mut len) })?;

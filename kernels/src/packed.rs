@@ -33,18 +33,18 @@ use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::compact;
 use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
-use crate::engine::{Engine, Grid, Kernel, Mark, Queue, RING, Timed};
-use crate::error::{Error, Result};
-use crate::method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
-use crate::order::{Marks, Order};
-use crate::sections::Size;
+use crate::engine::{Engine, Event, Grid, Kernel, RING, Stream, Timed};
+use crate::error::{GpuError, GpuResult};
+use crate::method::{CountingMethod, Detail, DeviceFootprint, EdgeShare, GpuCounter, MethodCount, ResidentRun, Scope};
+use crate::order::{Order, TimedEvents};
+use crate::sections::PartitionExtent;
 use crate::sources::PACKED;
 use crate::vertices::VertexCounters;
-use arguments::Arguments;
+use arguments::PackedArguments;
 use constants::{OWNER_THREADS, ROW_LANES, SCAN};
 use counter::Owning;
 use space::{
-    Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
+    ArcsBefore, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
     LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred,
 };
 
@@ -53,19 +53,19 @@ const SLOTS: usize = 2;
 
 /// The marks of the resident section's copies, between those of row blocks and those of batches. The host enqueues up to [`RING`] row
 /// blocks and batches ahead, so that the device need not wait for it.
-const RESIDENT: Marks = Marks::of(RING);
+const RESIDENT: TimedEvents = TimedEvents::of(RING);
 
 /// The marks of the copies of runs, used alternately: those for kernels of the resident section, which it does not need.
-const COPIED: [Mark; 2] = [RESIDENT.kernel, RESIDENT.counted];
+const COPIED: [Event; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
 /// The marks of a row block, or of a half of the work space.
-const fn of_row_block(row_block: usize) -> Marks {
-    Marks::of(row_block % RING)
+const fn of_row_block(row_block: usize) -> TimedEvents {
+    TimedEvents::of(row_block % RING)
 }
 
 /// The marks of a batch.
-const fn of_batch(batch: usize) -> Marks {
-    Marks::of(RING + 1 + batch % RING)
+const fn of_batch(batch: usize) -> TimedEvents {
+    TimedEvents::of(RING + 1 + batch % RING)
 }
 
 /// Threads of a block, for kernels without a number of their own.
@@ -86,7 +86,7 @@ const OTHER_BLOCKS: u32 = 16;
 const REACH: u64 = 16 << 32;
 
 /// What the method takes at least: two slots, and a work space that includes the size of two more.
-pub(crate) const FOOTPRINT: Footprint = Footprint {
+pub(crate) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
     per_numbered: 0,
@@ -96,7 +96,7 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
 };
 
 /// The same with counters of arcs: 4 for each, and 4 for each chunk.
-pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
+pub(crate) const FOOTPRINT_WITH_EDGES: DeviceFootprint = DeviceFootprint {
     per_resident_arc: 4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1,
     per_local: FOOTPRINT.per_local + 3,
     fixed: FOOTPRINT.fixed + (edges::PIECES + 1) * (ALIGNMENT - 1) + 4,
@@ -106,22 +106,22 @@ pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
 };
 
 /// The bytes with which everything is counted at once, each table made once. It never takes more.
-fn preferred_bytes(size: &Size) -> u64 {
+fn preferred_bytes(size: &PartitionExtent) -> u64 {
     with_preferred_space(size, false)
 }
 
-fn preferred_bytes_with_edges(size: &Size) -> u64 {
+fn preferred_bytes_with_edges(size: &PartitionExtent) -> u64 {
     with_preferred_space(size, true)
 }
 
-fn with_preferred_space(size: &Size, edges: bool) -> u64 {
+fn with_preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
     let footprint = if edges { FOOTPRINT_WITH_EDGES } else { FOOTPRINT };
     let (least, space) = (footprint.least(size), least_space(size, edges));
     least - space + padded(preferred_space(size, edges).max(space))
 }
 
 /// Bytes of the least work space.
-fn least_space(size: &Size, edges: bool) -> u64 {
+fn least_space(size: &PartitionExtent, edges: bool) -> u64 {
     let (row_blocks, per_arc) = match edges {
         true => (LEAST_ROW_BLOCKS_WITH_EDGES, LEAST_PER_ARC_WITH_EDGES),
         false => (LEAST_ROW_BLOCKS, LEAST_PER_ARC),
@@ -130,7 +130,7 @@ fn least_space(size: &Size, edges: bool) -> u64 {
 }
 
 /// Bytes of the work space beyond which more does not help.
-fn preferred_space(size: &Size, edges: bool) -> u64 {
+fn preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
     preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit, edges)
 }
 
@@ -142,7 +142,7 @@ fn bits_for(numbered: u32) -> Option<u32> {
 
 /// Whether every partition of a graph with `vertices` and `edges` can be packed in an arena of `arena` bytes.
 pub fn takes(vertices: u32, edges: u64, arena: u64) -> bool {
-    let all = Words::of(u64::from(vertices), edges).bytes() + LEAST;
+    let all = PackedWords::of(u64::from(vertices), edges).bytes() + LEAST;
     bits_for(vertices).is_some() && (all <= REACH || arena <= REACH)
 }
 
@@ -158,11 +158,11 @@ const MOST_COUNTERS: u64 = 1 << 32;
 
 /// Packed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Words {
+struct PackedWords {
     chunks: u64,
 }
 
-impl Words {
+impl PackedWords {
     /// An upper bound for `rows` rows with `arcs` successors, however they are packed.
     const fn of(rows: u64, arcs: u64) -> Self {
         Self { chunks: (arcs + 3 * rows).div_ceil(4) }
@@ -177,7 +177,7 @@ impl Words {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packed;
 
-impl<R: Run> Method<R> for Packed {
+impl<R: ResidentRun> CountingMethod<R> for Packed {
     fn name(&self) -> &'static str {
         "packed"
     }
@@ -186,7 +186,7 @@ impl<R: Run> Method<R> for Packed {
         Scope::Partitions
     }
 
-    fn footprint(&self) -> Footprint {
+    fn footprint(&self) -> DeviceFootprint {
         FOOTPRINT
     }
 
@@ -198,27 +198,37 @@ impl<R: Run> Method<R> for Packed {
         true
     }
 
-    fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Total)?)))
+    fn begin<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: PartitionExtent,
+        _: EdgeShare,
+    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
+        Ok(Box::new(Owning::new(PackedCounter::begin(gpu, size, u64::MAX, Detail::Total)?)))
     }
 
-    fn footprint_with_edges(&self) -> Footprint {
+    fn footprint_with_edges(&self) -> DeviceFootprint {
         FOOTPRINT_WITH_EDGES
     }
 
-    fn begin_with<'g>(&self, gpu: &'g mut Gpu, size: Size, detail: Detail) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, detail)?)))
+    fn begin_with<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: PartitionExtent,
+        detail: Detail,
+    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
+        Ok(Box::new(Owning::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?)))
     }
 }
 
 /// A partition being counted on any engine.
 #[derive(Debug)]
-struct Counting<'g, E: Engine> {
+struct PackedCounter<'g, E: Engine> {
     engine: &'g mut E,
     order: Order,
     /// What all launches share.
-    arguments: Arguments,
-    blocks: Blocks,
+    arguments: PackedArguments,
+    blocks: ArcsBefore,
     /// The counters of arcs, if triangles are counted there, too.
     edges: Option<EdgeCounters>,
     /// Where the work space begins, and its bytes.
@@ -235,26 +245,28 @@ struct Counting<'g, E: Engine> {
     runs: usize,
     row_blocks: usize,
     batches: usize,
-    so_far: Counted,
+    so_far: MethodCount,
 }
 
-impl<'g, E: Engine> Counting<'g, E> {
+impl<'g, E: Engine> PackedCounter<'g, E> {
     /// `longest_space`: an upper limit for the work space, in bytes.
-    fn begin(engine: &'g mut E, size: Size, longest_space: u64, detail: Detail) -> Result<Self> {
+    fn begin(engine: &'g mut E, size: PartitionExtent, longest_space: u64, detail: Detail) -> GpuResult<Self> {
         let order = Order::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
-            Error::Section(text)
+            GpuError::Section(text)
         })?;
         engine.load(&PACKED)?;
-        let words = Words::of(size.locals, size.arcs).bytes();
+        let words = PackedWords::of(size.locals, size.arcs).bytes();
         let with_edges = matches!(detail, Detail::Edges);
         let least = least_space(&size, with_edges);
         if padded(words) + LEAST + LEAST_ROW_BLOCKS * size.row_block_limit > REACH {
-            return Err(Error::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
+            return Err(GpuError::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
         }
         if with_edges && size.arcs + size.row_block_limit / 2 + ALIGNMENT > MOST_COUNTERS {
-            return Err(Error::Section("more than 2^32 arcs with counters; split the partition, or use lstc".into()));
+            return Err(GpuError::Section(
+                "more than 2^32 arcs with counters; split the partition, or use lstc".into(),
+            ));
         }
         engine.layout().restart();
         let edges = if with_edges { Some(EdgeCounters::take(engine, &size)?) } else { None };
@@ -273,7 +285,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         let peak = layout.used();
         let base = engine.address();
         let mut counting = Self {
-            arguments: Arguments {
+            arguments: PackedArguments {
                 rows: base + rows.offset,
                 next: base + next.offset,
                 words: base + packed.offset,
@@ -283,10 +295,10 @@ impl<'g, E: Engine> Counting<'g, E> {
                 locals: size.locals as u32,
                 numbered: size.numbered,
                 k,
-                ..Arguments::default()
+                ..PackedArguments::default()
             },
             order,
-            blocks: Blocks::default(),
+            blocks: ArcsBefore::default(),
             edges,
             space: base + space.offset,
             space_bytes: left,
@@ -297,14 +309,14 @@ impl<'g, E: Engine> Counting<'g, E> {
             runs: 0,
             row_blocks: 0,
             batches: 0,
-            so_far: Counted { peak_bytes: peak, ..Counted::default() },
+            so_far: MethodCount { peak_bytes: peak, ..MethodCount::default() },
             engine,
         };
         let (engine, to) = (&mut *counting.engine, &counting.arguments);
-        engine.record(Queue::Copy, RESIDENT.copy)?;
+        engine.record(Stream::Copy, RESIDENT.copy)?;
         compact::begin(engine)?;
-        engine.fill(Queue::Copy, to.rows, 0, 8 * size.locals)?;
-        engine.fill(Queue::Copy, to.total, 0, 8)?;
+        engine.fill(Stream::Copy, to.rows, 0, 8 * size.locals)?;
+        engine.fill(Stream::Copy, to.total, 0, 8)?;
         if let Some(edges) = &counting.edges {
             edges.clear(engine)?;
         }
@@ -312,7 +324,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             // There are fewer than 2^32: see `bits_for`.
             let VertexCounters { window, locals_at } = &vertices;
             let counters = vertices.clear(engine)?;
-            counting.arguments = Arguments {
+            counting.arguments = PackedArguments {
                 counters,
                 counters_first: window.start as u32,
                 counters_end: window.end as u32,
@@ -320,16 +332,16 @@ impl<'g, E: Engine> Counting<'g, E> {
                 ..counting.arguments
             };
         }
-        counting.engine.record(Queue::Copy, RESIDENT.copied)?;
+        counting.engine.record(Stream::Copy, RESIDENT.copied)?;
         Ok(counting)
     }
 
-    fn end(mut self) -> Result<Counted> {
+    fn end(mut self) -> GpuResult<MethodCount> {
         self.order.finish()?;
         if self.row_blocks == 0 {
             return Ok(self.so_far);
         }
-        self.so_far.triangles = self.engine.read_u64(Queue::Compute, self.arguments.total)?;
+        self.so_far.triangles = self.engine.read_u64(Stream::Compute, self.arguments.total)?;
         compact::check(self.engine)?;
         for row_block in self.row_blocks.saturating_sub(RING)..self.row_blocks {
             self.account(row_block)?;
@@ -353,11 +365,11 @@ fn grid_blocks(rows: u32, lanes: u32) -> u32 {
 }
 
 /// Starts a kernel of `packed.cu`, unless it has no blocks.
-fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: &Arguments) -> Result<()> {
+fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: &PackedArguments) -> GpuResult<()> {
     if grid.blocks == 0 {
         return Ok(());
     }
-    engine.launch(Queue::Compute, grid, Kernel { source: &PACKED, name }, &[bytes_of(arguments)])
+    engine.launch(Stream::Compute, grid, Kernel { source: &PACKED, name }, &[bytes_of(arguments)])
 }
 
 /// A grid of `blocks` blocks of [`THREADS`] threads.
@@ -365,7 +377,7 @@ fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }
 
-impl<E: Engine> Drop for Counting<'_, E> {
+impl<E: Engine> Drop for PackedCounter<'_, E> {
     fn drop(&mut self) {
         // The next partition will use the same memory.
         self.engine.settle();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, sys};
 
-use crate::error::{Error, Result, driver};
+use crate::error::{GpuError, GpuResult, driver};
 use crate::waiting::is_abandoned;
 
 /// Bytes of a large page, to which memory of at least that size is aligned.
@@ -39,10 +39,10 @@ impl<T: Pod> Pinned<T> {
     ///
     /// # Errors
     /// [`Error::HostMemory`]: there is no memory, or the driver cannot lock it.
-    pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
+    pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> GpuResult<Self> {
         context.bind_to_thread().map_err(driver("binding the context"))?;
         let asked = len.saturating_mul(size_of::<T>());
-        let refused = || Error::HostMemory { asked: asked as u64 };
+        let refused = || GpuError::HostMemory { asked: asked as u64 };
         let align = if asked < LARGE_PAGE { PAGE } else { LARGE_PAGE };
         let size = asked.max(1).checked_next_multiple_of(PAGE).ok_or_else(refused)?;
         let layout = Layout::from_size_align(size, align).map_err(|_| refused())?;

@@ -27,9 +27,9 @@ mod stored;
 mod tests;
 mod work;
 
-pub use blocks::{Blocks, Rows};
-pub use edges::{Arcs, Edges};
-pub use ranks::Ranks;
+pub use blocks::{FileBlocks, RankedRows};
+pub use edges::{DeviceArcs, DeviceEdges};
+pub use ranks::RankedVertices;
 pub use stored::{HostKeys, RunStore, StoredRun};
 pub use work::needed;
 

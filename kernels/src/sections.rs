@@ -6,11 +6,11 @@ use bytemuck::cast_slice;
 
 use crate::compact::{self, CompactSlices, Unpack};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{GpuError, GpuResult};
 
 /// The size of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct PartitionExtent {
     /// Local vertices.
     pub locals: u64,
     /// Arcs of the resident section.
@@ -57,14 +57,14 @@ pub struct RowBlockSlices<'a> {
     pub all_local: bool,
 }
 
-impl Size {
+impl PartitionExtent {
     /// Checks that it is possible.
     ///
     /// # Errors
-    /// [`Error::Section`]: more locals than vertices.
-    pub fn check(&self) -> Result<()> {
+    /// [`GpuError::Section`]: more locals than vertices.
+    pub fn check(&self) -> GpuResult<()> {
         if self.locals > u64::from(self.numbered) {
-            return Err(Error::Section("resident section: more locals than vertices".into()));
+            return Err(GpuError::Section("resident section: more locals than vertices".into()));
         }
         Ok(())
     }
@@ -79,9 +79,9 @@ impl ResidentSlices<'_> {
     /// Checks a run of a partition of this size, after `locals` rows with `arcs` successors. Does not check the order within rows.
     ///
     /// # Errors
-    /// [`Error::Section`].
-    pub fn check(&self, size: &Size, locals: u64, arcs: u64) -> Result<()> {
-        let wrong = |what: &str| Err(Error::Section(format!("resident section: {what}")));
+    /// [`GpuError::Section`].
+    pub fn check(&self, size: &PartitionExtent, locals: u64, arcs: u64) -> GpuResult<()> {
+        let wrong = |what: &str| Err(GpuError::Section(format!("resident section: {what}")));
         let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else {
             return wrong("a run without offsets");
         };
@@ -127,7 +127,7 @@ impl RowBlockSlices<'_> {
     ///
     /// # Safety
     /// As [`Engine::copy`], for all slices.
-    pub(crate) unsafe fn send<E: Engine>(&self, engine: &mut E, start: u64) -> Result<()> {
+    pub(crate) unsafe fn send<E: Engine>(&self, engine: &mut E, start: u64) -> GpuResult<()> {
         // SAFETY: as the caller promised.
         unsafe { engine.copy(start, &self.pieces())? };
         let Some(compact) = self.compact else { return Ok(()) };
@@ -168,9 +168,9 @@ impl RowBlockSlices<'_> {
     /// Checks everything but the order within rows. `next`: where the row block before ended.
     ///
     /// # Errors
-    /// [`Error::Section`].
-    pub fn check(&self, next: u32, numbered: u32, locals: u32) -> Result<()> {
-        let wrong = |what: &str| Err(Error::Section(format!("row block from {}: {what}", self.range.start)));
+    /// [`GpuError::Section`].
+    pub fn check(&self, next: u32, numbered: u32, locals: u32) -> GpuResult<()> {
+        let wrong = |what: &str| Err(GpuError::Section(format!("row block from {}: {what}", self.range.start)));
         if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {
             return wrong("it does not begin where the one before ended");
         }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn invalid_resident_sections_are_refused() {
         // A partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
-        let size = Size { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
+        let size = PartitionExtent { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
         let check = |offsets: &[u64], successors: &[u32]| {
             ResidentSlices { offsets, successors, compact: None }.check(&size, 1, 1).map_err(|error| error.to_string())
         };
@@ -245,12 +245,12 @@ mod tests {
             let error = check(offsets, successors);
             assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
         }
-        let long = Size { arcs: 9, ..size };
+        let long = PartitionExtent { arcs: 9, ..size };
         let error = ResidentSlices { offsets: &[1, 5], successors: &[0; 4], compact: None }
             .check(&long, 1, 1)
             .map_err(|e| e.to_string());
         assert!(error.is_err_and(|error| error.contains("as long as")));
-        let error = Size { numbered: 2, ..size }.check().map_err(|error| error.to_string());
+        let error = PartitionExtent { numbered: 2, ..size }.check().map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("more locals")));
     }
 

@@ -4,7 +4,7 @@
 
 /// A file of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct SourceFile {
     /// Its name, for messages.
     pub name: &'static str,
     /// Its contents.
@@ -13,11 +13,11 @@ pub struct Part {
 
 /// A CUDA source that is part of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct CudaSource {
     /// Its name.
     pub name: &'static str,
     /// Its files, in the order in which they are compiled as one.
-    pub parts: &'static [Part],
+    pub parts: &'static [SourceFile],
     /// The archive of its crate's compiled sources: see [`crate::images`].
     pub images: &'static [u8],
 }
@@ -29,7 +29,7 @@ macro_rules! shared_constants {
         $($(#[$doc])* pub(crate) const $name: $type = $value;)*
 
         /// The same for the kernels.
-        pub(crate) const $part: $crate::Part = $crate::Part {
+        pub(crate) const $part: $crate::SourceFile = $crate::SourceFile {
             name: $file,
             text: concat!(
                 "typedef unsigned int u32;\ntypedef unsigned long long u64;\n",
@@ -39,15 +39,15 @@ macro_rules! shared_constants {
     };
 }
 
-impl Source {
+impl CudaSource {
     /// All of its text.
     pub fn code(&self) -> String {
-        self.parts.iter().map(|Part { name, text }| format!("#line 1 \"{name}\"\n{text}")).collect()
+        self.parts.iter().map(|SourceFile { name, text }| format!("#line 1 \"{name}\"\n{text}")).collect()
     }
 
     /// The kernels that it defines: their names, and how many parameters each has.
     pub fn kernels(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        let definitions = |part: &'static Part| part.text.split("extern \"C\" __global__ void ").skip(1);
+        let definitions = |part: &'static SourceFile| part.text.split("extern \"C\" __global__ void ").skip(1);
         self.parts.iter().flat_map(definitions).filter_map(|rest| {
             let rest = match rest.strip_prefix("__launch_bounds__(") {
                 Some(bounds) => bounds.split_once(')')?.1,

@@ -3,7 +3,7 @@
 use crate::compact::constants as unpack_constants;
 use crate::packed::constants as packed_constants;
 use crate::prepare::constants as prepare_constants;
-use crate::source::{Part, Source};
+use crate::source::{CudaSource, SourceFile};
 
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
@@ -11,18 +11,18 @@ const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
 /// A file of the folder `cuda`.
 macro_rules! part {
     ($name:literal) => {
-        Part { name: $name, text: include_str!(concat!("../cuda/", $name)) }
+        SourceFile { name: $name, text: include_str!(concat!("../cuda/", $name)) }
     };
 }
 
 /// Sums over warps and blocks.
-pub const BLOCK: Part = part!("block.cuh");
+pub const BLOCK: SourceFile = part!("block.cuh");
 
 /// Method `lstc`, and the final sum.
-pub static LSTC: Source = Source { name: "lstc.cu", parts: &[part!("lstc.cu")], images: IMAGES };
+pub static LSTC: CudaSource = CudaSource { name: "lstc.cu", parts: &[part!("lstc.cu")], images: IMAGES };
 
 /// Method `packed`.
-pub static PACKED: Source = Source {
+pub static PACKED: CudaSource = CudaSource {
     name: "packed.cu",
     parts: &[
         packed_constants::TEXT,
@@ -41,11 +41,11 @@ pub static PACKED: Source = Source {
 };
 
 /// Unpacks compact rows.
-pub static UNPACK: Source =
-    Source { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
+pub static UNPACK: CudaSource =
+    CudaSource { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
 
 /// Prepares graphs.
-pub static PREPARE: Source = Source {
+pub static PREPARE: CudaSource = CudaSource {
     name: "prepare.cu",
     parts: &[
         prepare_constants::TEXT,
@@ -59,4 +59,4 @@ pub static PREPARE: Source = Source {
 };
 
 /// All sources; each is compiled on its own.
-pub static SOURCES: [&Source; 4] = [&LSTC, &PACKED, &PREPARE, &UNPACK];
+pub static SOURCES: [&CudaSource; 4] = [&LSTC, &PACKED, &PREPARE, &UNPACK];

@@ -13,7 +13,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Result, driver};
+use crate::error::{GpuResult, driver};
 use crate::pinned::Pinned;
 use crate::waiting::{USUAL_LIMIT, Waiting};
 
@@ -38,7 +38,7 @@ const SHARE: usize = 256 << 10;
 
 /// The buffers, and an event for each that is reached when it is free.
 #[derive(Debug)]
-pub(crate) struct Staging {
+pub(crate) struct StagingBuffers {
     stream: Arc<CudaStream>,
     waiting: Waiting,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
@@ -49,11 +49,11 @@ pub(crate) struct Staging {
     threads: Option<ThreadPool>,
 }
 
-impl Staging {
-    pub(crate) fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) -> Result<Self> {
+impl StagingBuffers {
+    pub(crate) fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) -> GpuResult<Self> {
         let event = || context.new_event(None);
         let buffer = |_| Ok((Pinned::new(context, BUFFER)?, event().map_err(driver("making an event"))?));
-        let buffers = (0..BUFFERS).map(buffer).collect::<Result<_>>()?;
+        let buffers = (0..BUFFERS).map(buffer).collect::<GpuResult<_>>()?;
         let waiting = Waiting::new(context, USUAL_LIMIT)?;
         Ok(Self { stream: Arc::clone(stream), waiting, buffers, next: 0, direct: false, threads: threads() })
     }
@@ -68,7 +68,7 @@ impl Staging {
     ///
     /// # Safety
     /// As [`crate::engine::Engine::copy`].
-    pub(crate) unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    pub(crate) unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()> {
         let mut to = to;
         let mut filled = 0;
         for piece in pieces {
@@ -104,7 +104,7 @@ impl Staging {
     }
 
     /// Waits until the pieces of all copies so far may be changed.
-    pub(crate) fn sent(&mut self) -> Result<()> {
+    pub(crate) fn sent(&mut self) -> GpuResult<()> {
         if std::mem::take(&mut self.direct) {
             self.waiting.for_queue(&self.stream, "copying to the device")?;
         }
@@ -112,7 +112,7 @@ impl Staging {
     }
 
     /// Enqueues the copy of the current buffer's first bytes and switches to the next buffer.
-    fn send(&mut self, to: u64, filled: usize) -> Result<u64> {
+    fn send(&mut self, to: u64, filled: usize) -> GpuResult<u64> {
         if filled > 0 {
             let (buffer, event) = &self.buffers[self.next];
             // SAFETY: the buffer is not written again before `event` is reached, nor freed before the stream is idle (`Drop`).
@@ -126,7 +126,7 @@ impl Staging {
     }
 }
 
-impl Drop for Staging {
+impl Drop for StagingBuffers {
     fn drop(&mut self) {
         // The buffers are freed next. This fails only if the device is lost, which copies nothing any more.
         let _ = self.waiting.for_queue(&self.stream, "copying to the device");

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use double::{Double, Pace};
 pub use emulated::has_compiler;
 
-use crate::{Form, Gpu, Nvrtc, find};
+use crate::{Gpu, ImageForm, Nvrtc, find};
 
 /// Reports that the calling test is skipped, even where the output of passing tests is captured, and appends that to
 /// [`skipped_list`].
@@ -43,7 +43,7 @@ pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
         return None;
     }
     let portable = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
-    let form = if portable { Form::Portable } else { Form::Best };
+    let form = if portable { ImageForm::Portable } else { ImageForm::Best };
     Some((Gpu::open(0, form).unwrap_or_else(|error| panic!("{error}")), alone))
 }
 

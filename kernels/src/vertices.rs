@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
-use crate::engine::{Engine, Piece, Queue};
-use crate::error::{Error, Result};
-use crate::sections::Size;
+use crate::engine::{Engine, ReservedMemory, Stream};
+use crate::error::{GpuError, GpuResult};
+use crate::sections::PartitionExtent;
 
 /// The counters of one pass over a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub const COUNTER_BYTES: u64 = size_of::<u64>() as u64;
 
 impl VertexCounters {
     /// How many counters the partition has.
-    pub fn all(size: &Size, locals_at: u64) -> u64 {
+    pub fn all(size: &PartitionExtent, locals_at: u64) -> u64 {
         u64::from(size.numbered).max(locals_at + size.locals)
     }
 
@@ -38,13 +38,13 @@ impl VertexCounters {
     }
 
     /// Checks that the engine has memory for them, and enqueues zeros in the copy queue. Returns where they are.
-    pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> Result<u64> {
-        let Piece { address, bytes } = engine.counters();
+    pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> GpuResult<u64> {
+        let ReservedMemory { address, bytes } = engine.counters();
         let asked = COUNTER_BYTES * self.held();
         if asked > bytes {
-            return Err(Error::Budget { asked, used: 0, capacity: bytes });
+            return Err(GpuError::Budget { asked, used: 0, capacity: bytes });
         }
-        engine.fill(Queue::Copy, address, 0, asked)?;
+        engine.fill(Stream::Copy, address, 0, asked)?;
         Ok(address)
     }
 }

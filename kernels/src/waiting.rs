@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 
-use crate::error::{Error, Result, driver};
+use crate::error::{GpuError, GpuResult, driver};
 
 /// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
@@ -32,7 +32,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Each wait takes at most `limit`.
-    pub(crate) fn new(context: &Arc<CudaContext>, limit: Duration) -> Result<Self> {
+    pub(crate) fn new(context: &Arc<CudaContext>, limit: Duration) -> GpuResult<Self> {
         let end = context.new_event(None).map_err(driver("making an event"))?;
         Ok(Self { context: Arc::clone(context), limit, end })
     }
@@ -46,8 +46,8 @@ impl Waiting {
     ///
     /// # Errors
     /// [`Error::Hung`] after the limit, and immediately if the device was abandoned before.
-    pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> Result<()> {
-        let hung = || Error::Hung { doing, seconds: self.limit.as_secs_f64() };
+    pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> GpuResult<()> {
+        let hung = || GpuError::Hung { doing, seconds: self.limit.as_secs_f64() };
         if is_abandoned(&self.context) {
             return Err(hung());
         }
@@ -64,7 +64,7 @@ impl Waiting {
     ///
     /// # Errors
     /// As [`Self::for_event`].
-    pub(crate) fn for_queue(&self, queue: &CudaStream, doing: &'static str) -> Result<()> {
+    pub(crate) fn for_queue(&self, queue: &CudaStream, doing: &'static str) -> GpuResult<()> {
         if !is_abandoned(&self.context) {
             self.end.record(queue).map_err(driver(doing))?;
         }
@@ -73,7 +73,7 @@ impl Waiting {
 }
 
 /// Polls `is_so` until it is true; returns whether that was within `limit`.
-fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool>) -> Result<bool> {
+fn until(limit: Duration, mut is_so: impl FnMut() -> GpuResult<bool>) -> GpuResult<bool> {
     let start = Instant::now();
     loop {
         if is_so()? {
@@ -127,7 +127,7 @@ mod tests {
         let start = Instant::now();
         assert!(!until(Duration::from_millis(30), || Ok(false)).unwrap());
         assert!(start.elapsed() >= Duration::from_millis(30));
-        let lost = Error::DeviceLost { doing: "x", reason: String::new() };
+        let lost = GpuError::DeviceLost { doing: "x", reason: String::new() };
         assert_eq!(until(USUAL_LIMIT, || Err(lost.clone())), Err(lost));
         assert!(!any_abandoned());
     }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use trimill_kernels::testing::{nvrtc, sources};
-use trimill_kernels::{Error, Part, SOURCES, Source, Version, cubin};
+use trimill_kernels::{CudaSource, GpuError, SOURCES, SourceFile, Version, cubin};
 
 #[test]
 fn every_source_compiles_for_every_architecture() {
@@ -24,17 +24,20 @@ fn every_file_of_the_folder_is_a_source() {
 #[test]
 fn a_refused_source_is_an_error_with_the_compilers_words() {
     let Some(nvrtc) = nvrtc() else { return };
-    static WRONG: Source = Source {
+    static WRONG: CudaSource = CudaSource {
         name: "wrong.cu",
-        parts: &[Part { name: "wrong.cu", text: "__global__ void f() { no_such_thing(); }" }],
+        parts: &[SourceFile { name: "wrong.cu", text: "__global__ void f() { no_such_thing(); }" }],
         images: &[],
     };
     let error = cubin(&nvrtc, &WRONG, Version { major: 9, minor: 0 }).unwrap_err();
-    let Error::Compile { source_name, architecture, code, log } = &error else { panic!("{error}") };
+    let GpuError::Compile { source_name, architecture, code, log } = &error else { panic!("{error}") };
     assert_eq!((*source_name, code.as_str()), ("wrong.cu", "NVRTC_ERROR_COMPILATION"));
     assert!(architecture.ends_with("sm_90") && log.contains("wrong.cu(1)") && log.contains("no_such_thing"), "{error}");
-    static FINE: Source =
-        Source { name: "fine.cu", parts: &[Part { name: "fine.cu", text: "__global__ void f() {}" }], images: &[] };
+    static FINE: CudaSource = CudaSource {
+        name: "fine.cu",
+        parts: &[SourceFile { name: "fine.cu", text: "__global__ void f() {}" }],
+        images: &[],
+    };
     let error = cubin(&nvrtc, &FINE, Version { major: 1, minor: 0 }).unwrap_err();
-    assert!(matches!(error, Error::Compile { .. }), "{error}");
+    assert!(matches!(error, GpuError::Compile { .. }), "{error}");
 }

@@ -18,25 +18,26 @@ mod vertices;
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use trimill_kernels::{
-    Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, Packed, RowBlockSlices, Shape, Share, Size,
+    CountingMethod, DeviceFootprint, EdgeShare, Gpu, GpuCounter, GpuError, ImageForm, Lstc, MethodCount, Packed,
+    PartitionExtent, RowBlockSlices, Shape,
 };
 
 /// Begins a partition, for runs of type [`OwnedRun`].
 fn begin<'g>(
-    method: &dyn Method<OwnedRun>,
+    method: &dyn CountingMethod<OwnedRun>,
     gpu: &'g mut Gpu,
-    size: Size,
-) -> Result<Box<dyn Counter<OwnedRun> + 'g>, Error> {
-    method.begin(gpu, size, Share::ALL)
+    size: PartitionExtent,
+) -> Result<Box<dyn GpuCounter<OwnedRun> + 'g>, GpuError> {
+    method.begin(gpu, size, EdgeShare::ALL)
 }
 
 /// What method `lstc` takes.
-fn footprint() -> Footprint {
-    Method::<OwnedRun>::footprint(&Lstc::default())
+fn footprint() -> DeviceFootprint {
+    CountingMethod::<OwnedRun>::footprint(&Lstc::default())
 }
 
 /// A counter that has received the resident section, in three runs.
-fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn Counter<OwnedRun> + 'g> {
+fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn GpuCounter<OwnedRun> + 'g> {
     let size = partition.size(limit);
     let mut counter = begin(&Lstc { shape }, gpu, size).unwrap();
     for run in partition.runs(size.locals as usize / 3 + 1) {
@@ -46,7 +47,7 @@ fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) 
 }
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
-fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Counted {
+fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> MethodCount {
     let shared = count_with(gpu, partition, &partition.shared_row_blocks(cuts), shape);
     let own = count_with(gpu, partition, &partition.row_blocks(cuts), shape);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?}");
@@ -54,7 +55,7 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Co
 }
 
 /// Counts in an arena of exactly the bytes that the footprint promises.
-fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> Counted {
+fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> MethodCount {
     let size = partition.size_with(row_blocks);
     let bytes = footprint().least(&size);
     gpu.reserve(bytes).unwrap();
@@ -76,10 +77,10 @@ fn shapes() -> impl Iterator<Item = Shape> {
 }
 
 /// Method `packed`, and `lstc` with tiles and blocks of all sizes and without tiles.
-fn methods() -> Vec<Box<dyn Method<OwnedRun>>> {
+fn methods() -> Vec<Box<dyn CountingMethod<OwnedRun>>> {
     let shapes = [(128, 128), (32, 64), (1024, 1024), (256, 0)];
     let lstc = shapes.map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
-    let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn Method<OwnedRun>>);
+    let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn CountingMethod<OwnedRun>>);
     std::iter::once(Box::new(Packed) as _).chain(lstc).collect()
 }
 
@@ -174,7 +175,8 @@ fn sections_of_many_staging_buffers_arrive_whole() {
     let all_offsets: Vec<u64> = (0..=n).map(offsets).collect();
     let all_successors: Vec<u32> = (0..n).flat_map(row).collect();
     assert_eq!(all_offsets[n as usize] as usize, all_successors.len());
-    let size = Size { locals: u64::from(n), arcs: all_successors.len() as u64, numbered: n, row_block_limit: 0 };
+    let size =
+        PartitionExtent { locals: u64::from(n), arcs: all_successors.len() as u64, numbered: n, row_block_limit: 0 };
     gpu.reserve(footprint().least(&size)).unwrap();
     let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
     counter.resident(OwnedRun::new(all_offsets.clone(), all_successors.clone())).unwrap();
@@ -231,15 +233,15 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let (limit, needed) = (size.row_block_limit, footprint().least(&size));
     let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| c.bytes());
     // Nothing reserved, far too little, and slightly too little.
-    assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { capacity: 0, .. })));
+    assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
-    assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
+    assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { .. })));
     gpu.reserve(needed).unwrap();
     let used = begin(&mut gpu, limit).unwrap();
     assert!(used <= needed && needed - used < footprint().fixed + 4 * size.locals);
     assert_eq!(begin(&mut gpu, limit).unwrap(), used, "memory is given back");
     gpu.reserve(used - 256).unwrap();
-    assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
+    assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { .. })));
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
     // A row block that is larger than announced, after which the GPU still works.
@@ -249,13 +251,13 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
         counter.row_block(&row_block.slices()).unwrap();
     }
     let refused = counter.row_block(&row_blocks[large].slices());
-    assert_eq!(refused, Err(Error::RowBlockTooLarge { bytes: limit, limit: limit - 4 }));
+    assert_eq!(refused, Err(GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 4 }));
     drop(counter);
     assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
     // More than the device has; then it still works.
     let (_, total) = gpu.memory().unwrap();
     match gpu.reserve(2 * total) {
-        Err(Error::DeviceMemory { asked, free, total: all }) => {
+        Err(GpuError::DeviceMemory { asked, free, total: all }) => {
             assert!(asked == 2 * total && free <= all && all == total)
         }
         other => panic!("{other:?}"),
@@ -293,7 +295,7 @@ fn the_arena_is_all_that_is_allocated() {
 fn the_ptx_counts_the_same() {
     let Some((gpu, _alone)) = gpu() else { return };
     drop(gpu);
-    let mut gpu = Gpu::open(0, Form::Portable).unwrap_or_else(|error| panic!("{error}"));
+    let mut gpu = Gpu::open(0, ImageForm::Portable).unwrap_or_else(|error| panic!("{error}"));
     let partition = random(21, 3000, 50, 3, 0.5);
     let expected = partition.triangles();
     for shape in shapes() {
@@ -304,6 +306,6 @@ fn the_ptx_counts_the_same() {
 #[test]
 fn a_gpu_that_is_not_there_is_named() {
     let Some((_gpu, _alone)) = gpu() else { return };
-    let error = Gpu::open(4000, Form::Best).unwrap_err();
-    assert!(matches!(error, Error::NoSuchDevice { ordinal: 4000, .. }), "{error}");
+    let error = Gpu::open(4000, ImageForm::Best).unwrap_err();
+    assert!(matches!(error, GpuError::NoSuchDevice { ordinal: 4000, .. }), "{error}");
 }

@@ -7,12 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The result of everything in this crate that can fail.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type PartitionerResult<T, E = PartitionerError> = std::result::Result<T, E>;
 
 /// The kind of an error: what caused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum PartitionerErrorKind {
     /// A file that is missing, empty or malformed, or a graph that contradicts itself.
     Data,
     /// An invalid option.
@@ -27,11 +27,11 @@ pub enum Kind {
 
 /// What went wrong, where, and what to do about it.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", Text(self))]
+#[error("{}", OneLine(self))]
 #[non_exhaustive]
-pub struct Error {
+pub struct PartitionerError {
     /// The kind: what caused it.
-    pub kind: Kind,
+    pub kind: PartitionerErrorKind,
     /// The file or directory.
     pub path: Option<PathBuf>,
     /// The line of the file, from 1.
@@ -47,13 +47,13 @@ pub struct Error {
     pub source: Option<io::Error>,
 }
 
-impl Error {
-    pub(crate) fn new(kind: Kind, found: impl Into<String>) -> Self {
+impl PartitionerError {
+    pub(crate) fn new(kind: PartitionerErrorKind, found: impl Into<String>) -> Self {
         Self { kind, path: None, line: None, found: found.into().into(), expected: None, advice: None, source: None }
     }
 
     pub(crate) fn interrupted() -> Self {
-        Self::new(Kind::Interrupted, "interrupted")
+        Self::new(PartitionerErrorKind::Interrupted, "interrupted")
     }
 
     pub(crate) fn at(mut self, path: &Path) -> Self {
@@ -83,9 +83,9 @@ impl Error {
 }
 
 /// The one-line form: `path:line: found (system); expected ...; advice`.
-struct Text<'a>(&'a Error);
+struct OneLine<'a>(&'a PartitionerError);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = self.0;
         if let Some(path) = &error.path {

@@ -25,7 +25,7 @@ fn sparse() -> Declared<'static> {
     }
 }
 
-fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> Result<FileAssignment> {
+fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> PartitionerResult<FileAssignment> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph.part.4");
     std::fs::write(&path, text).unwrap();
@@ -36,7 +36,7 @@ fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> Result<FileAssignmen
 fn assert_refused(text: impl AsRef<[u8]>, declared: Declared<'_>, line: Option<u64>, words: &[&str]) {
     let error = parse(text, declared).unwrap_err();
     let message = error.to_string();
-    assert_eq!((error.kind, error.line), (Kind::Data, line), "{message}");
+    assert_eq!((error.kind, error.line), (PartitionerErrorKind::Data, line), "{message}");
     assert!(message.contains("graph.part.4"), "{message}");
     words.iter().for_each(|word| assert!(message.contains(word), "'{word}' is not in: {message}"));
 }
@@ -103,9 +103,9 @@ fn wrong_vertices() {
 fn missing_files() {
     let dir = tempfile::tempdir().unwrap();
     let error = read(&dir.path().join("none.part.2"), dense()).unwrap_err();
-    assert_eq!(error.kind, Kind::Data);
+    assert_eq!(error.kind, PartitionerErrorKind::Data);
     assert!(error.to_string().contains("none.part.2: cannot be read"), "{error}");
-    assert_eq!(read(dir.path(), dense()).unwrap_err().kind, Kind::Data);
+    assert_eq!(read(dir.path(), dense()).unwrap_err().kind, PartitionerErrorKind::Data);
 }
 
 #[test]

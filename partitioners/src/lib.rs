@@ -12,7 +12,7 @@
 //! so the locality of a crawl is kept. Every assignment depends on its arguments only, never on the number of threads.
 //! A part may be empty.
 //!
-//! The crate accesses a graph only through [`Graph`], and reports failures as [`Error`], whose [`Kind`] says what caused
+//! The crate accesses a graph only through [`PartitionInput`], and reports failures as [`PartitionerError`], whose [`PartitionerErrorKind`] says what caused
 //! them.
 
 #[cfg(doctest)]
@@ -26,7 +26,7 @@ pub mod metis;
 mod random;
 
 pub use contiguous::{contiguous_by_weight, contiguous_vertices};
-pub use error::{Error, Kind, Result};
+pub use error::{PartitionerError, PartitionerErrorKind, PartitionerResult};
 pub use random::random;
 
 /// The most parts that [`metis::assign`] and [`file::read`] allow: 2^20.
@@ -34,7 +34,7 @@ pub const MAX_PARTS: u32 = 1 << 20;
 
 /// The interface of a graph to a partitioner: the rows of an oriented graph, in which each undirected edge is stored once,
 /// at one of its ends.
-pub trait Graph: Sync {
+pub trait PartitionInput: Sync {
     /// The number of vertices; ids are `0..vertices()`.
     fn vertices(&self) -> u32;
 

@@ -1,6 +1,6 @@
 //! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs.
 //!
-//! Input: a [`Graph`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. The algorithm is
+//! Input: a [`PartitionInput`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. The algorithm is
 //! Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
 //!
 //! METIS changes the signal handling of its process, takes its random numbers from a process-wide generator, and cannot
@@ -32,7 +32,9 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use crate::{Error, Graph, Kind, MAX_PARTS, Result, contiguous_by_weight};
+use crate::{
+    MAX_PARTS, PartitionInput, PartitionerError, PartitionerErrorKind, PartitionerResult, contiguous_by_weight,
+};
 
 pub use child::child_main;
 pub use limits::{BYTES_PER_ARC, MOST_ARCS};
@@ -56,7 +58,7 @@ pub struct MetisOptions<'a> {
     /// The arguments with which it does; those that `child_main` takes are appended.
     pub helper_args: Vec<OsString>,
     /// Polled about every 20 ms; once it returns true, the child is killed and the call ends with
-    /// [`Kind::Interrupted`].
+    /// [`PartitionerErrorKind::Interrupted`].
     pub stopped: &'a (dyn Fn() -> bool + Sync),
     /// Called before a file is created and before each piece is written to it; an error replaces the write. For tests of
     /// full disks; otherwise `&|| Ok(())`.
@@ -78,18 +80,19 @@ pub struct MetisAssignment {
 /// for at least as many parts as (contracted) vertices, and if there is no edge between these.
 ///
 /// # Errors
-/// [`Kind::Usage`] for 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices. [`Kind::Resource`] when the graph
-/// exceeds METIS's limits or the budget, or files cannot be written. [`Kind::Child`] when the child cannot be started or
-/// ends without an assignment, for instance by a signal. [`Kind::Interrupted`] once `stopped` returns true.
-pub fn assign(graph: &dyn Graph, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
+/// [`PartitionerErrorKind::Usage`] for 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices. [`PartitionerErrorKind::Resource`] when the graph
+/// exceeds METIS's limits or the budget, or files cannot be written. [`PartitionerErrorKind::Child`] when the child cannot be started or
+/// ends without an assignment, for instance by a signal. [`PartitionerErrorKind::Interrupted`] once `stopped` returns true.
+pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> PartitionerResult<MetisAssignment> {
     let &MetisOptions { parts, stopped, .. } = options;
     let run = options.contract.unwrap_or(1);
     if parts == 0 || parts > MAX_PARTS {
         let found = format!("{parts} parts for the partitioner metis");
-        return Err(Error::new(Kind::Usage, found).expected(format!("1 to {MAX_PARTS}")));
+        return Err(PartitionerError::new(PartitionerErrorKind::Usage, found).expected(format!("1 to {MAX_PARTS}")));
     }
     if run == 0 {
-        return Err(Error::new(Kind::Usage, "runs of 0 vertices to contract").expected("--metis-contract 1 or more"));
+        return Err(PartitionerError::new(PartitionerErrorKind::Usage, "runs of 0 vertices to contract")
+            .expected("--metis-contract 1 or more"));
     }
     let coarse_vertices = graph.vertices().div_ceil(run);
     let (coarse, child_peak_bytes) = if parts == 1 {
@@ -109,13 +112,17 @@ pub fn assign(graph: &dyn Graph, options: &MetisOptions<'_>) -> Result<MetisAssi
 }
 
 /// The parts of the contracted vertices, and the child's peak memory.
-fn of_contracted(graph: &dyn Graph, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
+fn of_contracted(
+    graph: &dyn PartitionInput,
+    run: u32,
+    options: &MetisOptions<'_>,
+) -> PartitionerResult<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
     limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;
     let most_arcs = limits::most_arcs(options.host_memory);
     let made = match symmetric::build(graph, run, most_arcs, options.stopped)? {
-        symmetric::Built::Fits(made) => made,
-        symmetric::Built::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),
+        symmetric::BuiltGraph::Fits(made) => made,
+        symmetric::BuiltGraph::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),
     };
     if made.successors.is_empty() {
         let weights = made.vertex_weights;
@@ -134,11 +141,11 @@ fn of_contracted(graph: &dyn Graph, run: u32, options: &MetisOptions<'_>) -> Res
 }
 
 /// The edges between different parts.
-fn cut(graph: &dyn Graph, parts: &[u32], stopped: &(dyn Fn() -> bool + Sync)) -> Result<u64> {
+fn cut(graph: &dyn PartitionInput, parts: &[u32], stopped: &(dyn Fn() -> bool + Sync)) -> PartitionerResult<u64> {
     const VERTICES: usize = 1 << 14;
     let cut_of = |(block, chunk): (usize, &[u32])| {
         if stopped() {
-            return Err(Error::interrupted());
+            return Err(PartitionerError::interrupted());
         }
         let mut cut = 0;
         for (id, &own) in (block * VERTICES..).zip(chunk) {

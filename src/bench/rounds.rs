@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use crate::report::RunResult;
-use crate::report::bench::{MethodName, MethodReport, Run};
+use crate::report::bench::{BenchRun, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use trimill_system::error::Result;
 
 /// How a run ended.
-pub(super) enum Outcome {
+pub(super) enum RunOutcome {
     /// With a result.
     Counted(Box<RunResult>),
     /// Without one.
@@ -22,7 +22,7 @@ pub(super) enum Outcome {
 /// A run, and how long it took as seen by the parent.
 pub(super) struct Turn {
     /// How it ended.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: RunOutcome,
     /// How long it took.
     pub(super) elapsed: Duration,
 }
@@ -38,7 +38,7 @@ pub(super) trait Runner {
 
 /// How often methods run, and how long.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct RunLimits {
     /// Runs of each method, without the first.
     pub(super) runs: u32,
     /// The most time of a method for all of them.
@@ -51,7 +51,7 @@ pub(super) struct Limits {
 /// A stop of the comparison.
 pub(super) fn run(
     methods: &[MethodName],
-    limits: Limits,
+    limits: RunLimits,
     runner: &mut dyn Runner,
     advance: &dyn Fn(u64),
 ) -> Result<Vec<MethodReport>> {
@@ -69,7 +69,7 @@ pub(super) fn run(
 /// A method, its runs so far and its time.
 struct MethodState {
     report: MethodReport,
-    warm_up: Option<Run>,
+    warm_up: Option<BenchRun>,
     spent: Duration,
     last: Duration,
     out: bool,
@@ -81,7 +81,7 @@ impl MethodState {
         Self { report: MethodReport::new(name), warm_up: None, spent, last, out: false }
     }
 
-    fn take_turn(&mut self, place: usize, round: u32, limits: Limits, runner: &mut dyn Runner) -> Result<()> {
+    fn take_turn(&mut self, place: usize, round: u32, limits: RunLimits, runner: &mut dyn Runner) -> Result<()> {
         if self.out {
             return Ok(());
         }
@@ -94,14 +94,14 @@ impl MethodState {
         self.spent += elapsed;
         self.last = elapsed;
         match outcome {
-            Outcome::Counted(result) => self.note(round, &result),
-            Outcome::Failed(reason) => self.leave(reason),
+            RunOutcome::Counted(result) => self.note(round, &result),
+            RunOutcome::Failed(reason) => self.leave(reason),
         }
         Ok(())
     }
 
     fn note(&mut self, round: u32, result: &RunResult) {
-        let run = Run::of(result);
+        let run = BenchRun::of(result);
         if !self.report.triangles.contains(&run.triangles) {
             self.report.triangles.push(run.triangles);
         }
@@ -147,14 +147,16 @@ mod tests {
             let turn = self.1.iter().filter(|&&asked| asked == place).count();
             self.1.push(place);
             let (outcome, elapsed) = match (self.0)(place, turn) {
-                Ok(seconds) if seconds > limit.as_secs_f64() => (Outcome::Failed(late(limit, "stopped after")), limit),
+                Ok(seconds) if seconds > limit.as_secs_f64() => {
+                    (RunOutcome::Failed(late(limit, "stopped after")), limit)
+                }
                 Ok(seconds) => {
                     let result = crate::report::RunResult { seconds, ..example(1) };
-                    (Outcome::Counted(Box::new(result)), Duration::from_secs_f64(seconds))
+                    (RunOutcome::Counted(Box::new(result)), Duration::from_secs_f64(seconds))
                 }
                 Err(message) => {
                     let reason = Reason { kind: "crash".into(), message: message.into() };
-                    (Outcome::Failed(reason), Duration::ZERO)
+                    (RunOutcome::Failed(reason), Duration::ZERO)
                 }
             };
             Ok(Turn { outcome, elapsed })
@@ -169,7 +171,7 @@ mod tests {
         let names: Vec<MethodName> =
             (0..methods).map(|i| MethodName { method: i.to_string(), backend: Backend::Cpu }).collect();
         let mut script = Script(rule, Vec::new());
-        let limits = Limits { runs, time: Duration::from_secs(60) };
+        let limits = RunLimits { runs, time: Duration::from_secs(60) };
         let reports = run(&names, limits, &mut script, &|_| ()).unwrap();
         (reports, script.1)
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::rounds::{Outcome, Runner, Turn, late};
+use super::rounds::{RunOutcome, Runner, Turn, late};
 use crate::assign::Helper;
 use crate::job::Backend;
 use crate::job::file::Tables;
@@ -35,7 +35,7 @@ const STDERR_KEPT: usize = 4096;
 pub(super) struct Workers<'a> {
     program: &'a Helper,
     jobs: Vec<Tables>,
-    children: Vec<Option<Worker>>,
+    children: Vec<Option<BenchWorker>>,
     control: &'a Control,
 }
 
@@ -60,12 +60,12 @@ impl Runner for Workers<'_> {
         let job = serde_json::to_string(&self.jobs[place]).map_err(|error| Error::usage(error.to_string()))?;
         let mut worker = match self.children[place].take() {
             Some(worker) => worker,
-            None => Worker::start(self.program)?,
+            None => BenchWorker::start(self.program)?,
         };
         let start = Instant::now();
         let outcome = worker.count(&job, limit, self.control)?;
         let elapsed = start.elapsed();
-        if matches!(outcome, Outcome::Counted(_)) {
+        if matches!(outcome, RunOutcome::Counted(_)) {
             self.children[place] = Some(worker);
         }
         Ok(Turn { outcome, elapsed })
@@ -73,7 +73,7 @@ impl Runner for Workers<'_> {
 }
 
 /// A child process, which is ended when dropped.
-struct Worker {
+struct BenchWorker {
     child: Child,
     jobs: Option<ChildStdin>,
     answers: Receiver<String>,
@@ -81,7 +81,7 @@ struct Worker {
     readers: Vec<JoinHandle<()>>,
 }
 
-impl Worker {
+impl BenchWorker {
     fn start(program: &Helper) -> Result<Self> {
         let mut child = Command::new(&program.program)
             .args(&program.arguments)
@@ -119,7 +119,7 @@ impl Worker {
     }
 
     /// Counts a job once. After anything but a result the child must not be used again.
-    fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<Outcome> {
+    fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<RunOutcome> {
         let end = Instant::now() + limit;
         // If this fails, the child has ended, and so will its answers below.
         let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
@@ -132,27 +132,27 @@ impl Worker {
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     control.check()?;
-                    return Ok(Outcome::Failed(self.crash()));
+                    return Ok(RunOutcome::Failed(self.crash()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     control.check()?;
                     if left.is_zero() {
-                        return Ok(Outcome::Failed(late(limit, "stopped after")));
+                        return Ok(RunOutcome::Failed(late(limit, "stopped after")));
                     }
                 }
             }
         }
     }
 
-    fn parsed(&mut self, answer: &str) -> Outcome {
+    fn parsed(&mut self, answer: &str) -> RunOutcome {
         if let Ok(failure) = serde_json::from_str::<Failure>(answer) {
-            return Outcome::Failed(failure.error);
+            return RunOutcome::Failed(failure.error);
         }
         match serde_json::from_str::<RunResult>(answer) {
-            Ok(result) => Outcome::Counted(Box::new(result)),
+            Ok(result) => RunOutcome::Counted(Box::new(result)),
             Err(error) => {
                 let message = format!("the child process's answer is not a result: {error}");
-                Outcome::Failed(Reason { kind: "crash".into(), message })
+                RunOutcome::Failed(Reason { kind: "crash".into(), message })
             }
         }
     }
@@ -190,7 +190,7 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for BenchWorker {
     fn drop(&mut self) {
         if self.end().is_err() {
             let _ = self.child.kill();

@@ -24,7 +24,7 @@ const STAGED: usize = 256;
 pub struct Buckets {
     lanes: Vec<Mutex<Lane>>,
     /// Staging areas that no thread uses at the moment.
-    idle: Mutex<Vec<Staging>>,
+    idle: Mutex<Vec<StagedKeys>>,
     block: usize,
     memory: AtomicU64,
     held: AtomicU64,
@@ -44,7 +44,7 @@ struct Lane {
 }
 
 /// One thread's staging area: up to [`STAGED`] keys a lane.
-struct Staging {
+struct StagedKeys {
     keys: Vec<u64>,
     fill: Vec<u16>,
 }
@@ -83,9 +83,10 @@ impl Buckets {
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`] when a bucket file cannot be written.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
-        let mut stage = lock(&self.idle)
-            .pop()
-            .unwrap_or_else(|| Staging { keys: vec![0; self.lanes.len() * STAGED], fill: vec![0; self.lanes.len()] });
+        let mut stage = lock(&self.idle).pop().unwrap_or_else(|| StagedKeys {
+            keys: vec![0; self.lanes.len() * STAGED],
+            fill: vec![0; self.lanes.len()],
+        });
         let mut result = Ok(());
         for (lane, key) in items {
             let fill = stage.fill[lane] as usize;

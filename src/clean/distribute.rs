@@ -14,14 +14,14 @@ use trimill_system::error::{Error, Result};
 const LEAST_PUT: usize = 1 << 10;
 
 /// Which bucket a pair goes to.
-pub(super) enum Place {
+pub(super) enum BucketChoice {
     /// By a hash of the pair, shifted by so many bits.
     Hash { shift: u32 },
     /// By the smaller id.
     Ranges(IdRanges),
 }
 
-impl Place {
+impl BucketChoice {
     /// For a power of two of buckets.
     pub(super) fn hash(buckets: usize) -> Self {
         Self::Hash { shift: 64 - buckets.ilog2() }
@@ -54,7 +54,7 @@ impl Place {
 /// The sink that sends arcs to their lanes.
 pub(super) struct Distribute<'a, F> {
     buckets: Buckets,
-    place: Place,
+    place: BucketChoice,
     rename: F,
     seen: Option<&'a Seen>,
     /// Ids from this one on set `overflow`.
@@ -66,7 +66,7 @@ pub(super) struct Distribute<'a, F> {
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
     /// For about `expected` arcs.
     pub(super) fn new(
-        (place, expected): (Place, u64),
+        (place, expected): (BucketChoice, u64),
         shares: &Shares<'_>,
         rename: F,
         seen: Option<&'a Seen>,
@@ -83,7 +83,7 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
         }
     }
 
-    pub(super) fn finish(self) -> Result<(Buckets, Place)> {
+    pub(super) fn finish(self) -> Result<(Buckets, BucketChoice)> {
         self.buckets.flush()?;
         Ok((self.buckets, self.place))
     }
@@ -142,7 +142,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         match &self.place {
             // Inputs with ranges declare their number of vertices, and ids are below it: none has to be compared with `end`.
-            Place::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
+            BucketChoice::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
             _ => expand(self, rows, heads),
         }
     }

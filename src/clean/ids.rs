@@ -79,7 +79,7 @@ impl Seen {
 /// Collects the distinct ids of arcs; memory is at most 24 bytes for each of `most` ids. If there are more, it keeps those whose hash
 /// ends with some zero bits, with one more bit whenever there are too many again, to tell about how many ids there are.
 pub struct Distinct {
-    shards: Vec<Mutex<Shard>>,
+    shards: Vec<Mutex<IdShard>>,
     most: u64,
     /// How many are known to be distinct.
     found: AtomicU64,
@@ -91,12 +91,12 @@ pub struct Distinct {
 }
 
 #[derive(Default)]
-struct Shard {
+struct IdShard {
     sorted: Vec<u64>,
     fresh: Vec<u64>,
 }
 
-impl Shard {
+impl IdShard {
     fn merge_fresh(&mut self, zeros: u32) {
         self.fresh.sort_unstable();
         self.sorted.append(&mut self.fresh);
@@ -143,7 +143,7 @@ impl Distinct {
     }
 
     /// Merges what is fresh in a shard; returns how many ids it has.
-    fn merged(&self, shard: &mut Shard) -> u64 {
+    fn merged(&self, shard: &mut IdShard) -> u64 {
         let before = shard.sorted.len() as u64;
         shard.merge_fresh(self.zeros.load(Ordering::Relaxed));
         let now = shard.sorted.len() as u64;
@@ -170,7 +170,7 @@ impl Distinct {
 
     /// All distinct ids, ascending.
     pub fn finish(self) -> Vec<u64> {
-        let mut shards: Vec<Shard> =
+        let mut shards: Vec<IdShard> =
             self.shards.into_iter().map(|s| s.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
         parallel::each(&mut shards, |shard| shard.merge_fresh(0));
         let mut ids: Vec<u64> = shards.into_iter().flat_map(|s| s.sorted).collect();

@@ -6,14 +6,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::distribute::{Distribute, Place};
+use super::distribute::{BucketChoice, Distribute};
 #[cfg(feature = "testing")]
 use super::graph::CleanGraph;
 use super::graph::InputIds;
 use super::ids::{Distinct, Seen};
 use super::ranges::{BySmallerId, IdRanges};
 use super::unite::{ArcsRead, InputTotals};
-use super::workspace::{Ids, PER_ID, PER_VERTEX, Workspace, needs};
+use super::workspace::{IdCount, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
@@ -43,15 +43,15 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let start = Instant::now();
     // The numbers of ids and arcs are not known yet, so memory is divided as for an empty graph.
-    let Ok(shares) = space.beside(&needs(Ids::Plain(0), 0, space)) else {
+    let Ok(shares) = space.beside(&needs(IdCount::Plain(0), 0, space)) else {
         return Err(refused_unread(source, space, control)?);
     };
     let estimate = source.arcs_at_most();
     let buckets = shares.bucket_count(estimate);
     let seen = Seen::default();
     let place = match id_ranges(source, buckets, space, control)? {
-        Some(ranges) => Place::Ranges(ranges),
-        None => Place::hash(buckets),
+        Some(ranges) => BucketChoice::Ranges(ranges),
+        None => BucketChoice::hash(buckets),
     };
     let plain = Distribute::new((place, estimate), &shares, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
@@ -61,7 +61,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         let range = if distinct == 0 { 0 } else { last + 1 };
         let fits = |ids| space.memory.left(&needs(ids, arcs, space)).is_ok();
         // A table takes less memory than arrays if most ids are missing.
-        let (by_id, by_table) = (Ids::Plain(range), Ids::Ranked(distinct));
+        let (by_id, by_table) = (IdCount::Plain(range), IdCount::Ranked(distinct));
         if !is_sparse(last, arcs) && !fits(by_id) && !fits(by_table) {
             return Err(refused(space, arcs, [by_id, by_table]));
         }
@@ -87,17 +87,17 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
     let arcs = source.scan(&distinct, control)?;
     let many = distinct.at_most();
-    if distinct.is_full() || space.memory.left(&needs(Ids::Ranked(many), arcs, space)).is_err() {
+    if distinct.is_full() || space.memory.left(&needs(IdCount::Ranked(many), arcs, space)).is_err() {
         return Err(refused_ids(source, space, arcs, &distinct));
     }
     let table = distinct.finish();
     if table.len() as u64 > MOST_VERTICES {
         return Err(too_many(table.len() as u64));
     }
-    let shares = space.beside(&needs(Ids::Ranked(table.len() as u64), arcs, space))?;
+    let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
     let ranked =
-        Distribute::new((Place::hash(shares.bucket_count(estimate)), arcs), &shares, rank, None, MOST_VERTICES);
+        Distribute::new((BucketChoice::hash(shares.bucket_count(estimate)), arcs), &shares, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -125,16 +125,16 @@ fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Contro
 
 /// The error for an input whose ids and arcs are known, or about how many there are.
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
-    let (last, ranked) = (distinct.largest(), Ids::Ranked(distinct.at_most()));
+    let (last, ranked) = (distinct.largest(), IdCount::Ranked(distinct.at_most()));
     // Whether they index arrays, given enough memory.
     match !is_sparse(last, arcs) && last < plain_ids(source, Bytes(u64::MAX)) {
-        true => refused(space, arcs, [Ids::Plain(last + 1), ranked]),
+        true => refused(space, arcs, [IdCount::Plain(last + 1), ranked]),
         false => refused(space, arcs, [ranked, ranked]),
     }
 }
 
 /// The error that names the budget of whichever way of handling the ids takes less memory.
-fn refused(space: Workspace<'_>, arcs: u64, ways: [Ids; 2]) -> Error {
+fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     let [one, other] = ways.map(|ids| (needs(ids, arcs, space), ids));
     let floor = |needs: &Needs| space.memory.floor(needs).bytes;
     let (needs, ids) = if floor(&other.0) < floor(&one.0) { other } else { one };
@@ -153,7 +153,7 @@ fn id_ranges(
     control: &Control,
 ) -> Result<Option<IdRanges>> {
     let Some(ids) = source.declared_vertices().filter(|_| source.is_ordered()) else { return Ok(None) };
-    let Ok(shares) = space.beside(&needs(Ids::Plain(ids), source.arcs_at_most(), space)) else { return Ok(None) };
+    let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), source.arcs_at_most(), space)) else { return Ok(None) };
     let counted = BySmallerId::new(ids);
     source.scan(&counted, control)?;
     Ok(counted.ranges(buckets, shares.keys_at_once()))

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::distribute::Place;
+use super::distribute::BucketChoice;
 use super::graph::{CleanGraph, CleanReport, InputIds};
 use super::sort::sort_pairs;
-use super::workspace::{Ids, PER_KEY, Pool, Workspace, needs};
+use super::workspace::{IdCount, PER_KEY, Pool, Workspace, needs};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
@@ -33,7 +33,7 @@ pub(super) struct InputTotals {
 /// The arcs of an input, in buckets.
 pub struct ArcsRead {
     pub(super) buckets: Buckets,
-    pub(super) place: Place,
+    pub(super) place: BucketChoice,
     /// One more than the largest id.
     pub(super) range: u64,
     pub(super) ids: InputIds,
@@ -47,7 +47,7 @@ impl ArcsRead {
     /// Too little memory, or bucket files that cannot be written or read ([`trimill_system::error::Kind::Resource`]); a stop.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
         let Self { buckets: arcs, place, range, ids, totals } = self;
-        let of_ids = if matches!(ids, InputIds::Plain) { Ids::Plain(range) } else { Ids::Ranked(range) };
+        let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
         let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
         arcs.keep_at_most(shares.buckets())?;
         let piece = shares.keys_at_once() as usize;

@@ -43,25 +43,25 @@ pub struct Workspace<'a> {
     /// The most bytes of a set of buckets, or of sorted runs, that stay in memory; `None`: their share.
     pub buckets: Option<Bytes>,
     /// What the job does with the graph, where that is known.
-    pub later: Option<&'a dyn Later>,
+    pub later: Option<&'a dyn AfterPreparing>,
 }
 
 /// What comes after preparing a graph.
-pub trait Later: Debug + Sync {
+pub trait AfterPreparing: Debug + Sync {
     /// The smallest budget that suffices for it, of a graph of at most so many vertices and arcs.
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
 }
 
 /// The ids of an input, and how many there are.
 #[derive(Debug, Clone, Copy)]
-pub enum Ids {
+pub enum IdCount {
     /// The number of ids up to the largest; they index arrays.
     Plain(u64),
     /// The number of vertices; their ids are looked up.
     Ranked(u64),
 }
 
-impl Ids {
+impl IdCount {
     /// How many there are.
     pub(super) fn many(self) -> u64 {
         match self {
@@ -71,7 +71,7 @@ impl Ids {
 }
 
 /// The least memory for preparing a graph of about `arcs` arcs.
-pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
+pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
     // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, so it may be only half of what an
     // eighth allows for staging areas, and the largest bucket is a little larger than the others.
@@ -82,8 +82,8 @@ pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
     let needs = Needs::to("prepare the graph");
     // A bit for each id, set if it occurs, and the ranks of these bits.
     let needs = match ids {
-        Ids::Plain(ids) => needs.array(PER_ID, (ids, "ids")).fixed("which ids occur", Bytes(ids / 4)),
-        Ids::Ranked(many) => needs.array(PER_VERTEX, (many, "vertices")).fixed("which ids occur", Bytes(many / 4)),
+        IdCount::Plain(ids) => needs.array(PER_ID, (ids, "ids")).fixed("which ids occur", Bytes(ids / 4)),
+        IdCount::Ranked(many) => needs.array(PER_VERTEX, (many, "vertices")).fixed("which ids occur", Bytes(many / 4)),
     };
     needs.buffers(Bytes(least))
 }
@@ -174,21 +174,21 @@ impl Pool {
     }
 
     /// Takes `bytes`, or the whole pool if that is smaller; waits until they are free. A thread that holds some must not take more.
-    pub(crate) fn take(&self, bytes: u64) -> Taken<'_> {
+    pub(crate) fn take(&self, bytes: u64) -> TakenMemory<'_> {
         let bytes = bytes.min(self.most);
         let waited = self.changed.wait_while(lock(&self.free), |free| *free < bytes);
         *waited.unwrap_or_else(PoisonError::into_inner) -= bytes;
-        Taken { pool: self, bytes }
+        TakenMemory { pool: self, bytes }
     }
 }
 
 /// Memory that was taken.
-pub(crate) struct Taken<'a> {
+pub(crate) struct TakenMemory<'a> {
     pool: &'a Pool,
     bytes: u64,
 }
 
-impl Taken<'_> {
+impl TakenMemory<'_> {
     /// Refuses work that takes more than was taken.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TakenMemory<'_> {
     fn drop(&mut self) {
         *lock(&self.pool.free) += self.bytes;
         self.pool.changed.notify_all();

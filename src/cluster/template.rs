@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use super::Cluster;
 
 /// The values, by their names.
-pub(super) struct Values(Vec<(&'static str, Option<String>)>);
+pub(super) struct TemplateValues(Vec<(&'static str, Option<String>)>);
 
 /// A task that counts a shard, in a job file of HyperQueue.
 const TASK: &str = include_str!("task.toml");
@@ -19,7 +19,7 @@ fn on(gpus: u32) -> Vec<&'static str> {
     }
 }
 
-impl Values {
+impl TemplateValues {
     pub(super) fn new(cluster: &Cluster, run: &str, program: &str, shards: NonZeroU32) -> Self {
         let gpus = cluster.gpus_per_task;
         let ids = (0..shards.get()).map(|id| id.to_string()).collect::<Vec<_>>().join(", ");

@@ -33,26 +33,26 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
-use trimill_kernels::{COUNTER_BYTES, EDGE_COUNTER_BYTES, Share, Size, VertexCounters};
+use trimill_kernels::{COUNTER_BYTES, EDGE_COUNTER_BYTES, EdgeShare, PartitionExtent, VertexCounters};
 
 use super::successors::SuccessorRows;
 use super::{
-    Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts,
+    CountBackend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts,
     vertex_counters,
 };
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use capacity::Capacity;
 use hubs::Hubs;
-use pack::{Packed, Unpacked};
+use pack::{BitRows, Unpacked};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
-use vertices::{Counters, RowCounters, bytes_of_worker};
-use worker::{RowBlockContext, Run, Worker, before, count_postponed, count_run, count_run_at_vertices};
+use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
+use worker::{CpuWorker, LocalsRun, RowBlockContext, before, count_postponed, count_run, count_run_at_vertices};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -110,16 +110,16 @@ impl Cpu {
         Self { workers, hubs, room, counters, edges: None, progress: None }
     }
 
-    fn work(&self, numbered: u32, size: ResidentSize, vertices: Option<VertexCounters>) -> Work {
-        let near = vertices.as_ref().map_or(0, |of| Counters::near(of, self.hubs.min(numbered)));
-        let worker = || Mutex::new(Worker::new(numbered, self.room, near));
-        Work {
+    fn work(&self, numbered: u32, size: ResidentSize, vertices: Option<VertexCounters>) -> BitmapState {
+        let near = vertices.as_ref().map_or(0, |of| HostVertexCounters::near(of, self.hubs.min(numbered)));
+        let worker = || Mutex::new(CpuWorker::new(numbered, self.room, near));
+        BitmapState {
             most_hubs: self.hubs.min(numbered),
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
-            packed: Packed::None,
-            counters: vertices.map(Counters::new),
+            packed: BitRows::None,
+            counters: vertices.map(HostVertexCounters::new),
             triangles: 0,
             progress: self.progress.clone(),
         }
@@ -151,7 +151,7 @@ fn per_worker_at_vertices(numbered: u32) -> Bytes {
     per_worker(numbered) + RowCounters::bytes_for(numbered, pack::MOST_WORDS)
 }
 
-impl Backend for Cpu {
+impl CountBackend for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
     }
@@ -198,8 +198,13 @@ impl Backend for Cpu {
         self.counters
     }
 
-    fn begin<'a>(&'a mut self, size: Size, _: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let Size { locals, arcs, numbered, row_block_limit } = size;
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        _: EdgeShare,
+        detail: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let rows = ResidentSize { locals, arcs };
         let vertices = match detail {
             Detail::Total => None,
@@ -207,24 +212,28 @@ impl Backend for Cpu {
             Detail::Edges => {
                 let workers = workers_for(self.workers, rows);
                 let progress = self.progress.clone();
-                let counting =
-                    edges::Counting::new((locals, arcs, numbered), row_block_limit / 4, (workers, self.hubs), progress);
+                let counting = edges::CpuEdgeCounter::new(
+                    (locals, arcs, numbered),
+                    row_block_limit / 4,
+                    (workers, self.hubs),
+                    progress,
+                );
                 return Ok(Box::new(counting));
             }
         };
-        Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
+        Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
     }
 }
 
-struct Counting {
+struct CpuCounter {
     /// All of the resident section, once it is there.
     resident: Resident,
     /// Vertices that are numbered.
     numbered: u32,
-    work: Work,
+    work: BitmapState,
 }
 
-impl PartitionCounter for Counting {
+impl PartitionCounter for CpuCounter {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         Ok(self.resident.take_run(run))
     }
@@ -286,21 +295,21 @@ fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) 
 }
 
 /// The tables, and the count so far.
-struct Work {
+struct BitmapState {
     most_hubs: u32,
     /// How much of each local's row the row blocks so far have covered.
     cursors: Vec<u32>,
-    workers: Vec<Mutex<Worker>>,
+    workers: Vec<Mutex<CpuWorker>>,
     hubs: Hubs,
     /// Which rows of the resident section are packed.
-    packed: Packed,
+    packed: BitRows,
     /// The triangles at each vertex, where they are wanted.
-    counters: Option<Counters>,
+    counters: Option<HostVertexCounters>,
     triangles: u64,
     progress: Option<Progress>,
 }
 
-impl Work {
+impl BitmapState {
     /// Packs the rows that will be probed: those after the hubs'. The graph must be one partition, with one row block.
     fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
         let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
@@ -350,7 +359,7 @@ impl Work {
 
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
-        let counters = self.counters.as_ref().map_or(Bytes::ZERO, Counters::bytes);
+        let counters = self.counters.as_ref().map_or(Bytes::ZERO, HostVertexCounters::bytes);
         workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes() + counters
     }
 }
@@ -372,7 +381,7 @@ fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
 }
 
 /// Cuts the locals into runs of about equal numbers of arcs and locals.
-fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<Run<'a>> {
+fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a>> {
     let locals = cursors.len();
     let weight = |local: usize| resident.offsets[local] + local as u64;
     let threads = rayon::current_num_threads() as u64;
@@ -392,7 +401,7 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<Run<'a>> {
             }
         }
         let (mine, rest) = cursors.split_at_mut(low - first);
-        runs.push(Run { first, cursors: mine });
+        runs.push(LocalsRun { first, cursors: mine });
         (first, cursors) = (low, rest);
     }
     runs

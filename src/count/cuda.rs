@@ -15,18 +15,18 @@ mod into;
 use std::time::Duration;
 
 use trimill_kernels::{
-    ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, Timed, Work, packed_takes,
-    packed_takes_edges,
+    ALIGNMENT, COUNTER_BYTES, CountingMethod, EdgeShare, Gpu, ImageForm, Lstc, Packed, PartitionExtent, Scope, Shape,
+    Timed, TimedCommand, packed_takes, packed_takes_edges,
 };
 
 use super::method::CudaMethod;
 use super::translated::translated;
-use super::{Backend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
+use super::{CountBackend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
-use crate::partition::words::Words;
+use crate::partition::words::WordBuffer;
 pub use absent::Absent;
 use buffers::Buffers;
-use counting::Counting;
+use counting::CudaCounter;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::timeline::TrackKind;
@@ -56,7 +56,7 @@ pub struct Cuda {
     gpu: Gpu,
     /// The method that was asked for, or chosen.
     name: CudaMethod,
-    method: Box<dyn Method<Resident>>,
+    method: Box<dyn CountingMethod<Resident>>,
     /// The shape of `lstc`, and whether a job asked for it.
     shape: (Shape, bool),
     /// The most bytes of a run of the resident section.
@@ -69,7 +69,7 @@ pub struct Cuda {
 
 /// The settings of a job for the kernels.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Settings {
+pub struct KernelSettings {
     /// Threads of a block.
     pub block_threads: Option<u32>,
     /// The tile of `lstc`.
@@ -84,14 +84,14 @@ impl Cuda {
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`trimill_system::error::Kind::Usage`]: block
     /// threads or a tile out of bounds.
-    pub fn open(ordinal: u32, name: CudaMethod, settings: Settings) -> Result<Self> {
-        let Settings { block_threads, tile, timeout } = settings;
+    pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
+        let KernelSettings { block_threads, tile, timeout } = settings;
         let usual = Shape::default();
         let shape = (block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()));
         let shape = Shape::new(shape.0, shape.1).map_err(translated)?;
-        let mut gpu = Gpu::open(ordinal, Form::Best).map_err(translated)?;
+        let mut gpu = Gpu::open(ordinal, ImageForm::Best).map_err(translated)?;
         gpu.wait_at_most(timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
-        let method: Box<dyn Method<Resident>> = match name {
+        let method: Box<dyn CountingMethod<Resident>> = match name {
             CudaMethod::Auto | CudaMethod::Lstc => Box::new(Lstc { shape }),
             CudaMethod::Packed => Box::new(Packed),
             CudaMethod::Baseline(_, method) => {
@@ -234,13 +234,13 @@ impl Cuda {
         }
         match reserved {
             Ok(()) => Ok(None),
-            Err(trimill_kernels::Error::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
+            Err(trimill_kernels::GpuError::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
             Err(error) => Err(translated(error)),
         }
     }
 }
 
-impl Backend for Cuda {
+impl CountBackend for Cuda {
     fn name(&self) -> &'static str {
         "cuda"
     }
@@ -282,8 +282,8 @@ impl Backend for Cuda {
         self.buffers.lend(&self.gpu, words).map_or_else(Resident::default, Resident::lent)
     }
 
-    fn counts_buffer(&mut self, words: u64) -> Words {
-        self.buffers.lend(&self.gpu, words).map_or_else(Words::default, Words::lent)
+    fn counts_buffer(&mut self, words: u64) -> WordBuffer {
+        self.buffers.lend(&self.gpu, words).map_or_else(WordBuffer::default, WordBuffer::lent)
     }
 
     fn stored_rows(&self) -> Option<Bytes> {
@@ -306,7 +306,7 @@ impl Backend for Cuda {
     }
 
     fn recorded_work(&mut self) -> Vec<DeviceWork> {
-        let of = |Work { what, start, time }| {
+        let of = |TimedCommand { what, start, time }| {
             let (queue, name) = match what {
                 Timed::Copy => (TrackKind::Copies, "copy"),
                 Timed::Prepare => (TrackKind::Kernels, "prepare"),
@@ -318,7 +318,12 @@ impl Backend for Cuda {
         self.gpu.take_work().into_iter().map(of).collect()
     }
 
-    fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        share: EdgeShare,
+        detail: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let apart = self.apart();
         // Where all vertices are local, there is one row block, into which all arcs lead.
         let arcs_into = self.method.needs_arcs_into() && size.locals < u64::from(size.numbered);
@@ -327,12 +332,12 @@ impl Backend for Cuda {
             detail => self.method.begin_with(&mut self.gpu, size, detail),
         };
         let into = arcs_into.then_some(size.numbered);
-        Ok(Box::new(Counting::new(counter.map_err(translated)?, into, apart, detail)))
+        Ok(Box::new(CudaCounter::new(counter.map_err(translated)?, into, apart, detail)))
     }
 }
 
 /// What a method takes, with the memory that is set apart.
-fn footprint(method: &dyn Method<Resident>, edges: bool, apart: Bytes) -> Footprint {
+fn footprint(method: &dyn CountingMethod<Resident>, edges: bool, apart: Bytes) -> Footprint {
     let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
     Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), apart)
 }

@@ -1,6 +1,6 @@
 //! What a method takes of its device's memory, for the planner.
 
-use trimill_kernels::Size;
+use trimill_kernels::PartitionExtent;
 
 use trimill_system::bytes::Bytes;
 
@@ -24,7 +24,7 @@ pub struct Footprint {
     /// What the device sets apart to unpack rows in, and for counters of vertices.
     pub apart: Bytes,
     /// The bytes that the method takes of a budget, if it can use more than the least; none: it takes the least.
-    pub of_budget: Option<fn(&Size, u64) -> u64>,
+    pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,
 }
 
 /// Row blocks for which a method has room.
@@ -48,7 +48,7 @@ impl RowBlockRoom {
 
 impl Footprint {
     /// The footprint of a method without tables.
-    pub fn new(footprint: trimill_kernels::Footprint, row_blocks: RowBlockRoom, apart: Bytes) -> Self {
+    pub fn new(footprint: trimill_kernels::DeviceFootprint, row_blocks: RowBlockRoom, apart: Bytes) -> Self {
         Self {
             per_resident_arc: footprint.per_resident_arc,
             per_local: footprint.per_local,
@@ -68,7 +68,7 @@ impl Footprint {
     }
 
     /// What is taken of a budget for a partition of this size, which needs at least `least`.
-    pub fn taken(&self, least: Bytes, size: &Size, budget: Bytes) -> Bytes {
+    pub fn taken(&self, least: Bytes, size: &PartitionExtent, budget: Bytes) -> Bytes {
         let Some(of_budget) = self.of_budget else { return least };
         let arena = budget.saturating_sub(self.apart);
         least.max(Bytes(of_budget(size, arena.get())) + self.apart)
@@ -99,7 +99,7 @@ mod tests {
             of_budget: None,
         };
         let more = Footprint { of_budget: Some(|_, arena| arena.min(5000)), ..least };
-        let size = Size { locals: 1, arcs: 1, numbered: 1, row_block_limit: 4 };
+        let size = PartitionExtent { locals: 1, arcs: 1, numbered: 1, row_block_limit: 4 };
         assert_eq!(least.overhead(1), Bytes(1100));
         assert_eq!(Footprint { per_numbered: 3, table: |_| Bytes(5), workers: 2, ..least }.overhead(7), Bytes(1131));
         for (footprint, budget, taken) in

@@ -2,11 +2,11 @@
 
 use rayon::ThreadPool;
 use trimill_baselines::SerialMethod;
-use trimill_kernels::{Counter, Scope, Share, Size};
+use trimill_kernels::{EdgeShare, GpuCounter, PartitionExtent, Scope};
 
 use super::slices::slices;
 use super::translated::translated;
-use super::{Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
+use super::{CountBackend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
 use trimill_system::bytes::Bytes;
@@ -24,7 +24,7 @@ impl Serial {
     }
 }
 
-impl Backend for Serial {
+impl CountBackend for Serial {
     fn name(&self) -> &'static str {
         "cpu"
     }
@@ -41,22 +41,27 @@ impl Backend for Serial {
         self.0.scope()
     }
 
-    fn begin<'a>(&'a mut self, size: Size, _: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        _: EdgeShare,
+        detail: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
         if detail != Detail::Total {
-            return Err(translated(trimill_kernels::Error::Total(self.0.name())));
+            return Err(translated(trimill_kernels::GpuError::Total(self.0.name())));
         }
         let counter = self.0.begin(size).map_err(translated)?;
-        Ok(Box::new(Counting { counter, numbers: NumberRuns::default() }))
+        Ok(Box::new(SerialPartition { counter, numbers: NumberRuns::default() }))
     }
 }
 
-struct Counting {
-    counter: Box<dyn Counter<Resident>>,
+struct SerialPartition {
+    counter: Box<dyn GpuCounter<Resident>>,
     /// The locals' numbers.
     numbers: NumberRuns,
 }
 
-impl PartitionCounter for Counting {
+impl PartitionCounter for SerialPartition {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         self.numbers.add(&run.numbers);
         self.counter.resident(run).map_err(translated)

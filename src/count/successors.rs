@@ -1,6 +1,6 @@
 //! The rows of all successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
-use crate::partition::numbers::Numbers;
+use crate::partition::numbers::AscendingNumbers;
 use crate::partition::section::{Resident, RowBlockView, RowsLocation};
 use trimill_system::mapped::prefetch;
 
@@ -15,7 +15,7 @@ pub(super) struct SuccessorRows<'a> {
 }
 
 /// Where a row is.
-enum Place {
+enum RowPlace {
     /// Row `i` of the resident section.
     Resident(usize),
     /// Row `i` of the row block.
@@ -24,7 +24,7 @@ enum Place {
 
 impl<'a> SuccessorRows<'a> {
     pub(super) fn new(resident: &'a Resident, row_block: &'a RowBlockView<'a>) -> Self {
-        let rows = Resident::rows_in(Numbers::List(&resident.numbers), row_block, None);
+        let rows = Resident::rows_in(AscendingNumbers::List(&resident.numbers), row_block, None);
         Self { offsets: &resident.offsets, entries: &resident.successors, row_block, rows }
     }
 
@@ -32,8 +32,8 @@ impl<'a> SuccessorRows<'a> {
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
         match self.place(b) {
-            Place::Resident(i) => self.resident(i),
-            Place::RowBlock(i) => self.row_block.row(i),
+            RowPlace::Resident(i) => self.resident(i),
+            RowPlace::RowBlock(i) => self.row_block.row(i),
         }
     }
 
@@ -41,22 +41,22 @@ impl<'a> SuccessorRows<'a> {
     #[inline(always)]
     pub(super) fn row_at(&self, b: u32, arcs: u64) -> (&'a [u32], u64) {
         match self.place(b) {
-            Place::Resident(i) => (self.resident(i), self.offsets[i]),
-            Place::RowBlock(i) => (self.row_block.row(i), arcs + self.row_block.first_arc(i)),
+            RowPlace::Resident(i) => (self.resident(i), self.offsets[i]),
+            RowPlace::RowBlock(i) => (self.row_block.row(i), arcs + self.row_block.first_arc(i)),
         }
     }
 
     #[inline(always)]
-    fn place(&self, b: u32) -> Place {
+    fn place(&self, b: u32) -> RowPlace {
         let place = b - self.row_block.range.start;
         match &self.rows {
-            RowsLocation::Resident { first } => Place::Resident(first + place as usize),
-            RowsLocation::RowBlock { .. } => Place::RowBlock(place as usize),
+            RowsLocation::Resident { first } => RowPlace::Resident(first + place as usize),
+            RowsLocation::RowBlock { .. } => RowPlace::RowBlock(place as usize),
             RowsLocation::Both { first, local } => {
                 let before = local.rank(place);
                 match local.contains(place) {
-                    true => Place::Resident(first + before as usize),
-                    false => Place::RowBlock((place - before) as usize),
+                    true => RowPlace::Resident(first + before as usize),
+                    false => RowPlace::RowBlock((place - before) as usize),
                 }
             }
         }

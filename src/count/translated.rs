@@ -3,8 +3,8 @@
 use trimill_system::error::Error;
 
 /// Translates an error of the kernels.
-pub(crate) fn translated(error: trimill_kernels::Error) -> Error {
-    use trimill_kernels::Error as E;
+pub(crate) fn translated(error: trimill_kernels::GpuError) -> Error {
+    use trimill_kernels::GpuError as E;
     let text = error.to_string();
     match error {
         E::Shape(_) => Error::usage(text),

@@ -6,7 +6,7 @@
 //! times, once for each of its edges.
 //!
 //! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; at most
-//! [`BYTES_PER_ARC`] bytes an arc at the peak ([`Needs`]). For tiny graphs [`brute_force`] checks the verifier itself.
+//! [`BYTES_PER_ARC`] bytes an arc at the peak ([`ArcTally`]). For tiny graphs [`brute_force`] checks the verifier itself.
 
 #[cfg(feature = "testing")]
 mod brute_force;
@@ -28,7 +28,7 @@ use trimill_system::parallel;
 
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
-pub use neighbourhoods::Edges;
+pub use neighbourhoods::VerifiedEdges;
 
 /// The result of the verifier. `2 * edges = arcs - loops - duplicates + arcs_added`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -59,7 +59,7 @@ pub struct Verdict {
 
 /// What was counted at each vertex with an edge, in ascending order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Vertices {
+pub struct VerifiedVertices {
     /// The ids of the input.
     pub ids: Vec<u64>,
     /// Degrees after cleaning.
@@ -76,16 +76,16 @@ pub const BYTES_PER_ARC: u64 = 80;
 
 /// Counts the arcs of a graph, without holding them, to find how much memory it needs.
 #[derive(Debug, Default)]
-pub struct Needs(AtomicU64);
+pub struct ArcTally(AtomicU64);
 
-impl ArcSink for Needs {
+impl ArcSink for ArcTally {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
         self.0.fetch_add(batch.len() as u64, Relaxed);
         Ok(())
     }
 }
 
-impl Needs {
+impl ArcTally {
     /// The number of arcs.
     pub fn counted(&self) -> u64 {
         self.0.load(Relaxed)
@@ -114,7 +114,7 @@ impl Verifier {
         Self::default()
     }
 
-    /// A verifier with room for as many arcs as [`Needs`] has counted.
+    /// A verifier with room for as many arcs as [`ArcTally`] has counted.
     pub fn for_arcs(arcs: u64) -> Self {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
@@ -138,7 +138,11 @@ impl Verifier {
     ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
-    pub fn finish_with_counts(self, per_edge: bool, control: &Control) -> Result<(Verdict, Vertices, Edges)> {
+    pub fn finish_with_counts(
+        self,
+        per_edge: bool,
+        control: &Control,
+    ) -> Result<(Verdict, VerifiedVertices, VerifiedEdges)> {
         let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut verdict = Verdict { arcs: arcs.len() as u64, ..Verdict::default() };
 
@@ -187,7 +191,7 @@ impl Verifier {
         verdict.mean_local_clustering = clustering / (verdict.vertices.max(1) as f64);
         let degrees = (0..graph.len()).map(|vertex| graph.of(vertex).len() as u32).collect();
         let (ids, edges) = graph.into_edges(supports);
-        Ok((verdict, Vertices { ids, degrees, triangles: corners, largest_id }, edges))
+        Ok((verdict, VerifiedVertices { ids, degrees, triangles: corners, largest_id }, edges))
     }
 }
 
@@ -334,16 +338,16 @@ mod tests {
         let n = 100_000;
         // What another thread allocates is not measured.
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
-        let needs = Needs::default();
+        let needs = ArcTally::default();
         ArcSink::arcs(&needs, &[(0, 1), (1, 1)]).unwrap();
-        assert_eq!((needs.counted(), Needs::bytes(2)), (2, Bytes(160)));
+        assert_eq!((needs.counted(), ArcTally::bytes(2)), (2, Bytes(160)));
         let pairs: Vec<_> = (0..n).map(|i| (2 * i, 2 * i + 1)).collect();
         let star: Vec<_> = (1..=n).map(|leaf| (0, leaf)).collect();
         let path: Vec<_> = (0..n).map(|i| (i, i + 1)).collect();
         let both: Vec<_> = path.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
         let dense: Vec<_> = (0..450).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         for (name, arcs) in [("pairs", pairs), ("star", star), ("path", path), ("both", both), ("dense", dense)] {
-            let (found, most) = (peak(&alone, &arcs), Needs::bytes(arcs.len() as u64).get());
+            let (found, most) = (peak(&alone, &arcs), ArcTally::bytes(arcs.len() as u64).get());
             assert!(found <= most + 4096, "{name}: {found} bytes for {} arcs, at most {most}", arcs.len());
         }
     }

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::Sums;
-use super::runs::{HUBS, Run, Scratch, in_runs, pass_bytes};
+use super::EdgeSums;
+use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
 use crate::graph::OrientedGraph;
-use crate::vertices::{Places, Totals};
+use crate::vertices::{CountedRanks, Totals};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -25,7 +25,7 @@ const AT_A_TIME: usize = 1 << 18;
 /// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
 pub fn vertices_of(
     graph: &OrientedGraph,
-    sums: &Sums,
+    sums: &EdgeSums,
     totals: &Totals,
     memory: Bytes,
     pool: &ThreadPool,
@@ -59,15 +59,15 @@ pub fn vertices_of(
                 odd => Err(Error::defect(format!("{odd} triangles on the edges of a vertex, which is odd"))),
             };
             let counts: Vec<u64> = parallel::within(pool, || some.par_iter().map(half).collect::<Result<_>>())?;
-            totals.add(pool, Places::From(from), &counts)?;
+            totals.add(pool, CountedRanks::From(from), &counts)?;
         }
     }
     Ok(())
 }
 
 /// Adds the sums of a run at both ends of its arcs.
-fn add_run(run: &Run<'_>, scratch: &mut Scratch, add: impl Fn(u32, u64)) {
-    let Scratch { sums, hubs, .. } = scratch;
+fn add_run(run: &EdgeRun<'_>, scratch: &mut RunScratch, add: impl Fn(u32, u64)) {
+    let RunScratch { sums, hubs, .. } = scratch;
     for (rank, row, sums) in run.rows(sums) {
         for (&head, &triangles) in row.iter().zip(sums) {
             match hubs.get_mut(head as usize) {

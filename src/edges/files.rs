@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::order::InOrder;
+use super::order::EdgesInOrder;
 use super::tsv;
-use crate::table::format::{COLUMNS, Format};
+use crate::table::format::{COLUMNS, TableFormat};
 use crate::table::new_file;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
@@ -13,20 +13,20 @@ use trimill_system::error::{Error, Result};
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Usage`].
-pub fn format(path: &Path) -> Result<Format> {
-    Format::of(path, COLUMNS)
+pub fn format(path: &Path) -> Result<TableFormat> {
+    TableFormat::of(path, COLUMNS)
 }
 
 /// Writes the counts on each edge; the file is there once it is finished. Runs in the current thread pool.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
-pub fn write(path: &Path, counts: &dyn InOrder) -> Result<Output> {
+pub fn write(path: &Path, counts: &dyn EdgesInOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {
-        Format::Text(compress) => tsv::write(to, compress, counts),
+        TableFormat::Text(compress) => tsv::write(to, compress, counts),
         #[cfg(feature = "parquet")]
-        Format::Parquet => super::parquet::write(to, counts),
+        TableFormat::Parquet => super::parquet::write(to, counts),
         other => Err(Error::defect(format!("counts on edges as {other:?}"))),
     })
 }

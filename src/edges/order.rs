@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-pub use super::rows::{EdgeRows, InOrder, Listed};
+pub use super::rows::{EdgeRows, EdgesInOrder, ListedEdges};
 
-use super::Sums;
+use super::EdgeSums;
 use super::rows::packed;
-use super::runs::{HUBS, Run, Scratch, in_runs, pass_bytes};
+use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
 use crate::graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -25,11 +25,11 @@ use trimill_system::mapped::{prefetch, zeros};
 const LONG: usize = 1 << 14;
 
 /// The sums of a graph.
-pub struct OfGraph<'a> {
+pub struct EdgesOfGraph<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
     /// The sums.
-    pub sums: &'a Sums,
+    pub sums: &'a EdgeSums,
     /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
     /// Stops the passes.
@@ -46,12 +46,12 @@ pub fn least_window(vertices: u32, edges: u64) -> Bytes {
     Bytes(8 * (edges + u64::from(vertices)) / 12).max(Bytes::mib(8))
 }
 
-impl InOrder for OfGraph<'_> {
+impl EdgesInOrder for EdgesOfGraph<'_> {
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let memory = self.memory.max(Bytes::mib(8));
         let pass = pass_bytes(memory);
-        let (ids, lists) = (self.graph.ids()?, Lists::new(self, pass)?);
+        let (ids, lists) = (self.graph.ids()?, LargerEnds::new(self, pass)?);
         let room = memory.get() - 2 * pass.get();
         let mut first = 0;
         while first < self.graph.vertices() {
@@ -66,8 +66,8 @@ impl InOrder for OfGraph<'_> {
 }
 
 /// The lists of the larger ends of edges, by the smaller ends.
-struct Lists<'a> {
-    of: &'a OfGraph<'a>,
+struct LargerEnds<'a> {
+    of: &'a EdgesOfGraph<'a>,
     /// The bytes of a block of a pass.
     pass: Bytes,
     /// The vertex of each rank.
@@ -76,8 +76,8 @@ struct Lists<'a> {
     left: Vec<AtomicU32>,
 }
 
-impl<'a> Lists<'a> {
-    fn new(of: &'a OfGraph<'a>, pass: Bytes) -> Result<Self> {
+impl<'a> LargerEnds<'a> {
+    fn new(of: &'a EdgesOfGraph<'a>, pass: Bytes) -> Result<Self> {
         let left: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
         let lists = Self { of, pass, order: of.graph.order()?, left };
         in_runs(of.graph, pass, of.control, |run, scratch| {
@@ -141,7 +141,7 @@ impl<'a> Lists<'a> {
         in_runs(self.of.graph, self.pass, self.of.control, |run, scratch| {
             scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
             self.of.sums.read(run.arcs.start, &mut scratch.sums)?;
-            self.scatter(run, scratch, &Window { vertices, starts, edges: &edges });
+            self.scatter(run, scratch, &EdgeChunk { vertices, starts, edges: &edges });
             Ok(())
         })?;
         let left = &self.left[vertices.start as usize..vertices.end as usize];
@@ -153,9 +153,9 @@ impl<'a> Lists<'a> {
     }
 
     /// Puts the edges of a run into the lists. A list is filled from its end, so the number of edges left gives the next place.
-    fn scatter(&self, run: &Run<'_>, scratch: &mut Scratch, window: &Window<'_>) {
+    fn scatter(&self, run: &EdgeRun<'_>, scratch: &mut RunScratch, window: &EdgeChunk<'_>) {
         let take = |vertex: u32, edges: u32| self.left[vertex as usize].fetch_sub(edges, Relaxed);
-        let Scratch { sums, hubs, later } = scratch;
+        let RunScratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(vertex, take(vertex, 1).wrapping_sub(1), edge);
         // The places of all edges of a hub in this run are taken at once.
         for rank in run.ranks.clone() {
@@ -203,13 +203,13 @@ impl<'a> Lists<'a> {
 }
 
 /// A window that is being filled.
-struct Window<'a> {
+struct EdgeChunk<'a> {
     vertices: &'a Range<u32>,
     starts: &'a [u64],
     edges: &'a [AtomicU64],
 }
 
-impl Window<'_> {
+impl EdgeChunk<'_> {
     /// Puts an edge into a place of the list of its smaller end.
     fn put(&self, smaller: u32, place: u32, edge: u64) {
         let start = self.starts[(smaller - self.vertices.start) as usize];

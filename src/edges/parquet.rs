@@ -3,9 +3,9 @@
 
 use parquet::data_type::{Int32Type, Int64Type};
 
-use super::order::InOrder;
-use super::rows::Row;
-use crate::table::parquet::Table;
+use super::order::EdgesInOrder;
+use super::rows::EdgeCount;
+use crate::table::parquet::ParquetTable;
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
@@ -22,14 +22,14 @@ const SCHEMA: &str = "message trimill {
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
-pub(super) fn write(to: &mut Output, counts: &dyn InOrder) -> Result<()> {
-    let mut table = Table::begin(to, SCHEMA, &["u", "v", "triangles"])?;
+pub(super) fn write(to: &mut Output, counts: &dyn EdgesInOrder) -> Result<()> {
+    let mut table = ParquetTable::begin(to, SCHEMA, &["u", "v", "triangles"])?;
     counts.in_order(&mut |all| {
         table.write(all.count().div_ceil(GROUP), |group, column, encoder| {
             let rows = all.range(group * GROUP..all.count().min((group + 1) * GROUP));
             // Unsigned numbers are stored as signed ones with the same bits.
             match column {
-                0 => encoder.column::<Int64Type>(rows.map(|row: Row| row.u as i64)),
+                0 => encoder.column::<Int64Type>(rows.map(|row: EdgeCount| row.u as i64)),
                 1 => encoder.column::<Int64Type>(rows.map(|row| row.v as i64)),
                 _ => encoder.column::<Int32Type>(rows.map(|row| row.triangles as i32)),
             }

@@ -6,15 +6,16 @@
 
 use std::path::Path;
 
-use super::sums::{BLOCK, Sums};
-use crate::part_file::{Kind, Owner, Verified, Writer};
+use super::sums::{BLOCK, EdgeSums};
+use crate::part_file::{Owner, PartFileKind, Verified, Writer};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
 /// The suffix of these files.
 pub const SUFFIX: &str = "edges";
 
-const KIND: Kind = Kind { magic: b"TRIMEDGE", version: 1, suffix: SUFFIX, longest_frame: 2 * 4 * BLOCK as u32 };
+const KIND: PartFileKind =
+    PartFileKind { magic: b"TRIMEDGE", version: 1, suffix: SUFFIX, longest_frame: 2 * 4 * BLOCK as u32 };
 
 /// The most bytes of a file with the counts at `arcs` arcs, unless they are scattered: as a rule it takes far less, since counts compress.
 pub fn bytes_at_most(arcs: u64) -> Bytes {
@@ -23,7 +24,7 @@ pub fn bytes_at_most(arcs: u64) -> Bytes {
 
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct EdgePartKey {
     /// The job.
     pub fingerprint: u128,
     /// The partition.
@@ -32,7 +33,7 @@ pub struct Key {
     pub arcs: u64,
 }
 
-impl Key {
+impl EdgePartKey {
     fn owner(&self) -> Owner {
         let Self { fingerprint, part, arcs } = *self;
         Owner { kind: &KIND, fingerprint, part, size: arcs.to_le_bytes().to_vec() }
@@ -47,14 +48,14 @@ impl Key {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub struct PartWriter(Writer);
+pub struct EdgePartWriter(Writer);
 
-impl PartWriter {
+impl EdgePartWriter {
     /// Begins the file in `dir`.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`].
-    pub fn new(dir: &Path, key: Key) -> Result<Self> {
+    pub fn new(dir: &Path, key: EdgePartKey) -> Result<Self> {
         Writer::new(dir, key.owner()).map(Self)
     }
 
@@ -84,14 +85,14 @@ impl PartWriter {
 
 /// The counts of a partition, verified. The key of a record: its first arc, and its length.
 #[derive(Debug)]
-pub struct PartCounts(Verified<(u64, usize)>);
+pub struct EdgePartCounts(Verified<(u64, usize)>);
 
-impl PartCounts {
+impl EdgePartCounts {
     /// Opens and verifies the file in `dir`; `None` where there is none.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
-    pub fn open(dir: &Path, key: Key) -> Result<Option<Self>> {
+    pub fn open(dir: &Path, key: EdgePartKey) -> Result<Option<Self>> {
         let arcs = |bytes: [u8; 12]| {
             let [low, high, len]: [u32; 3] = bytemuck::cast::<_, [u32; 3]>(bytes).map(u32::from_le);
             let (first, len) = (u64::from(low) | u64::from(high) << 32, u64::from(len));
@@ -105,7 +106,7 @@ impl PartCounts {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Data`] where the file changed since it was opened.
-    pub fn add_to(&self, sums: &Sums) -> Result<()> {
+    pub fn add_to(&self, sums: &EdgeSums) -> Result<()> {
         self.0.each(
             |&(_, len)| len,
             |&(first, _), counts: &mut [u32]| {
@@ -125,10 +126,10 @@ mod tests {
     #[test]
     fn counts_come_back_and_what_is_damaged_or_foreign_does_not() {
         let dir = tempfile::tempdir().unwrap();
-        let key = Key { fingerprint: 1 << 100, part: 12, arcs: 5 * BLOCK + 5 };
-        assert!(PartCounts::open(dir.path(), key).unwrap().is_none());
-        let mut writer = PartWriter::new(dir.path(), key).unwrap();
-        let (sums, expected) = (Sums::in_memory(key.arcs), Sums::in_memory(key.arcs));
+        let key = EdgePartKey { fingerprint: 1 << 100, part: 12, arcs: 5 * BLOCK + 5 };
+        assert!(EdgePartCounts::open(dir.path(), key).unwrap().is_none());
+        let mut writer = EdgePartWriter::new(dir.path(), key).unwrap();
+        let (sums, expected) = (EdgeSums::in_memory(key.arcs), EdgeSums::in_memory(key.arcs));
         let many: Vec<u32> = (0..2 * BLOCK as u32 + 100).map(|arc| arc % 5 * (arc % 7)).collect();
         for (first, counts) in [(3, &many[..]), (4, &[7, u32::MAX / 2]), (key.arcs - 2, &[0, 9]), (0, &[])] {
             writer.add(first, counts).unwrap();
@@ -137,20 +138,20 @@ mod tests {
         let path = dir.path().join("part-00012.edges");
         assert!(!path.exists(), "the name is given in the end");
         writer.finish().unwrap();
-        PartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&sums).unwrap();
-        let all = |sums: &Sums| {
+        EdgePartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&sums).unwrap();
+        let all = |sums: &EdgeSums| {
             let mut all = vec![0; key.arcs as usize];
             sums.read(0, &mut all).unwrap();
             all
         };
         assert!(all(&sums) == all(&expected));
 
-        let open = |key| Ok(PartCounts::open(dir.path(), key)?.is_some());
-        for other in [Key { fingerprint: 0, ..key }, Key { arcs: BLOCK, ..key }] {
+        let open = |key| Ok(EdgePartCounts::open(dir.path(), key)?.is_some());
+        for other in [EdgePartKey { fingerprint: 0, ..key }, EdgePartKey { arcs: BLOCK, ..key }] {
             assert!(open(other).is_err());
         }
         // Shorter, so that fewer bytes are flipped.
-        let mut writer = PartWriter::new(dir.path(), key).unwrap();
+        let mut writer = EdgePartWriter::new(dir.path(), key).unwrap();
         writer.add(BLOCK - 3, &many[..500]).unwrap();
         writer.finish().unwrap();
         only_as_it_was(&path, || open(key));
@@ -159,15 +160,15 @@ mod tests {
     #[test]
     fn counts_that_are_all_zero_take_no_record() {
         let dir = tempfile::tempdir().unwrap();
-        let key = Key { fingerprint: 5, part: 0, arcs: 1 << 33 };
-        let mut writer = PartWriter::new(dir.path(), key).unwrap();
+        let key = EdgePartKey { fingerprint: 5, part: 0, arcs: 1 << 33 };
+        let mut writer = EdgePartWriter::new(dir.path(), key).unwrap();
         let mut counts = vec![0; 3 * BLOCK as usize];
         counts[2 * BLOCK as usize] = 1;
         writer.add(1 << 32, &counts).unwrap();
         writer.finish().unwrap();
         assert!(key.path(dir.path()).metadata().unwrap().len() < 1000);
-        let sums = Sums::in_memory(key.arcs);
-        PartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&sums).unwrap();
+        let sums = EdgeSums::in_memory(key.arcs);
+        EdgePartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&sums).unwrap();
         let mut read = [9; 3];
         sums.read((1 << 32) + 2 * BLOCK - 1, &mut read).unwrap();
         assert_eq!((read, sums.total().unwrap()), ([0, 1, 0], 1));

@@ -7,12 +7,12 @@ use crate::graph::Ids;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-/// Edges that [`Listed`] hands on at a time, about.
+/// Edges that [`ListedEdges`] hands on at a time, about.
 const AT_A_TIME: usize = 1 << 20;
 
 /// An edge and what was counted on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct EdgeCount {
     /// The smaller id.
     pub u: u64,
     /// The larger one.
@@ -48,7 +48,7 @@ impl<'a> EdgeRows<'a> {
     }
 
     /// A range of them.
-    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = Row> {
+    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = EdgeCount> {
         let mut next = self.starts.partition_point(|&start| start <= places.start as u64);
         let id = |next: usize| self.ids.original(self.first + next as u32 - 1);
         let mut u = if places.is_empty() { 0 } else { id(next) };
@@ -60,13 +60,13 @@ impl<'a> EdgeRows<'a> {
                 u = id(next);
             }
             let edge = self.edges[place].load(Relaxed);
-            Row { u, v: self.ids.original((edge >> 32) as u32), triangles: edge as u32 }
+            EdgeCount { u, v: self.ids.original((edge >> 32) as u32), triangles: edge as u32 }
         })
     }
 }
 
 /// Counts on edges that can be read in the order of the input's ids.
-pub trait InOrder {
+pub trait EdgesInOrder {
     /// Calls `write` with the rows of all edges, ascending by (u, v), many at a time.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ pub trait InOrder {
 }
 
 /// Counts that are listed vertex by vertex, in the order of the ids.
-pub struct Listed<'a, F> {
+pub struct ListedEdges<'a, F> {
     /// The ids.
     pub ids: &'a Ids,
     /// The number of vertices.
@@ -86,7 +86,7 @@ pub struct Listed<'a, F> {
     pub edges_of: F,
 }
 
-impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> InOrder for Listed<'_, F> {
+impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> EdgesInOrder for ListedEdges<'_, F> {
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let (mut first, mut starts, mut edges) = (0, vec![0], Vec::new());
         for vertex in 0..self.vertices {
@@ -115,12 +115,12 @@ mod tests {
         let lists: [&[(u32, u32)]; 7] = [&[], &[(2, 5), (6, 0)], &[], &[], &[(5, u32::MAX)], &[(6, 1)], &[]];
         let table: Vec<u64> = (0..7).map(|vertex| (vertex * vertex) << 40).collect();
         let ids = Ids::listed(table.clone());
-        let expected: Vec<Row> = (0..)
+        let expected: Vec<EdgeCount> = (0..)
             .zip(lists)
             .flat_map(|(u, list)| list.iter().map(move |&(v, triangles)| (u, v as usize, triangles)))
-            .map(|(u, v, triangles): (usize, usize, u32)| Row { u: table[u], v: table[v], triangles })
+            .map(|(u, v, triangles): (usize, usize, u32)| EdgeCount { u: table[u], v: table[v], triangles })
             .collect();
-        let listed = Listed {
+        let listed = ListedEdges {
             ids: &ids,
             vertices: 7,
             control: &Control::silent(),
@@ -146,11 +146,11 @@ mod tests {
         let ids = Ids::listed((0..n).collect());
         let edges_of = |u: u32| [1, 2].into_iter().map(move |i| (u + i, i)).filter(|&(v, _)| u64::from(v) < n);
         let (mut next, mut pieces) = ((0, 1), 0);
-        let listed = Listed { ids: &ids, vertices: n as u32, control: &Control::silent(), edges_of };
+        let listed = ListedEdges { ids: &ids, vertices: n as u32, control: &Control::silent(), edges_of };
         listed
             .in_order(&mut |rows| {
                 pieces += 1;
-                for Row { u, v, triangles } in rows.range(0..rows.count()) {
+                for EdgeCount { u, v, triangles } in rows.range(0..rows.count()) {
                     assert_eq!(((u, v), u64::from(triangles)), (next, v - u));
                     next = if v == u + 1 && v + 1 < n { (u, v + 1) } else { (u + 1, u + 2) };
                 }

@@ -18,21 +18,21 @@ pub(super) const HUBS: u32 = 1 << 12;
 const RUN: u64 = 1 << 16;
 
 /// The buffers of a thread.
-pub(super) struct Scratch {
+pub(super) struct RunScratch {
     /// What is read of the sums.
     pub(super) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
     pub(super) hubs: Vec<u64>,
     /// Edges whose counters are being prefetched.
-    pub(super) later: Later,
+    pub(super) later: WaitingEdges,
 }
 
 /// Edges that wait until the counters of their vertices are in the cache. An atomic addition waits for its cache line, and later
 /// instructions wait for it, so one line would be fetched at a time.
 #[derive(Default)]
-pub(super) struct Later(Vec<(u32, u64)>);
+pub(super) struct WaitingEdges(Vec<(u32, u64)>);
 
-impl Later {
+impl WaitingEdges {
     /// How many wait at most.
     const MOST: usize = 64;
 
@@ -51,7 +51,7 @@ impl Later {
 }
 
 /// A run of rows.
-pub(super) struct Run<'a> {
+pub(super) struct EdgeRun<'a> {
     block: RowRun<'a>,
     /// Its ranks.
     pub(super) ranks: Range<u32>,
@@ -59,7 +59,7 @@ pub(super) struct Run<'a> {
     pub(super) arcs: Range<u64>,
 }
 
-impl Run<'_> {
+impl EdgeRun<'_> {
     /// The row of a rank.
     pub(super) fn row(&self, rank: u32) -> &[u32] {
         self.block.row(rank)
@@ -89,9 +89,9 @@ pub(super) fn in_runs(
     graph: &OrientedGraph,
     block: Bytes,
     control: &Control,
-    visit: impl Fn(&Run<'_>, &mut Scratch) -> Result<()> + Sync,
+    visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync,
 ) -> Result<()> {
-    let scratch = || Scratch { sums: Vec::new(), hubs: vec![0; HUBS as usize], later: Later::default() };
+    let scratch = || RunScratch { sums: Vec::new(), hubs: vec![0; HUBS as usize], later: WaitingEdges::default() };
     let mut first = 0;
     graph.pass(block, Direction::Rising, control, |block| {
         let before = first;
@@ -99,7 +99,7 @@ pub(super) fn in_runs(
         parallel::try_each_with(block.runs(RUN), scratch, |scratch, ranks| {
             let arcs = block.arcs(&ranks);
             scratch.hubs.fill(0);
-            visit(&Run { block, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
+            visit(&EdgeRun { block, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
         })
     })
 }

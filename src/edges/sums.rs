@@ -22,13 +22,13 @@ pub const BLOCK: u64 = 1 << 18;
 
 /// The sums.
 #[derive(Debug)]
-pub struct Sums {
+pub struct EdgeSums {
     arcs: u64,
-    blocks: Blocks,
+    blocks: SumBlocks,
 }
 
 #[derive(Debug)]
-enum Blocks {
+enum SumBlocks {
     /// Those to which nothing was added are empty.
     Memory(Vec<RwLock<Vec<u32>>>),
     File {
@@ -41,7 +41,7 @@ enum Blocks {
 }
 
 /// Arcs of one block.
-struct Piece {
+struct ArcsOfBlock {
     block: usize,
     /// Arcs of the whole block.
     len: usize,
@@ -49,7 +49,7 @@ struct Piece {
     within: Range<usize>,
 }
 
-impl Sums {
+impl EdgeSums {
     /// Bytes of the sums of so many arcs.
     pub fn bytes(arcs: u64) -> Bytes {
         Bytes::of::<u32>(arcs)
@@ -58,7 +58,7 @@ impl Sums {
     /// Zeros in memory.
     pub fn in_memory(arcs: u64) -> Self {
         let blocks = (0..arcs.div_ceil(BLOCK)).map(|_| RwLock::default());
-        Self { arcs, blocks: Blocks::Memory(blocks.collect()) }
+        Self { arcs, blocks: SumBlocks::Memory(blocks.collect()) }
     }
 
     /// Zeros in a temporary file in `dir`.
@@ -67,7 +67,7 @@ impl Sums {
     /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(arcs: u64, dir: &Path) -> Result<Self> {
         let written = (0..arcs.div_ceil(BLOCK)).map(|_| RwLock::default()).collect();
-        Ok(Self { arcs, blocks: Blocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
+        Ok(Self { arcs, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
     /// Adds the counts at consecutive arcs from `first` on, all below the number of arcs. Several threads may add at once; runs in the
@@ -104,8 +104,8 @@ impl Sums {
     pub fn total(&self) -> Result<u128> {
         let add = |sums: &[u32]| sums.iter().map(|&sum| u128::from(sum)).sum::<u128>();
         match &self.blocks {
-            Blocks::Memory(blocks) => Ok(parallel::map(blocks, |block| add(&read(block))).into_iter().sum()),
-            Blocks::File { .. } => {
+            SumBlocks::Memory(blocks) => Ok(parallel::map(blocks, |block| add(&read(block))).into_iter().sum()),
+            SumBlocks::File { .. } => {
                 let sums = parallel::try_map_with(self.pieces(0, self.arcs as usize), Vec::new, |sums, (_, piece)| {
                     sums.resize(piece.len, 0);
                     self.read_piece(&piece, sums).map(|()| add(sums))
@@ -116,7 +116,7 @@ impl Sums {
     }
 
     /// Cuts `len` arcs from `first` on where a block ends: places among them, and the piece.
-    fn pieces(&self, first: u64, len: usize) -> Vec<(Range<usize>, Piece)> {
+    fn pieces(&self, first: u64, len: usize) -> Vec<(Range<usize>, ArcsOfBlock)> {
         let end = first + len as u64;
         assert!(end <= self.arcs, "arcs {first} to {end} of {}", self.arcs);
         let blocks = if len == 0 { 0..0 } else { first / BLOCK..(end - 1) / BLOCK + 1 };
@@ -125,16 +125,16 @@ impl Sums {
             let mine = first.max(all.start)..end.min(all.end);
             let within = (mine.start - all.start) as usize..(mine.end - all.start) as usize;
             let places = (mine.start - first) as usize..(mine.end - first) as usize;
-            (places, Piece { block: block as usize, len: (all.end - all.start) as usize, within })
+            (places, ArcsOfBlock { block: block as usize, len: (all.end - all.start) as usize, within })
         };
         blocks.map(piece).collect()
     }
 
-    fn add_piece(&self, piece: &Piece, counts: &[u32]) -> Result<()> {
+    fn add_piece(&self, piece: &ArcsOfBlock, counts: &[u32]) -> Result<()> {
         let add =
             |sums: &mut [u32]| sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.wrapping_add(*count));
         match &self.blocks {
-            Blocks::Memory(blocks) => {
+            SumBlocks::Memory(blocks) => {
                 let mut sums = write(&blocks[piece.block]);
                 if sums.is_empty() {
                     *sums = vec![0; piece.len];
@@ -142,7 +142,7 @@ impl Sums {
                 add(&mut sums[piece.within.clone()]);
                 Ok(())
             }
-            Blocks::File { file, dir, written } => {
+            SumBlocks::File { file, dir, written } => {
                 let mut written = write(&written[piece.block]);
                 // The first time the whole block is written, so that all of it can be read.
                 let range = if *written { piece.within.clone() } else { 0..piece.len };
@@ -158,13 +158,13 @@ impl Sums {
         }
     }
 
-    fn read_piece(&self, piece: &Piece, into: &mut [u32]) -> Result<()> {
+    fn read_piece(&self, piece: &ArcsOfBlock, into: &mut [u32]) -> Result<()> {
         match &self.blocks {
-            Blocks::Memory(blocks) => match &*read(&blocks[piece.block]) {
+            SumBlocks::Memory(blocks) => match &*read(&blocks[piece.block]) {
                 sums if sums.is_empty() => into.fill(0),
                 sums => into.copy_from_slice(&sums[piece.within.clone()]),
             },
-            Blocks::File { file, dir, written } => match *read(&written[piece.block]) {
+            SumBlocks::File { file, dir, written } => match *read(&written[piece.block]) {
                 true => read_at(file, dir, piece.block, piece.within.start, into)?,
                 false => into.fill(0),
             },
@@ -179,7 +179,7 @@ fn read_at(file: &File, dir: &Path, block: usize, from: usize, into: &mut [u32])
 
 /// Where the sum of an arc of a block is in the file.
 fn position(block: usize, arc: usize) -> u64 {
-    Sums::bytes(block as u64 * BLOCK + arc as u64).get()
+    EdgeSums::bytes(block as u64 * BLOCK + arc as u64).get()
 }
 
 /// Locks are taken even if a thread panicked while it held them, for the reason given at [`trimill_system::lock`].
@@ -198,11 +198,11 @@ mod tests {
 
     const N: u64 = 3 * BLOCK + 17;
 
-    fn stores(dir: &Path) -> [Sums; 2] {
-        [Sums::in_memory(N), Sums::in_file(N, dir).unwrap()]
+    fn stores(dir: &Path) -> [EdgeSums; 2] {
+        [EdgeSums::in_memory(N), EdgeSums::in_file(N, dir).unwrap()]
     }
 
-    fn all(sums: &Sums) -> Vec<u32> {
+    fn all(sums: &EdgeSums) -> Vec<u32> {
         let mut all = vec![u32::MAX; sums.arcs as usize];
         sums.read(0, &mut all).unwrap();
         all
@@ -244,17 +244,17 @@ mod tests {
 
     #[test]
     fn blocks_to_which_nothing_was_added_take_no_memory() {
-        let sums = Sums::in_memory(1 << 34);
+        let sums = EdgeSums::in_memory(1 << 34);
         sums.add((1 << 33) - 1, &[3, 4]).unwrap();
         let mut read = [9; 4];
         sums.read((1 << 33) - 2, &mut read).unwrap();
         assert_eq!((read, sums.total().unwrap()), ([0, 3, 4, 0], 7));
-        assert_eq!(Sums::bytes(1 << 34), Bytes(1 << 36));
+        assert_eq!(EdgeSums::bytes(1 << 34), Bytes(1 << 36));
     }
 
     #[test]
     fn a_graph_without_edges_has_no_sums() {
-        let sums = Sums::in_memory(0);
+        let sums = EdgeSums::in_memory(0);
         sums.add(0, &[]).unwrap();
         assert_eq!((sums.arcs, sums.total().unwrap()), (0, 0));
     }

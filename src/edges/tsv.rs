@@ -1,6 +1,6 @@
 //! Counts on edges as text: a line for each edge.
 
-use super::order::InOrder;
+use super::order::EdgesInOrder;
 use crate::table::text::{Compress, put};
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
@@ -9,7 +9,7 @@ use trimill_system::error::Result;
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
-pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -> Result<()> {
+pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn EdgesInOrder) -> Result<()> {
     compress.write_head(to, &["u", "v", "triangles"])?;
     counts.in_order(&mut |rows| {
         compress.write_rows(to, rows.count(), |places, text| {

@@ -1,10 +1,10 @@
 //! Plans for a GPU on a machine that has none, whose memory the job names.
 
-use super::chosen::{Chosen, host_holds, method_for};
+use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::settings;
-use crate::count::Backend;
+use crate::count::CountBackend;
 use crate::count::cuda::Absent;
 use crate::count::method::CudaMethod;
 use crate::graph::GraphSize;
@@ -25,7 +25,7 @@ pub(super) fn absent(
     job: &Job,
     graph: &GraphSize,
     asked: &HostNeeds<'_>,
-) -> Result<Chosen> {
+) -> Result<ChosenBackends> {
     let device = job.device_memory.unwrap_or_default();
     let gpus = match &job.devices {
         Some(Devices::List(list)) => list.len() as u64,
@@ -46,11 +46,11 @@ pub(super) fn absent(
     let backend = |i| {
         let found = of_each(i)?.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
         let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;
-        Ok(Box::new(found) as Box<dyn Backend>)
+        Ok(Box::new(found) as Box<dyn CountBackend>)
     };
     let backends = (0..gpus).map(backend).collect::<Result<Vec<_>>>()?;
     let floor = floor(graph, &backends[0].footprint());
-    Ok(Chosen {
+    Ok(ChosenBackends {
         backends,
         device,
         largest_row_block,

@@ -3,7 +3,7 @@
 //! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in
 //! rank order filters and encodes the rows of each file block for each partition, separately for locals and proxies. The rows
 //! are appended to the partition's spill in rank order, and a row block of proxies' rows ends where the next row would not fit
-//! ([`Cuts`]). Each pair of a partition and a file block is a task, so all threads have work however many partitions there are;
+//! ([`RowBlockCuts`]). Each pair of a partition and a file block is a task, so all threads have work however many partitions there are;
 //! while tasks run, the rows of earlier ones are written. The bytes of a spill do not depend on the batch or the threads.
 //!
 //! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks,
@@ -14,13 +14,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::build::{Builder, Built};
-use super::room::Taken;
+use super::build::{Builder, BuiltPartition};
+use super::room::TakenRoom;
 use crate::graph::{Direction, RowRun};
 use crate::partition::batch::{Kept, kept};
-use crate::partition::cuts::Cuts;
+use crate::partition::cuts::RowBlockCuts;
 use crate::partition::locals::Locals;
-use crate::spill::{CodedRows, CodedSlice, Encoders, Mark, SpillWriter};
+use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -41,7 +41,7 @@ pub struct BatchBuilder<'a> {
     block: Bytes,
     encoders: Encoders,
     /// Buffers to reuse, two for each thread.
-    idle: Mutex<Vec<Found>>,
+    idle: Mutex<Vec<FoundRows>>,
 }
 
 impl<'a> BatchBuilder<'a> {
@@ -54,7 +54,7 @@ impl<'a> BatchBuilder<'a> {
     ///
     /// # Errors
     /// When rows cannot be read or a spill cannot be written; when stopped.
-    pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<Built>> {
+    pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         let Builder { graph, locals, prune, .. } = self.builder;
         let start = Instant::now();
         let (kept, [mut inducing, mut pruning]) = kept(graph, locals, parts, prune, (self.block, control))?;
@@ -63,16 +63,17 @@ impl<'a> BatchBuilder<'a> {
         let start = Instant::now();
         let begin = |kept: &Kept| {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;
-            Ok(Growing { writer, held, cuts: Cuts::new(self.builder.plan.row_block_limit) })
+            Ok(Growing { writer, held, cuts: RowBlockCuts::new(self.builder.plan.row_block_limit) })
         };
         let mut growing = parallel::try_map(&kept, begin)?;
         let mut found = Vec::new();
         graph.pass(self.block, Direction::Rising, control, |block| {
             let blocks: Vec<Range<u32>> = block.file_blocks().collect();
-            let tasks = Tasks { all: blocks.len() * kept.len(), next: AtomicUsize::new(0), held: AtomicU64::new(0) };
+            let tasks =
+                BlockTasks { all: blocks.len() * kept.len(), next: AtomicUsize::new(0), held: AtomicU64::new(0) };
             while tasks.next.load(Ordering::Relaxed) < tasks.all {
                 control.check()?;
-                let filter = |task: usize, rows: &mut Rows| {
+                let filter = |task: usize, rows: &mut RowsByRole| {
                     filter(&kept[task % kept.len()], block, blocks[task / kept.len()].clone(), locals, rows);
                 };
                 let before = std::mem::take(&mut found);
@@ -89,7 +90,7 @@ impl<'a> BatchBuilder<'a> {
         let mut spilling = start.elapsed();
         let spilled = finished.iter().map(|built| Bytes(built.spill.bytes)).sum();
         control.did(TrackKind::Building, ("spill", None), start, Some(spilled));
-        let times = finished.into_iter().map(|built| Built {
+        let times = finished.into_iter().map(|built| BuiltPartition {
             inducing: std::mem::replace(&mut inducing, Duration::ZERO),
             pruning: std::mem::replace(&mut pruning, Duration::ZERO),
             spilling: std::mem::replace(&mut spilling, Duration::ZERO),
@@ -99,29 +100,29 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// Appends to each partition the rows that tasks found for it, in task order.
-    fn add(&self, growing: &mut [Growing], found: Vec<Found>) -> Result<()> {
-        let mut pieces: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(Found::pieces).collect();
+    fn add(&self, growing: &mut [Growing], found: Vec<FoundRows>) -> Result<()> {
+        let mut pieces: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(FoundRows::pieces).collect();
         pieces.sort_unstable_by_key(|&(task, _)| task);
         let mut of: Vec<Vec<[CodedSlice<'_>; 2]>> = growing.iter().map(|_| Vec::new()).collect();
         pieces.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
         let add = |(growing, rows): (&mut Growing, Vec<_>)| rows.into_iter().try_for_each(|rows| growing.add(rows));
         parallel::try_each(growing.iter_mut().zip(of), add)?;
-        lock(&self.idle).extend(found.into_iter().map(Found::emptied));
+        lock(&self.idle).extend(found.into_iter().map(FoundRows::emptied));
         Ok(())
     }
 }
 
 /// Pairs of a file block and a partition, in this order.
-struct Tasks {
+struct BlockTasks {
     all: usize,
     next: AtomicUsize,
     /// Bytes of rows that the latest tasks found.
     held: AtomicU64,
 }
 
-impl Tasks {
+impl BlockTasks {
     /// Runs the next tasks on all threads, until their rows take [`HELD`] for each thread; returns the rows of each thread.
-    fn some(&self, idle: &Mutex<Vec<Found>>, task: impl Fn(usize, &mut Rows) + Sync) -> Vec<Found> {
+    fn some(&self, idle: &Mutex<Vec<FoundRows>>, task: impl Fn(usize, &mut RowsByRole) + Sync) -> Vec<FoundRows> {
         let threads = rayon::current_num_threads();
         let most = HELD * threads as u64;
         self.held.store(0, Ordering::Relaxed);
@@ -144,24 +145,24 @@ impl Tasks {
 }
 
 /// Rows of a partition: those of its locals, and those of its proxies.
-type Rows = [CodedRows; 2];
+type RowsByRole = [CodedRows; 2];
 
 /// The rows that the tasks of a thread found.
 #[derive(Default)]
-struct Found {
-    rows: Rows,
+struct FoundRows {
+    rows: RowsByRole,
     /// The tasks, each with the ends of its rows.
-    ends: Vec<(usize, [Mark; 2])>,
+    ends: Vec<(usize, [RowMark; 2])>,
 }
 
-impl Found {
+impl FoundRows {
     fn bytes(&self) -> u64 {
         self.rows.iter().map(CodedRows::bytes).sum()
     }
 
     /// The tasks, each with its rows.
     fn pieces(&self) -> impl Iterator<Item = (usize, [CodedSlice<'_>; 2])> {
-        let mut from = [Mark::default(); 2];
+        let mut from = [RowMark::default(); 2];
         self.ends.iter().map(move |&(task, to)| {
             let rows = [0, 1].map(|kind| self.rows[kind].between(from[kind], to[kind]));
             from = to;
@@ -180,7 +181,7 @@ impl Found {
 /// Filters the rows of `ranks` for one partition, and encodes what is kept in local numbers; with the processor's popcount
 /// instruction where it has one.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut Rows) {
+fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut RowsByRole) {
     let place = |successor| kept.kept.rank(successor);
     let (mut resident, mut proxies) = (resident.coder(), proxies.coder());
     for (rank, number) in kept.kept.iter(ranks.clone()).zip(kept.kept.rank(ranks.start)..) {
@@ -195,8 +196,8 @@ fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [r
 /// A spill that is being written.
 struct Growing {
     writer: SpillWriter,
-    held: Option<Taken>,
-    cuts: Cuts,
+    held: Option<TakenRoom>,
+    cuts: RowBlockCuts,
 }
 
 impl Growing {
@@ -216,7 +217,7 @@ impl Growing {
         self.writer.row_block_rows(rest)
     }
 
-    fn finish(mut self, kept: &Kept) -> Result<Built> {
+    fn finish(mut self, kept: &Kept) -> Result<BuiltPartition> {
         for row_block in self.cuts.finish(kept.kept.count()) {
             self.writer.end_row_block(row_block.range.end)?;
         }
@@ -225,7 +226,7 @@ impl Growing {
             held.resize(Bytes(spill.bytes));
         }
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
-        Ok(Built { part: kept.part, spill, _held: self.held, inducing, pruning, spilling })
+        Ok(BuiltPartition { part: kept.part, spill, _held: self.held, inducing, pruning, spilling })
     }
 }
 

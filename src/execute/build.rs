@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::room::{SpillMemory, Taken};
+use super::room::{SpillMemory, TakenRoom};
 use crate::graph::OrientedGraph;
 use crate::partition::batch::Kept;
 use crate::partition::locals::Locals;
@@ -15,13 +15,13 @@ use trimill_system::disk;
 use trimill_system::error::{Kind, Result};
 
 /// A partition on disk, and what it took to build.
-pub struct Built {
+pub struct BuiltPartition {
     /// The number of the partition.
     pub part: u32,
     /// The spill.
     pub spill: SpillSummary,
     /// Its share of the memory for spills, held while the spill exists.
-    pub(super) _held: Option<Taken>,
+    pub(super) _held: Option<TakenRoom>,
     /// How long inducing took.
     pub inducing: Duration,
     /// How long pruning took.
@@ -56,7 +56,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<Taken>)> {
+    pub(super) fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
         let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.plan.sizes[part as usize];
         let header = PartitionHeader {
@@ -79,7 +79,7 @@ impl Builder<'_> {
     }
 }
 
-impl Built {
+impl BuiltPartition {
     /// The spill that an earlier start left in `dir`, if it is there and valid. One that is damaged, or of another job, is
     /// removed with a warning, and is built again.
     ///

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use rayon::ThreadPool;
 
 use super::batch::{BUFFERS, BatchBuilder};
-use super::build::{Builder, Built, disk_at_most};
+use super::build::{Builder, BuiltPartition, disk_at_most};
 use super::host::LEAST_BLOCK;
 use super::setup::Setup;
 use crate::cache::free_space;
@@ -114,8 +114,8 @@ impl<'a> Builders<'a> {
         &self,
         parts: &[u32],
         control: &Control,
-        found: impl Fn(u32) -> Result<Option<Built>>,
-        mut each: impl FnMut(Built) -> ControlFlow<()>,
+        found: impl Fn(u32) -> Result<Option<BuiltPartition>>,
+        mut each: impl FnMut(BuiltPartition) -> ControlFlow<()>,
     ) -> Result<()> {
         for parts in parts.chunks(self.many) {
             let (mut built, mut missing) = (Vec::new(), Vec::new());

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::directories::{NO_CACHE, default_cache_dir};
-use crate::cache::{Cache, Entry};
+use crate::cache::{Cache, CachedGraph};
 use crate::report::{CacheEntry, CacheReport};
 use crate::request::RemoveRequest;
 use trimill_system::bytes::Bytes;
@@ -17,7 +17,7 @@ fn open(dir: Option<&Path>) -> Result<Cache> {
     Ok(Cache::existing(&dir))
 }
 
-fn report(cache: &Cache, entries: Vec<Entry>) -> CacheReport {
+fn report(cache: &Cache, entries: Vec<CachedGraph>) -> CacheReport {
     CacheReport {
         directory: cache.dir().to_path_buf(),
         bytes: entries.iter().map(|entry| entry.bytes).sum(),
@@ -53,7 +53,7 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
 pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
-    let named = |entry: &Entry, name: &OsStr| {
+    let named = |entry: &CachedGraph, name: &OsStr| {
         let path = Path::new(name).canonicalize();
         name.to_str().is_some_and(|name| !name.is_empty() && entry.key.starts_with(name))
             || entry.inputs().iter().any(|input| path.as_ref().is_ok_and(|path| path == input))

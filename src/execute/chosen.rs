@@ -2,7 +2,7 @@
 
 use super::host::Division;
 use crate::count::method::CudaMethod;
-use crate::count::{Backend, Footprint};
+use crate::count::{CountBackend, Footprint};
 use crate::graph::GraphSize;
 use crate::plan::Floor;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
@@ -11,9 +11,9 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
 /// The backends of a job, and the memory that they may take.
-pub struct Chosen {
+pub struct ChosenBackends {
     /// At least one; one for each device.
-    pub backends: Vec<Box<dyn Backend>>,
+    pub backends: Vec<Box<dyn CountBackend>>,
     /// The budget of each device.
     pub device: Bytes,
     /// The largest row block that is chosen where the user chose none.
@@ -34,7 +34,7 @@ pub struct Chosen {
     pub beside: bool,
 }
 
-impl Chosen {
+impl ChosenBackends {
     /// The number of devices that have memory of their own.
     pub fn gpus(&self) -> usize {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::counting::count_partitions;
 use super::details::{self, Details, keeps_answer};
 use super::graph::{Input, unless_graph_damaged};
-use super::planned::{Wanted, planned, recorded};
+use super::planned::{PlanRequest, planned, recorded};
 use super::results::input_report;
 use super::setup::Setup;
 use super::whole::{count_shares, shared};
@@ -78,7 +78,7 @@ pub fn count(
     // Freed before planning measures what the GPUs' drivers mapped: its pages would be counted as theirs.
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
+    let planned = planned(prepared, job, &setup, PlanRequest::by(job), control, &mut stages);
     let mut planned = unless_graph_damaged(planned, path.as_deref())?;
     tracing::debug!("partitions are planned");
 

@@ -4,7 +4,7 @@
 use trimill_kernels::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
-use crate::edges::{self, Sums};
+use crate::edges::{self, EdgeSums};
 use crate::job::Job;
 use crate::stream::edges::PIECE;
 use crate::vertices::Totals;
@@ -48,22 +48,22 @@ pub(super) fn window_bytes(job: &Job, host: HostMemory, vertices: u32) -> Bytes 
 
 /// Whether the sums on all edges are in memory: where they take five eighths of it at most.
 pub(super) fn edges_in_memory(host: HostMemory, edges: u64) -> bool {
-    Sums::bytes(edges).get() <= host.usable().get() / 8 * 5
+    EdgeSums::bytes(edges).get() <= host.usable().get() / 8 * 5
 }
 
 /// Bytes of the host's memory that the sums on edges take while partitions are counted, or blocks of them for all threads where they
 /// are in a file.
 pub(super) fn held_edges(host: HostMemory, edges: u64) -> Bytes {
     match edges_in_memory(host, edges) {
-        true => Sums::bytes(edges),
-        false => Bytes(host.threads() * Sums::bytes(edges::sums::BLOCK).get()),
+        true => EdgeSums::bytes(edges),
+        false => Bytes(host.threads() * EdgeSums::bytes(edges::sums::BLOCK).get()),
     }
 }
 
 /// Bytes of the host's memory for the triangles on edges while partitions are counted on `devices` devices, besides the sums.
 pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     // With a run directory, blocks that are compressed.
-    let kept = Bytes(host.threads() * 2 * Sums::bytes(edges::sums::BLOCK).get());
+    let kept = Bytes(host.threads() * 2 * EdgeSums::bytes(edges::sums::BLOCK).get());
     Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
 }
 

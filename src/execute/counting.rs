@@ -13,22 +13,22 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
-use super::build::{Builder, Built};
+use super::build::{Builder, BuiltPartition};
 use super::building::{Builders, Building};
 use super::details::Details;
 use super::device::{count_all, together_of};
 use super::planned::Planned;
 use super::queue::Queue;
-use super::results::Known;
+use super::results::PlannedFigures;
 use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
-use super::work::{Item, Outcome, Ranges, Spills, Work};
+use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
 use super::workers::all_or_first_error;
-use crate::count::Backend;
+use crate::count::CountBackend;
 use crate::job::Job;
 use crate::partition::locals::Locals;
-use crate::plan::{Cut, Plan};
+use crate::plan::{GraphCut, Plan};
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
 use crate::spill::file_name;
@@ -47,7 +47,7 @@ const BUILDER: &str = "the thread that builds partitions";
 /// spills that cannot be written: what would have been returned is then the error's answer.
 pub(super) fn count_partitions(
     job: &Job,
-    (planned, mut backends): (&Planned, Vec<Box<dyn Backend>>),
+    (planned, mut backends): (&Planned, Vec<Box<dyn CountBackend>>),
     setup: &Setup,
     details: &Details<'_>,
     control: &Control,
@@ -57,13 +57,13 @@ pub(super) fn count_partitions(
     let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
     let room = SpillMemory::new(planned.spills);
     let place = match &plan.cut {
-        Cut::Ranges(..) => None,
-        Cut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
+        GraphCut::Ranges(..) => None,
+        GraphCut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
     };
     let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
     let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
     let (task, per_partition) = task_of(&mut backends, u64::from(parts), planned.graph.edges(), control);
-    let mut before = Outcome::default();
+    let mut before = DeviceOutcome::default();
     if let Some(journal) = &journal {
         let spills = keeps.then_some((path.as_path(), planned.fingerprint));
         resume(journal, spills, (details, &setup.pool), &mut before)?;
@@ -81,7 +81,7 @@ pub(super) fn count_partitions(
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
             let builder = builder(planned, locals, job, (&path, &room));
             let builders = Builders::new(builder, building, &setup.pool);
-            Some((Spills { builders, builder, dir: Mutex::new(dir) }, building))
+            Some((SpillWork { builders, builder, dir: Mutex::new(dir) }, building))
         }
     };
     let queue = match &spilling {
@@ -89,11 +89,11 @@ pub(super) fn count_partitions(
         Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
     };
     let spills = spilling.as_ref().map(|(spills, _)| spills);
-    let work = Work {
-        known: Known { sizes: &plan.sizes, predictions: &plan.predictions },
+    let work = SharedWork {
+        known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
         ranges: match &plan.cut {
-            Cut::Ranges(ranges, blocks) => Some(Ranges { graph: &planned.graph, ranges, blocks }),
-            Cut::Sets(_) => None,
+            GraphCut::Ranges(ranges, blocks) => Some(Ranges { graph: &planned.graph, ranges, blocks }),
+            GraphCut::Sets(_) => None,
         },
         setup,
         device_memory: planned.device,
@@ -168,7 +168,7 @@ pub(super) fn builder<'a>(
 
 /// The task of counting `parts` partitions, and how many of its units a partition is. If a single partition is counted by a backend that
 /// reports its progress, the task is measured in `arcs`, and the partition itself adds 0.
-pub(super) fn task_of(backends: &mut [Box<dyn Backend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
+pub(super) fn task_of(backends: &mut [Box<dyn CountBackend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
     let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
     match single {
         Some(progress) => {
@@ -195,12 +195,12 @@ fn resume(
     journal: &Journal,
     spills: Option<(&std::path::Path, u128)>,
     (details, pool): (&Details<'_>, &ThreadPool),
-    all: &mut Outcome,
+    all: &mut DeviceOutcome,
 ) -> Result<()> {
     for (part, result) in journal.counted()? {
         let spill = match spills {
             Some((dir, fingerprint)) => {
-                let Some(built) = Built::found(dir, part, fingerprint)? else { continue };
+                let Some(built) = BuiltPartition::found(dir, part, fingerprint)? else { continue };
                 Some(built.spill)
             }
             None => None,
@@ -215,10 +215,10 @@ fn resume(
 }
 
 /// The builder thread: ends early when it fails, is stopped, or all devices have failed.
-fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> {
+fn build_all(order: &[u32], spills: &SpillWork<'_>, work: &SharedWork<'_>) -> Result<()> {
     // The spill that an earlier start left.
     let found = |part| match work.journal {
-        Some(_) => Built::found(spills.builder.dir, part, spills.builder.fingerprint),
+        Some(_) => BuiltPartition::found(spills.builder.dir, part, spills.builder.fingerprint),
         None => Ok(None),
     };
     let put = |built| {

@@ -6,8 +6,8 @@ use rayon::ThreadPool;
 
 use super::edges::OnEdges;
 use super::setup::Setup;
-use super::vertices::AtVertices;
-use crate::count::Backend;
+use super::vertices::VertexSums;
+use crate::count::CountBackend;
 use crate::count::method::Choice;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
@@ -15,9 +15,9 @@ use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::source::PartitionSource;
-use crate::stream::{Counted, Failed, count_partition};
+use crate::stream::{CountedPartition, PartitionFailure, count_partition};
 use crate::vertices::order::array_len;
-use trimill_kernels::Share;
+use trimill_kernels::EdgeShare;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 
@@ -26,7 +26,7 @@ pub(super) enum Details<'g> {
     /// The total only.
     Total,
     /// The triangles at each vertex.
-    Vertices(AtVertices<'g>),
+    Vertices(VertexSums<'g>),
     /// The triangles on each edge, from which those at vertices follow.
     Edges(OnEdges<'g>),
 }
@@ -64,7 +64,7 @@ impl<'g> Details<'g> {
         job.output_files().check_ids(array_len(graph))?;
         match (job.counts_edges(), job.counts_vertices()) {
             (true, _) => OnEdges::new(graph, setup, fingerprint).map(Self::Edges),
-            (false, true) => AtVertices::new(graph, setup, fingerprint).map(Self::Vertices),
+            (false, true) => VertexSums::new(graph, setup, fingerprint).map(Self::Vertices),
             (false, false) => Ok(Self::Total),
         }
     }
@@ -84,12 +84,12 @@ impl<'g> Details<'g> {
         part: u32,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        backend: &mut dyn Backend,
+        backend: &mut dyn CountBackend,
         pool: &ThreadPool,
         control: &Control,
-    ) -> Result<Counted, Failed> {
+    ) -> Result<CountedPartition, PartitionFailure> {
         match self {
-            Self::Total => count_partition(first, backend, Share::ALL, pool, control),
+            Self::Total => count_partition(first, backend, EdgeShare::ALL, pool, control),
             Self::Vertices(vertices) => vertices.count(part, first, again, backend, pool, control),
             Self::Edges(edges) => edges.count(part, first, backend, pool, control),
         }

@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
-use super::queue::Taken;
+use super::queue::TakenItem;
 use super::results::partition_result;
-use super::work::{Item, Outcome, Work};
+use super::work::{DeviceOutcome, Item, SharedWork};
 use super::workers::run_on_all;
 use crate::count::cuda::RUNS_AHEAD;
-use crate::count::{Backend, DeviceWork};
+use crate::count::{CountBackend, DeviceWork};
 use crate::report::{DeviceResult, PartitionResult};
 use crate::run_dir::CountedBy;
 use crate::spill::SpillReader;
 use crate::stream::ahead::Ahead;
 use crate::stream::source::{PartitionSource, Spilled};
-use crate::stream::{Counted, Failed};
+use crate::stream::{CountedPartition, PartitionFailure};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Kind, Result};
@@ -25,7 +25,7 @@ use trimill_system::{disk, lock, parallel};
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
 /// Counts all partitions of the queue on all devices; returns the results of each device.
-pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Outcome>> {
+pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
     if work.control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
     }
@@ -33,8 +33,11 @@ pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> V
 }
 
 /// The results of all devices together, and the result of each device.
-pub(super) fn together_of(shares: Vec<Outcome>, backends: &[Box<dyn Backend>]) -> (Outcome, Vec<DeviceResult>) {
-    let mut all = Outcome::default();
+pub(super) fn together_of(
+    shares: Vec<DeviceOutcome>,
+    backends: &[Box<dyn CountBackend>],
+) -> (DeviceOutcome, Vec<DeviceResult>) {
+    let mut all = DeviceOutcome::default();
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
         devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting()));
@@ -47,7 +50,7 @@ pub(super) fn together_of(shares: Vec<Outcome>, backends: &[Box<dyn Backend>]) -
 
 /// The result of a device; none where the host counts.
 pub(super) fn device_result(
-    backend: &dyn Backend,
+    backend: &dyn CountBackend,
     results: &[PartitionResult],
     counting: std::time::Duration,
 ) -> Option<DeviceResult> {
@@ -67,16 +70,16 @@ pub(super) fn device_result(
 }
 
 /// What counts, for the record of a partition.
-pub(super) fn counted_by(backend: &dyn Backend, device_memory: Bytes) -> CountedBy {
+pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> CountedBy {
     CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
 }
 
 /// A partition that was taken, and its source or the error of opening it.
-type Opened<'a> = (Taken<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
+type Opened<'a> = (TakenItem<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
 
-impl<'a> Work<'a> {
+impl<'a> SharedWork<'a> {
     /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
-    fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> Opened<'a> {
+    fn open(&self, taken: TakenItem<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> Opened<'a> {
         let start = Instant::now();
         let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
         let source = parallel::within(&self.setup.pool, source);
@@ -97,7 +100,11 @@ struct By {
 }
 
 /// A device's thread: counts partitions from the queue until all are counted.
-fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Outcome) -> Result<(), Failed> {
+fn count_queue<'a>(
+    backend: &mut dyn CountBackend,
+    work: &'a SharedWork<'a>,
+    share: &mut DeviceOutcome,
+) -> Result<(), PartitionFailure> {
     let device = backend.device().map(|device| device.ordinal);
     let (chunk, by) = (backend.resident_chunk(), By { device, stored: backend.stored_rows() });
     let mut next: Option<Opened<'a>> = None;
@@ -128,7 +135,7 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
             Ok(counted) => counted,
             Err(failed) => {
                 let part = taken.item.part();
-                if let Failed::Device(_) = failed {
+                if let PartitionFailure::Device(_) = failed {
                     next.into_iter().for_each(|(taken, _)| taken.requeue());
                     taken.requeue();
                 }
@@ -159,7 +166,7 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
 }
 
 /// Records what the device measured of its own work since it was last asked.
-pub(super) fn device_work(backend: &mut dyn Backend, control: &Control) {
+pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
     for DeviceWork { queue, name, start, time } in backend.recorded_work() {
         control.did_for(queue, (name, None), start, time, None);
     }
@@ -169,12 +176,12 @@ pub(super) fn device_work(backend: &mut dyn Backend, control: &Control) {
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<Box<dyn PartitionSource + '_>>>,
-    backend: &mut dyn Backend,
-    work: &Work<'_>,
+    backend: &mut dyn CountBackend,
+    work: &SharedWork<'_>,
     control: &Control,
-) -> Result<Counted, Failed> {
+) -> Result<CountedPartition, PartitionFailure> {
     let stored = backend.stored_rows();
-    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn Backend| {
+    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn CountBackend| {
         let mut source = source?;
         let pool = &work.setup.pool;
         let again = || work.source(item, stored);
@@ -183,7 +190,7 @@ fn count_item(
         Ok(counted)
     };
     match (count(source, item, backend), &mut *item, work.spills) {
-        (Err(Failed::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
+        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
             tracing::warn!("{error}: partition {} is built again", built.part);
             if built.spill.memory.is_none() {
                 disk::remove(&built.spill.path)?;

@@ -7,7 +7,7 @@ use super::directories::default_cache_dir;
 use super::measure::{measure, measured_scale};
 use crate::rates::Rates;
 use crate::report::DoctorReport;
-use crate::report::doctor::{Directory, Gpu};
+use crate::report::doctor::{Directory, GpuFound};
 use crate::request::DoctorRequest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -38,7 +38,7 @@ pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorRe
     let measured = cache.as_deref().and_then(Rates::measured);
     let (gpus, no_gpu, driver) = match trimill_kernels::find() {
         Ok(found) => {
-            let gpus = found.devices.iter().map(|device| Gpu {
+            let gpus = found.devices.iter().map(|device| GpuFound {
                 name: device.name.clone(),
                 compute_capability: device.compute_capability.to_string(),
                 memory: Bytes(device.memory),
@@ -47,7 +47,7 @@ pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorRe
         }
         Err(absence) => (Vec::new(), Some(absence.to_string()), "none".into()),
     };
-    let found_memory = gpus.first().map(|gpu: &Gpu| gpu.memory.get());
+    let found_memory = gpus.first().map(|gpu: &GpuFound| gpu.memory.get());
     let host = default_budget();
     let half = host.get() / 2;
     let (backend, device) = match found_memory {

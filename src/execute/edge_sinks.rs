@@ -28,26 +28,26 @@ pub(super) struct Added {
 }
 
 /// The sink of one pass over a partition. `add` adds counts of consecutive arcs of the graph, in the thread pool.
-pub(super) struct Sink<'a, A> {
+pub(super) struct PartitionEdgeSink<'a, A> {
     graph: &'a OrientedGraph,
     pool: &'a ThreadPool,
     block: Bytes,
     added: &'a mut Added,
     add: A,
-    places: Places,
+    places: ArcPlaces,
 }
 
 /// How the numbers of a partition are ranks of the graph.
-enum Places {
+enum ArcPlaces {
     /// They are the same; the resident arcs begin with this arc of the graph.
     Same {
         resident: u64,
     },
-    Listed(Listed),
+    Listed(ListedPlaces),
 }
 
 /// The partition stream.
-struct Listed {
+struct ListedPlaces {
     /// The rank of each number.
     ranks: Vec<u32>,
     locals: NumberRuns,
@@ -55,7 +55,7 @@ struct Listed {
     next: (usize, u64),
 }
 
-impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> Sink<'a, A> {
+impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
     /// `block`: the bytes of a block of rows; `ranks`: of each number, if that is not the number itself; `locals_at`: the first local,
     /// where the locals are consecutive.
     pub(super) fn new(
@@ -65,20 +65,20 @@ impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> Sink<'a, A> {
         add: A,
     ) -> Result<Self> {
         let places = match ranks {
-            None => Places::Same { resident: graph.first_arc(locals_at)? },
-            Some(ranks) => Places::Listed(Listed { ranks, locals: NumberRuns::default(), next: (0, 0) }),
+            None => ArcPlaces::Same { resident: graph.first_arc(locals_at)? },
+            Some(ranks) => ArcPlaces::Listed(ListedPlaces { ranks, locals: NumberRuns::default(), next: (0, 0) }),
         };
         Ok(Self { graph, pool, block, added, add, places })
     }
 }
 
-impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for Sink<'_, A> {
+impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<'_, A> {
     fn needs_rows(&self) -> bool {
-        matches!(self.places, Places::Listed(_))
+        matches!(self.places, ArcPlaces::Listed(_))
     }
 
     fn locals(&mut self, run: &Resident) {
-        if let Places::Listed(listed) = &mut self.places {
+        if let ArcPlaces::Listed(listed) = &mut self.places {
             listed.locals.add(&run.numbers);
         }
     }
@@ -93,14 +93,14 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for Sink<'_, A> {
         let Self { graph, pool, block, add, places, .. } = self;
         if counts.iter().any(|&count| count > 0) {
             match (places, rows) {
-                (Places::Same { .. }, _) => {
+                (ArcPlaces::Same { .. }, _) => {
                     let first = graph.first_arc(range.start)?;
                     parallel::within(pool, || add(first, counts))?;
                 }
-                (Places::Listed(listed), Some(rows)) => {
+                (ArcPlaces::Listed(listed), Some(rows)) => {
                     parallel::within(pool, || listed.add_rows((graph, *block), rows, counts, add))?;
                 }
-                (Places::Listed(_), None) => return Err(Error::defect("the rows of a row block are not there")),
+                (ArcPlaces::Listed(_), None) => return Err(Error::defect("the rows of a row block are not there")),
             }
         }
         self.added.numbers = range.end;
@@ -112,17 +112,17 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for Sink<'_, A> {
         let Self { graph, pool, add, places, added, .. } = self;
         let skipped = added.resident.saturating_sub(first).min(counts.len() as u64);
         match places {
-            Places::Same { resident } => {
+            ArcPlaces::Same { resident } => {
                 parallel::within(pool, || add(*resident + first + skipped, &counts[skipped as usize..]))?;
             }
-            Places::Listed(listed) => parallel::within(pool, || listed.add_resident(graph, counts, skipped, add))?,
+            ArcPlaces::Listed(listed) => parallel::within(pool, || listed.add_resident(graph, counts, skipped, add))?,
         }
         added.resident = added.resident.max(end);
         Ok(())
     }
 }
 
-impl Listed {
+impl ListedPlaces {
     /// Adds counts of the next resident arcs, but for the first `skipped`. Rows of locals are apart from each other, so those near
     /// each other are added together, with zeros between them.
     fn add_resident(

@@ -10,19 +10,19 @@ use std::time::Instant;
 use rayon::ThreadPool;
 
 use super::counters::{edge_window_bytes, edges_in_memory};
-use super::edge_sinks::{Added, Sink};
+use super::edge_sinks::{Added, PartitionEdgeSink};
 use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
-use super::vertices::AtVertices;
-use crate::count::Backend;
-use crate::edges::order::OfGraph;
-use crate::edges::part::{Key, PartCounts, PartWriter};
-use crate::edges::{Sums, vertices_of};
+use super::vertices::VertexSums;
+use crate::count::CountBackend;
+use crate::edges::order::EdgesOfGraph;
+use crate::edges::part::{EdgePartCounts, EdgePartKey, EdgePartWriter};
+use crate::edges::{EdgeSums, vertices_of};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
-use crate::stream::{Counted, Failed, count_on_edges};
+use crate::stream::{CountedPartition, PartitionFailure, count_on_edges};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -32,17 +32,17 @@ use trimill_system::parallel;
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,
     /// None in a shard, whose counts are added elsewhere.
-    sums: Option<Sums>,
+    sums: Option<EdgeSums>,
     files: PartFiles,
     /// Bytes of a block of rows in a pass over the graph.
     block: Bytes,
-    unfinished: Unfinished<Counting>,
+    unfinished: Unfinished<EdgesOfPartition>,
 }
 
 /// A partition that is being counted.
-struct Counting {
+struct EdgesOfPartition {
     added: Added,
-    file: Option<PartWriter>,
+    file: Option<EdgePartWriter>,
 }
 
 impl<'g> OnEdges<'g> {
@@ -50,20 +50,20 @@ impl<'g> OnEdges<'g> {
     pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
         let sums = match (setup.is_shard(), edges_in_memory(setup.host, graph.edges())) {
             (true, _) => None,
-            (false, true) => Some(Sums::in_memory(graph.edges())),
-            (false, false) => Some(Sums::in_file(graph.edges(), &setup.work_dir)?),
+            (false, true) => Some(EdgeSums::in_memory(graph.edges())),
+            (false, false) => Some(EdgeSums::in_file(graph.edges(), &setup.work_dir)?),
         };
         let files = PartFiles::new(setup, fingerprint);
         Ok(Self { graph, sums, files, block: setup.host_block(), unfinished: Unfinished::default() })
     }
 
-    fn key(&self, part: u32, fingerprint: u128) -> Key {
-        Key { fingerprint, part, arcs: self.graph.edges() }
+    fn key(&self, part: u32, fingerprint: u128) -> EdgePartKey {
+        EdgePartKey { fingerprint, part, arcs: self.graph.edges() }
     }
 
     /// Adds what an earlier start counted on the edges of a partition. `false`: that is missing or damaged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        let found = self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))?;
+        let found = self.files.open(part, |dir, fingerprint| EdgePartCounts::open(dir, self.key(part, fingerprint)))?;
         match (found, &self.sums) {
             (Some(counts), Some(sums)) => parallel::within(pool, || counts.add_to(sums)).map(|()| true),
             (found, _) => Ok(found.is_some()),
@@ -75,42 +75,42 @@ impl<'g> OnEdges<'g> {
         &self,
         part: u32,
         source: &mut dyn PartitionSource,
-        backend: &mut dyn Backend,
+        backend: &mut dyn CountBackend,
         pool: &ThreadPool,
         control: &Control,
-    ) -> Result<Counted, Failed> {
+    ) -> Result<CountedPartition, PartitionFailure> {
         let begin = || {
-            let file = self.files.begin(|dir, fingerprint| PartWriter::new(dir, self.key(part, fingerprint)))?;
-            Ok(Counting { added: Added::default(), file })
+            let file = self.files.begin(|dir, fingerprint| EdgePartWriter::new(dir, self.key(part, fingerprint)))?;
+            Ok(EdgesOfPartition { added: Added::default(), file })
         };
-        let count = |counting: &mut Counting| self.counted(counting, source, backend, pool, control);
+        let count = |counting: &mut EdgesOfPartition| self.counted(counting, source, backend, pool, control);
         let (counting, counted) = self.unfinished.finish(part, begin, count)?;
-        counting.file.map_or(Ok(()), PartWriter::finish)?;
+        counting.file.map_or(Ok(()), EdgePartWriter::finish)?;
         Ok(counted)
     }
 
     fn counted(
         &self,
-        counting: &mut Counting,
+        counting: &mut EdgesOfPartition,
         source: &mut dyn PartitionSource,
-        backend: &mut dyn Backend,
+        backend: &mut dyn CountBackend,
         pool: &ThreadPool,
         control: &Control,
-    ) -> Result<Counted, Failed> {
+    ) -> Result<CountedPartition, PartitionFailure> {
         let locals_at = source.locals_at();
         let ranks = {
             // Moved, since a source may be sent to the pool but not shared with it.
             let source = &mut *source;
             parallel::within(pool, move || source.ranks())?
         };
-        let Counting { added, file } = counting;
+        let EdgesOfPartition { added, file } = counting;
         let add = |first: u64, counts: &[u32]| {
             if let Some(file) = file {
                 file.add(first, counts)?;
             }
             self.sums.as_ref().map_or(Ok(()), |sums| sums.add(first, counts))
         };
-        let mut sink = Sink::new((self.graph, pool, self.block), (ranks, locals_at), added, add)?;
+        let mut sink = PartitionEdgeSink::new((self.graph, pool, self.block), (ranks, locals_at), added, add)?;
         count_on_edges(source, backend, &mut sink, pool, control)
     }
 
@@ -122,7 +122,7 @@ impl<'g> OnEdges<'g> {
         sums
     }
 
-    fn sums(&self) -> Result<&Sums> {
+    fn sums(&self) -> Result<&EdgeSums> {
         self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 
@@ -139,11 +139,11 @@ impl<'g> OnEdges<'g> {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));
         }
         let memory = edge_window_bytes(job, setup.host, (graph.vertices(), graph.edges()));
-        let counts = OfGraph { graph, sums, memory, control };
+        let counts = EdgesOfGraph { graph, sums, memory, control };
         parallel::within(&setup.pool, || job.output_files().write_edges(&counts))?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         control.did_stage("edges", start);
-        result.stages.push(Stage::since("edges", start, Sums::bytes(graph.edges()), Bytes(written)));
+        result.stages.push(Stage::since("edges", start, EdgeSums::bytes(graph.edges()), Bytes(written)));
         Ok(())
     }
 
@@ -151,9 +151,9 @@ impl<'g> OnEdges<'g> {
     ///
     /// # Errors
     /// When the graph or the sums cannot be read; when stopped.
-    pub(super) fn at_vertices(&self, job: &Job, setup: &Setup, control: &Control) -> Result<AtVertices<'g>> {
+    pub(super) fn at_vertices(&self, job: &Job, setup: &Setup, control: &Control) -> Result<VertexSums<'g>> {
         let size = (self.graph.vertices(), self.graph.edges());
-        let vertices = AtVertices::new(self.graph, setup, 0)?;
+        let vertices = VertexSums::new(self.graph, setup, 0)?;
         let memory = edge_window_bytes(job, setup.host, size);
         vertices_of(self.graph, self.sums()?, vertices.totals()?, memory, &setup.pool, control)?;
         Ok(vertices)

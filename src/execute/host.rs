@@ -10,7 +10,7 @@ use super::counters::{
 };
 use crate::count::{Footprint, cuda};
 use crate::graph::GraphSize;
-use crate::job::{Job, SpillTo, Stream};
+use crate::job::{Job, Mode, SpillTo};
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
@@ -94,11 +94,11 @@ impl<'a> HostNeeds<'a> {
     /// The largest of the floors below which the job ends.
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
         let floors = match (self.shard, self.job.stream) {
-            (true, Some(Stream::Partition)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
+            (true, Some(Mode::Partition)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
             (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
             // Either stream will do, and the graph stream needs less.
             (false, None) => {
-                let job = Job { stream: Some(Stream::Graph), ..self.job.clone() };
+                let job = Job { stream: Some(Mode::Graph), ..self.job.clone() };
                 HostNeeds { job: &job, ..*self }.floors(least, gpus)
             }
             (false, Some(_)) => self.floors(least, gpus),
@@ -111,12 +111,12 @@ impl<'a> HostNeeds<'a> {
         let counting = |needs: Needs| host.left(&needs.buffers(least));
         if self.shard {
             let needs =
-                if self.job.stream == Some(Stream::Partition) { self.spilled(gpus) } else { self.streaming(gpus) };
+                if self.job.stream == Some(Mode::Partition) { self.spilled(gpus) } else { self.streaming(gpus) };
             return Ok(Division { counting: counting(needs)?, building: None, spills: Bytes::ZERO });
         }
         self.can_write()?;
         let streaming = counting(self.streaming(gpus));
-        if self.job.stream == Some(Stream::Graph) || self.job.kept_spills().is_some() {
+        if self.job.stream == Some(Mode::Graph) || self.job.kept_spills().is_some() {
             return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
         }
         let planned = host.left(&self.planning());
@@ -160,8 +160,8 @@ impl<'a> HostNeeds<'a> {
         let partitions = [host.floor(&self.planning()), host.floor(&self.building(gpus).buffers(least))];
         let writing = self.writing().map(|needs| host.floor(&needs));
         let mut floors: Vec<HostFloor> = match self.job.stream {
-            Some(Stream::Graph) => vec![graph],
-            Some(Stream::Partition) => partitions.into(),
+            Some(Mode::Graph) => vec![graph],
+            Some(Mode::Partition) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
         floors.extend(writing);

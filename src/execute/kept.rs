@@ -6,19 +6,19 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::chosen::Chosen;
+use super::chosen::ChosenBackends;
 use super::details::Details;
 use super::device::{count_all, together_of};
 use super::queue::Queue;
-use super::results::{Known, input_report};
+use super::results::{PlannedFigures, input_report};
 use super::setup::Setup;
 use super::spilled::{self, On};
-use super::work::Work;
+use super::work::SharedWork;
 use super::workers::all_or_first_error;
 use trimill_kernels::Scope;
 use trimill_system::machine;
 
-use crate::job::{Job, Partitioner, Parts, Stream};
+use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
 use crate::spill::{Manifest, ManifestGraph};
 use trimill_system::bytes::Bytes;
@@ -41,7 +41,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     let chosen = setup.backend(job, (size, Bytes::ZERO))?;
     let gpus = chosen.gpus();
-    let Chosen { mut backends, device, largest_row_block, methods, driver, .. } = chosen;
+    let ChosenBackends { mut backends, device, largest_row_block, methods, driver, .. } = chosen;
     if backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
             .at(dir)
@@ -57,8 +57,8 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
     }
     let queue = Queue::of(spills.items, backends.len());
     let task = control.task("count", Some(parts), Unit::Partitions);
-    let work = Work {
-        known: Known { sizes: &spills.sizes, predictions: &spills.predictions },
+    let work = SharedWork {
+        known: PlannedFigures { sizes: &spills.sizes, predictions: &spills.predictions },
         ranges: None,
         setup: &setup,
         device_memory: device,
@@ -81,7 +81,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         edges: size.edges,
         wedges,
         input: input_report(&report),
-        stream: Stream::Partition,
+        stream: Mode::Partition,
         partitioner: manifest.job.partitioner.clone(),
         prune: manifest.job.prune.parse().unwrap_or_default(),
         backend: backend.into(),

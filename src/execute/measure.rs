@@ -15,7 +15,7 @@ use super::setup::Setup;
 use crate::generate::{Family, generate};
 use crate::job::Job;
 use crate::job::file::parse;
-use crate::rates::{Arcs, Rates, Speed};
+use crate::rates::{ArcRates, Rates, Speed};
 use crate::report::RunResult;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
@@ -64,7 +64,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     let cut = format!("partition = {{ partitioner = 'contiguous', parts = {PARTS} }}");
     let ranges = format!("partition = {{ partitioner = 'rank', parts = {PARTS} }}");
     let cores = cores() as f64;
-    let arcs = |of: &Best, rate: &mut Arcs, graph: &Best| {
+    let arcs = |of: &Best, rate: &mut ArcRates, graph: &Best| {
         rate.graph = graph.streamed / (graph.seconds(&["stream"]) * cores);
         rate.spill = of.kept / (of.seconds(&["stream"]) * cores);
     };

@@ -13,7 +13,7 @@ use super::results::input_report;
 use super::setup::Setup;
 use crate::job::Job;
 use crate::report::{PartitionResult, RunResult, Stage};
-use crate::run_dir::{PartitionRecord, Prepared, RunDir, with_resume_advice};
+use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_resume_advice};
 use crate::shards::{Shard, shards_of};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -91,7 +91,7 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Data`] for a record of another plan, or of another version of the program.
-fn records(run: &RunDir, prepared: &Prepared) -> Result<Vec<PartitionRecord>> {
+fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>> {
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let read = |part| {
         let advice = || {
@@ -125,7 +125,7 @@ fn added(
 const MOST: usize = 16;
 
 /// Which partitions are missing, and what counts them.
-fn not_counted(run: &Path, missing: &[u32], prepared: &Prepared) -> Error {
+fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
     let mut which = String::new();
     for part in missing.iter().take(MOST) {
         let _ = write!(which, "{}{part}", if which.is_empty() { "" } else { ", " });
@@ -139,7 +139,7 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &Prepared) -> Error {
 }
 
 /// The commands that count these partitions, or some of these commands.
-fn commands(run: &Path, missing: &[u32], prepared: &Prepared) -> String {
+fn commands(run: &Path, missing: &[u32], prepared: &PreparedJob) -> String {
     let shards = shards_of(missing, &prepared.costs, prepared.shards.unwrap_or(NonZeroU32::MIN));
     let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
     let commands = shards.iter().take(MOST).map(command).collect::<Vec<_>>().join(", ");

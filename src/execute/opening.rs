@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::reserve::{Budget, reserve};
-use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT, Settings};
+use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
 use crate::job::{Devices, Job, Prepare};
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
@@ -25,8 +25,8 @@ const AMPLE: Bytes = Bytes::mib(8 << 10);
 const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
 
 /// The settings of a job for the kernels.
-pub(super) fn settings(job: &Job) -> Settings {
-    Settings {
+pub(super) fn settings(job: &Job) -> KernelSettings {
+    KernelSettings {
         block_threads: job.block_threads,
         tile: job.tile,
         timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use super::setup::Setup;
 use crate::run_dir::{RunDir, unless_damaged};
-use crate::stream::Failed;
+use crate::stream::PartitionFailure;
 use trimill_system::error::Result;
 use trimill_system::lock;
 
@@ -29,8 +29,8 @@ impl<T> Unfinished<T> {
         &self,
         part: u32,
         begin: impl FnOnce() -> Result<T>,
-        count: impl FnOnce(&mut T) -> Result<C, Failed>,
-    ) -> Result<(T, C), Failed> {
+        count: impl FnOnce(&mut T) -> Result<C, PartitionFailure>,
+    ) -> Result<(T, C), PartitionFailure> {
         let before = lock(&self.0).remove(&part);
         let mut unfinished = match before {
             Some(unfinished) => unfinished,

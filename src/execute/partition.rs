@@ -4,18 +4,18 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::build::Built;
+use super::build::BuiltPartition;
 use super::building::{Builders, Building};
 use super::counting::builder;
 use super::graph::{Input, unless_graph_damaged};
-use super::planned::{Planned, Wanted, planned};
+use super::planned::{PlanRequest, Planned, planned};
 use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
-use crate::job::{Job, SpillTo, Stream};
+use crate::job::{Job, Mode, SpillTo};
 use crate::partition::locals::Locals;
-use crate::plan::Cut;
+use crate::plan::GraphCut;
 use crate::report::{PartitionReport, SpilledPartition, Stage};
 use crate::spill::{SpillSummary, file_name};
 use trimill_system::bytes::Bytes;
@@ -29,14 +29,14 @@ use trimill_system::machine;
 /// The error of any stage; a job that names no directory for the spills ([`trimill_system::error::Kind::Usage`]).
 pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     machine::reset_peak();
-    if job.stream == Some(Stream::Graph) {
+    if job.stream == Some(Mode::Graph) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
             .expected("another partitioner: rank ranges are not spilled"));
     }
     let Some(directory) = job.spill_dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
-    let job = &Job { stream: Some(Stream::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
+    let job = &Job { stream: Some(Mode::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
     let setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
     let input = Input::open(job, &setup, control)?;
@@ -44,7 +44,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let prepared = input.graph(&setup, control, &mut stages)?;
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
+    let planned = planned(prepared, job, &setup, PlanRequest::by(job), control, &mut stages);
     let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stages));
     unless_graph_damaged(spilled, path.as_deref())
 }
@@ -58,7 +58,7 @@ fn spill(
     mut stages: Vec<Stage>,
 ) -> Result<PartitionReport> {
     let Planned { graph, plan, fingerprint, .. } = planned;
-    let Cut::Sets(locals) = &plan.cut else {
+    let GraphCut::Sets(locals) = &plan.cut else {
         return Err(Error::defect("rank ranges that are to be spilled"));
     };
     let dir = SpillDir::open(directory, true, job.force, *fingerprint)?;
@@ -120,7 +120,7 @@ pub(super) fn write_spills(
     let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
     order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
     let found = |part| match dir.lasts() {
-        true => Built::found(&directory, part, *fingerprint),
+        true => BuiltPartition::found(&directory, part, *fingerprint),
         false => Ok(None),
     };
     Builders::new(builder, building, &setup.pool).build(&order, control, found, |built| {

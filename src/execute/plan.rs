@@ -6,20 +6,20 @@ use std::sync::atomic::AtomicU64;
 
 use super::building::Building;
 use super::graph::{Input, unless_graph_damaged};
-use super::planned::{Planning, Wanted, planned};
+use super::planned::{PlanRequest, Planning, planned};
 use super::setup::Setup;
 use crate::assign::Helper;
-use crate::clean::workspace::Ids;
+use crate::clean::workspace::IdCount;
 use crate::clean::{Workspace, needs};
 use crate::graph::OrientedGraph;
-use crate::job::{Job, Partitioner, Stream};
+use crate::job::{Job, Mode, Partitioner};
 use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::estimate::partition_sized;
 use crate::plan::predict::Prediction;
 use crate::plan::ranges::even_ranges;
-use crate::plan::sets::{Vertices, sized};
-use crate::plan::{Assign, Limits};
+use crate::plan::sets::{VertexInfo, sized};
+use crate::plan::{Assign, PlanLimits};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 use trimill_input::arcs::EdgeSource;
@@ -46,10 +46,10 @@ pub fn plan(
     let prepared = input.graph(&setup, control, &mut stages)?;
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
+    let planned = planned(prepared, job, &setup, PlanRequest::by(job), control, &mut stages);
     let planned = unless_graph_damaged(planned, path.as_deref())?;
     let (graph, plan, footprint) = (&planned.graph, &planned.plan, planned.backends[0].footprint());
-    let spills = plan.cut.stream() == Stream::Partition;
+    let spills = plan.cut.stream() == Mode::Partition;
     let partitions: Vec<PlannedPartition> = plan
         .sizes
         .iter()
@@ -129,8 +129,8 @@ pub fn plan(
 /// The least host memory that preparing the graph takes.
 fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
     let ids = match graph.declared_lines() {
-        Some(lines) => Ids::Plain(lines + graph.first_declared_id()),
-        None => Ids::Ranked(graph.vertices().into()),
+        Some(lines) => IdCount::Plain(lines + graph.first_declared_id()),
+        None => IdCount::Ranked(graph.vertices().into()),
     };
     needs(ids, graph.report().arcs, space)
 }
@@ -138,11 +138,11 @@ fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
 /// What other numbers of parts would take, without splitting; none where running the partitioner again is not cheap.
 fn alternatives(
     planning: &Planning<'_>,
-    (stream, row_block_limit, partitioner): (Stream, Bytes, &Partitioner),
+    (stream, row_block_limit, partitioner): (Mode, Bytes, &Partitioner),
 ) -> Result<Vec<Alternative>> {
     const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
     let Planning { graph, footprint, control, .. } = *planning;
-    let limits = Limits { row_block: Some(row_block_limit), ..*planning.limits };
+    let limits = PlanLimits { row_block: Some(row_block_limit), ..*planning.limits };
     let budget = limits.device;
     let alternative = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
         let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
@@ -158,11 +158,11 @@ fn alternatives(
             fits: largest <= budget,
         }
     };
-    if stream == Stream::Graph {
+    if stream == Mode::Graph {
         let of = |parts| Ok(alternative(parts, even_ranges(graph, parts, footprint, &limits, control)?));
         return PARTS.into_iter().map(of).collect();
     }
-    let (vertices, child_peak) = (Vertices::of(graph)?, AtomicU64::new(0));
+    let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
     let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
     let assigner = planning.assigner(partitioner, &vertices, &weight, &child_peak);
     if !assigner.is_cheap() {

@@ -6,22 +6,22 @@ use std::time::Instant;
 use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::chosen::Chosen;
+use super::chosen::ChosenBackends;
 use super::host::HostNeeds;
 use super::setup::Setup;
 use crate::assign::Assigner;
 use crate::cache::Origin;
 use crate::count::method::LEAST_MEMORY_METHOD;
-use crate::count::{Backend, Footprint};
+use crate::count::{CountBackend, Footprint};
 use crate::graph::OrientedGraph;
-use crate::job::{Job, Partitioner, Parts, Stream};
-use crate::partition::ranks::Ranks;
+use crate::job::{Job, Mode, Partitioner, Parts};
+use crate::partition::ranks::LocalsAndHeads;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
-use crate::plan::estimate::Machine as Estimating;
+use crate::plan::estimate::Machine;
 use crate::plan::ranges::ranges;
-use crate::plan::sets::{self, Vertices};
-use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, RecordedCut, refuse_parts, replan};
+use crate::plan::sets::{self, VertexInfo};
+use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, RecordedCut, refuse_parts, replan};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord, RunDir};
 use crate::spill::manifest::MANIFEST_VERSION;
@@ -43,7 +43,7 @@ pub(super) struct Planned {
     /// The plan.
     pub(super) plan: Plan,
     /// The limits of the plan.
-    pub(super) limits: Limits,
+    pub(super) limits: PlanLimits,
     /// Host memory for building partitions; enough for one at a time.
     pub(super) building: Bytes,
     /// Host memory for spills that wait there.
@@ -55,7 +55,7 @@ pub(super) struct Planned {
     /// Bytes that the drivers of GPUs mapped in the process.
     pub(super) driver: Bytes,
     /// At least one; one for each device.
-    pub(super) backends: Vec<Box<dyn Backend>>,
+    pub(super) backends: Vec<Box<dyn CountBackend>>,
     /// How many backends.
     pub(super) devices: usize,
     /// The budget of the device.
@@ -97,14 +97,14 @@ impl Planned {
 
 /// What a plan is made for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct PlanRequest {
     /// Whether a graph that is one partition is spilled, too.
     pub(super) spills_whole: bool,
     /// The number of shards: there are at least as many partitions if the job names no number.
     pub(super) shards: u32,
 }
 
-impl Wanted {
+impl PlanRequest {
     /// For counting here.
     pub(super) fn by(job: &Job) -> Self {
         Self { spills_whole: job.keep_spill, shards: 1 }
@@ -117,7 +117,7 @@ pub(super) fn planned(
     (graph, origin): (OrientedGraph, Option<Origin>),
     job: &Job,
     setup: &Setup,
-    wanted: Wanted,
+    wanted: PlanRequest,
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<Planned> {
@@ -146,12 +146,12 @@ pub(super) fn planned(
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());
-    let machine = Estimating { rates, cores, gpus: chosen.gpus(), cached };
+    let machine = Machine { rates, cores, gpus: chosen.gpus(), cached };
     let gpus = chosen.gpus() as u64;
-    let Chosen { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
+    let ChosenBackends { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
     let whole = (backends[0].scope() != Scope::Partitions).then(|| backends[0].method());
     let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
-    let limits = Limits {
+    let limits = PlanLimits {
         device,
         device_from,
         largest_row_block,
@@ -166,7 +166,7 @@ pub(super) fn planned(
     };
     let until_here = machine::peak_memory();
     machine::reset_peak();
-    let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
+    let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
         let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
         let plan = parallel::within(&setup.pool, || match &recorded {
             Some((record, cut)) => replan(&graph, (cut, record.block_bytes), &footprint, &limits, control),
@@ -216,8 +216,8 @@ pub(super) fn planned(
     let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
     let fingerprint = before.unwrap_or_else(|| {
         let cut = match &plan.cut {
-            Cut::Ranges(ranges, _) => (&ranges[..], &[][..]),
-            Cut::Sets(locals) => (&[][..], locals.part_of()),
+            GraphCut::Ranges(ranges, _) => (&ranges[..], &[][..]),
+            GraphCut::Sets(locals) => (&[][..], locals.part_of()),
         };
         fingerprint(job, &identity, (plan.parts(), plan.cut.stream(), plan.row_block_limit), cut)
     });
@@ -246,10 +246,10 @@ pub(super) fn planned(
 }
 
 /// Resolves `auto` for a stream; returns any other partitioner unchanged.
-fn resolved(partitioner: &Partitioner, stream: Stream) -> &Partitioner {
+fn resolved(partitioner: &Partitioner, stream: Mode) -> &Partitioner {
     match (partitioner, stream) {
-        (Partitioner::Auto, Stream::Graph) => &Partitioner::Rank,
-        (Partitioner::Auto, Stream::Partition) => &Partitioner::Contiguous,
+        (Partitioner::Auto, Mode::Graph) => &Partitioner::Rank,
+        (Partitioner::Auto, Mode::Partition) => &Partitioner::Contiguous,
         (other, _) => other,
     }
 }
@@ -260,7 +260,7 @@ pub(super) struct Planning<'a> {
     pub(super) setup: &'a Setup,
     pub(super) graph: &'a OrientedGraph,
     pub(super) footprint: &'a Footprint,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a PlanLimits,
     /// Whether the host's memory suffices for building partitions.
     pub(super) builds: bool,
     pub(super) control: &'a Control,
@@ -293,7 +293,7 @@ impl Planning<'_> {
             return Ok(whole);
         }
         let assigned = {
-            let vertices = Vertices::of(graph)?;
+            let vertices = VertexInfo::of(graph)?;
             let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
             let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
             sets::assigned(graph, &vertices, &assigner, footprint, limits, control)?
@@ -305,7 +305,7 @@ impl Planning<'_> {
     pub(super) fn assigner<'b>(
         &'b self,
         partitioner: &'b Partitioner,
-        vertices: &'b Vertices,
+        vertices: &'b VertexInfo,
         weight: &'b (dyn Fn(u32) -> u64 + Sync),
         child_peak: &'b AtomicU64,
     ) -> Assigner<'b> {
@@ -327,7 +327,7 @@ impl Planning<'_> {
 }
 
 /// For an assigner of which only the settings are read, before the vertices are known.
-static NO_VERTICES: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
+static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Vec::new() };
 
 /// The plan that an earlier start recorded in `run`, if it is one of this job, whose input is `identity`; of a graph of `vertices`
 /// vertices, if their number is known. A shard takes the plan as it is, which is compared with the prepared job elsewhere: its input need
@@ -359,13 +359,13 @@ pub(super) fn recorded(
 fn fingerprint(
     job: &Job,
     identity: &str,
-    (parts, stream, row_block_limit): (u32, Stream, Bytes),
-    (ranges, part_of): (&[Ranks], &[u32]),
+    (parts, stream, row_block_limit): (u32, Mode, Bytes),
+    (ranges, part_of): (&[LocalsAndHeads], &[u32]),
 ) -> u128 {
     let (partitioner, seed, prune) = (resolved(&job.partitioner, stream), job.seed, job.prune);
     let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{stream}\n{prune}\n{}", row_block_limit.get());
     let mut key = text.into_bytes();
-    let ends = |ranks: &Ranks| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
+    let ends = |ranks: &LocalsAndHeads| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
     ranges.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
     key.extend_from_slice(bytemuck::cast_slice(part_of));
     xxh3_128(&key)

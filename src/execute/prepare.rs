@@ -8,19 +8,19 @@ use std::time::Instant;
 use super::details;
 use super::graph::{Input, unless_graph_damaged};
 use super::partition::write_spills;
-use super::planned::{Planned, Wanted, planned};
+use super::planned::{PlanRequest, Planned, planned};
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
 use crate::count::method::Choice;
 use crate::edges;
 use crate::graph::Direction;
-use crate::job::{Job, Stream};
+use crate::job::{Job, Mode};
 use crate::paths;
-use crate::plan::costs::{Counter, costs};
-use crate::plan::{Cut, Plan};
+use crate::plan::costs::{CounterKind, costs};
+use crate::plan::{GraphCut, Plan};
 use crate::report::{PreparedReport, Stage};
-use crate::run_dir::{JobRecord, Made, Prepared, RunDir, unless_damaged};
+use crate::run_dir::{JobRecord, PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
 use crate::spill::Manifest;
 use crate::vertices;
@@ -73,7 +73,7 @@ pub fn prepare(
     }
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let wanted = Wanted { spills_whole: false, shards: shards.map_or(1, NonZeroU32::get) };
+    let wanted = PlanRequest { spills_whole: false, shards: shards.map_or(1, NonZeroU32::get) };
     let made = planned(prepared, job, &setup, wanted, control, &mut stages)
         .and_then(|planned| made(&planned, (job, shards), (&setup, run), control, &mut stages));
     let mut report = unless_graph_damaged(made, path.as_deref())?;
@@ -128,7 +128,7 @@ fn earlier(run: &RunDir, job: &Job, setup: &Setup, control: &Control) -> Result<
 
 /// Whether everything that was prepared is there and as it was written. Reads all of the graph and of the spills. Of these, what is
 /// damaged is removed.
-fn is_whole(run: &RunDir, prepared: &Prepared, setup: &Setup, control: &Control) -> Result<bool> {
+fn is_whole(run: &RunDir, prepared: &PreparedJob, setup: &Setup, control: &Control) -> Result<bool> {
     let mut whole = true;
     let mut look = |checked: Result<()>| match checked {
         Err(error) if error.kind() == Kind::Data => {
@@ -148,7 +148,7 @@ fn is_whole(run: &RunDir, prepared: &Prepared, setup: &Setup, control: &Control)
         let missing = || Error::data(run.path(), "its plan is missing or damaged");
         run.planned(Some(graph.vertices()))?.map(drop).ok_or_else(missing)
     }))?;
-    if prepared.stream == Stream::Partition {
+    if prepared.stream == Mode::Partition {
         let (dir, mut spilled) = (run.spills(None), None);
         look(Manifest::read(&dir).map(|manifest| spilled = Some(manifest)))?;
         for (manifest, partition) in spilled.iter().flat_map(|all| all.partitions.iter().map(move |one| (all, one))) {
@@ -169,10 +169,10 @@ fn made(
     let Planned { graph, plan, fingerprint, partitioner, .. } = planned;
     let start = Instant::now();
     let gpus = planned.backends[0].name() != "cpu";
-    let costs = parallel::within(&setup.pool, || costs(graph, plan, Counter::new(&setup.rates, gpus), control))?;
+    let costs = parallel::within(&setup.pool, || costs(graph, plan, CounterKind::new(&setup.rates, gpus), control))?;
     stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
     let mut spilled = Bytes::ZERO;
-    if let Cut::Sets(locals) = &plan.cut {
+    if let GraphCut::Sets(locals) = &plan.cut {
         let dir = SpillDir::of_prepared(&run.spills(None), *fingerprint)?;
         let spills = write_spills((planned, locals), job, setup, dir, control, stages)?;
         spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
@@ -181,7 +181,7 @@ fn made(
     let Some((name, checksum)) = name.zip(graph.checksum()) else {
         return Err(Error::defect("a prepared graph without a file"));
     };
-    let made = Made {
+    let made = SharedFiles {
         graph: name,
         graph_checksum: checksum,
         graph_bytes: graph.stored_bytes(),
@@ -192,7 +192,7 @@ fn made(
         device_memory: planned.device,
     };
     let of = (partitioner.clone(), plan.cut.stream());
-    let prepared = Prepared::new((absolute(job)?, *fingerprint), of, made, (shards, costs));
+    let prepared = PreparedJob::new((absolute(job)?, *fingerprint), of, made, (shards, costs));
     run.record_prepared(&prepared)?;
     Ok(PreparedReport {
         peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
@@ -201,8 +201,8 @@ fn made(
 }
 
 /// What is reported of a prepared job, whether it was prepared now or before.
-fn report(job: &Job, prepared: &Prepared) -> PreparedReport {
-    let Made { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
+fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
+    let SharedFiles { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
     PreparedReport {
         vertices,
         edges,
@@ -228,8 +228,8 @@ fn counts_bytes(job: &Job, plan: &Plan) -> Bytes {
             edges::part::bytes_at_most(predicted.stream.get() / size_of::<u32>() as u64)
         } else if job.counts_vertices() {
             vertices::part::bytes_at_most(match plan.cut.stream() {
-                Stream::Graph => plan.sizes[..=part].iter().map(|size| size.locals).sum(),
-                Stream::Partition => size.numbered(),
+                Mode::Graph => plan.sizes[..=part].iter().map(|size| size.locals).sum(),
+                Mode::Partition => size.numbered(),
             })
         } else {
             Bytes::ZERO

@@ -1,7 +1,7 @@
 //! The queue from which devices take partitions, and to which a device that fails returns those that it holds.
 //!
 //! Input: items, from a builder that blocks while the queue is full. Output: each item to one taker at a time. An item is in
-//! the taker's [`Taken`] until it is finished, so takers that find the queue empty wait as long as an item may be requeued.
+//! the taker's [`TakenItem`] until it is finished, so takers that find the queue empty wait as long as an item may be requeued.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -10,13 +10,13 @@ use trimill_system::lock;
 
 /// A queue for a known number of takers.
 pub(super) struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     changed: Condvar,
     /// The most items that wait.
     room: usize,
 }
 
-struct State<T> {
+struct QueueState<T> {
     waiting: VecDeque<T>,
     /// Items that are taken and not finished.
     taken: usize,
@@ -26,7 +26,7 @@ struct State<T> {
 }
 
 /// An item that was taken; finished when dropped.
-pub(super) struct Taken<'q, T> {
+pub(super) struct TakenItem<'q, T> {
     /// The item.
     pub(super) item: T,
     held: Held<'q, T>,
@@ -38,19 +38,19 @@ struct Held<'q, T>(&'q Queue<T>);
 impl<T> Queue<T> {
     /// An empty queue in which `room` items may wait.
     pub(super) fn new(room: usize, takers: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), taken: 0, open: true, takers };
+        let state = QueueState { waiting: VecDeque::new(), taken: 0, open: true, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room }
     }
 
     /// A closed queue of all its items.
     pub(super) fn of(items: impl IntoIterator<Item = T>, takers: usize) -> Self {
-        let state = State { waiting: items.into_iter().collect(), taken: 0, open: false, takers };
+        let state = QueueState { waiting: items.into_iter().collect(), taken: 0, open: false, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
     }
 
     /// Puts an item at the end, as soon as there is room. `false`: all takers have left.
     pub(super) fn put(&self, item: T) -> bool {
-        let full = |state: &mut State<T>| state.takers > 0 && state.waiting.len() >= self.room;
+        let full = |state: &mut QueueState<T>| state.takers > 0 && state.waiting.len() >= self.room;
         let waited = self.changed.wait_while(lock(&self.state), full);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         let accepted = state.takers > 0;
@@ -68,22 +68,22 @@ impl<T> Queue<T> {
     }
 
     /// Takes the first item; waits while there is none and one may come. None: all are finished.
-    pub(super) fn take(&self) -> Option<Taken<'_, T>> {
-        let nothing_yet = |state: &mut State<T>| state.waiting.is_empty() && (state.open || state.taken > 0);
+    pub(super) fn take(&self) -> Option<TakenItem<'_, T>> {
+        let nothing_yet = |state: &mut QueueState<T>| state.waiting.is_empty() && (state.open || state.taken > 0);
         let waited = self.changed.wait_while(lock(&self.state), nothing_yet);
         self.next(&mut waited.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the first item if there is one now.
-    pub(super) fn take_now(&self) -> Option<Taken<'_, T>> {
+    pub(super) fn take_now(&self) -> Option<TakenItem<'_, T>> {
         self.next(&mut lock(&self.state))
     }
 
-    fn next(&self, state: &mut State<T>) -> Option<Taken<'_, T>> {
+    fn next(&self, state: &mut QueueState<T>) -> Option<TakenItem<'_, T>> {
         let item = state.waiting.pop_front()?;
         state.taken += 1;
         self.changed.notify_all();
-        Some(Taken { item, held: Held(self) })
+        Some(TakenItem { item, held: Held(self) })
     }
 
     /// Removes a taker. Returns how many are left.
@@ -95,7 +95,7 @@ impl<T> Queue<T> {
     }
 }
 
-impl<T> Taken<'_, T> {
+impl<T> TakenItem<'_, T> {
     /// Puts the item back at the front of the queue.
     pub(super) fn requeue(self) {
         lock(&self.held.0.state).waiting.push_front(self.item);

@@ -7,7 +7,7 @@
 //! Unless the user names a budget, a job takes no more than its input can need: freeing all of a large GPU's memory takes a tenth of a
 //! second, and what is left serves other programs. Before the input is read, that is an estimate.
 
-use crate::count::Backend;
+use crate::count::CountBackend;
 use crate::count::cuda::Cuda;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};

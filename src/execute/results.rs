@@ -6,12 +6,12 @@ use crate::clean::CleanReport;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
 use crate::report::{InputReport, PartitionResult};
-use crate::stream::Counted;
+use crate::stream::CountedPartition;
 use trimill_system::bytes::Bytes;
 
 /// What the plan says of all partitions.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct PlannedFigures<'a> {
     pub(super) sizes: &'a [PartitionSize],
     pub(super) predictions: &'a [Prediction],
 }
@@ -30,9 +30,9 @@ pub(super) fn input_report(report: &CleanReport) -> InputReport {
 
 /// What the report says of a partition.
 pub(super) fn partition_result(
-    known: Known<'_>,
+    known: PlannedFigures<'_>,
     part: u32,
-    counted: &Counted,
+    counted: &CountedPartition,
     spill: Bytes,
     time: Duration,
 ) -> PartitionResult {

@@ -11,7 +11,7 @@ pub struct SpillMemory(Arc<AtomicU64>);
 
 /// Bytes taken; free again when dropped.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenRoom {
     room: SpillMemory,
     bytes: u64,
 }
@@ -23,14 +23,14 @@ impl SpillMemory {
     }
 
     /// Takes `bytes` if they are free; does not wait.
-    pub fn take(&self, bytes: Bytes) -> Option<Taken> {
+    pub fn take(&self, bytes: Bytes) -> Option<TakenRoom> {
         let bytes = bytes.get();
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(bytes)).ok()?;
-        Some(Taken { room: self.clone(), bytes })
+        Some(TakenRoom { room: self.clone(), bytes })
     }
 }
 
-impl Taken {
+impl TakenRoom {
     /// Adapts to the `bytes` that are really used: gives the rest back, or takes the bytes that are missing, as far as they are free.
     pub fn resize(&mut self, bytes: Bytes) {
         let room = &self.room.0;
@@ -45,7 +45,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TakenRoom {
     fn drop(&mut self) {
         self.room.0.fetch_add(self.bytes, Ordering::Relaxed);
     }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use rayon::ThreadPool;
 
 use super::absent::absent;
-use super::chosen::{Chosen, host_holds, method_for};
+use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
 use super::directories::{cache, places, rates};
 use super::host::{HostNeeds, OnGpus, block_of_pass, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
@@ -15,8 +15,8 @@ use super::reserve::{Budget, reserve};
 use crate::assign::Helper;
 use crate::cache::Cache;
 use crate::clean::Workspace;
-use crate::clean::workspace::Later;
-use crate::count::Backend;
+use crate::clean::workspace::AfterPreparing;
+use crate::count::CountBackend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
@@ -211,7 +211,7 @@ impl Setup {
     /// A budget of the host below the floor ([`trimill_system::error::Kind::Resource`]).
     /// A backend or method that is not there: [`trimill_system::error::Kind::Resource`] where a GPU is missing,
     /// [`trimill_system::error::Kind::Usage`] where the name is wrong.
-    pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
+    pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<ChosenBackends> {
         let asked = HostNeeds::new(job, self.host, graph).of_shard(self.is_shard());
         match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cpu(method) => self.cpu(method, job, &graph.0, &asked),
@@ -252,7 +252,7 @@ impl Setup {
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
-    fn cpu(&self, method: CpuMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
+    fn cpu(&self, method: CpuMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<ChosenBackends> {
         let (least, least_on_host) = self.least_on_cpu(&method, job, graph);
         let division = asked.divided(least_on_host, 0)?;
         let device = on_cpu(self.device_memory, least_on_host, division.counting);
@@ -263,7 +263,7 @@ impl Setup {
                 "of a device budget of {asked} the CPU takes {device}, which is what --host-memory leaves"
             );
         }
-        let backend: Box<dyn Backend> = match method {
+        let backend: Box<dyn CountBackend> = match method {
             CpuMethod::Serial(method) => Box::new(Serial(method)),
             // Additional tables use what is left above the floor.
             CpuMethod::Bitmap => {
@@ -271,7 +271,7 @@ impl Setup {
                 Box::new(parallel::within(&self.pool, || bitmap(job, graph, beyond)))
             }
         };
-        Ok(Chosen {
+        Ok(ChosenBackends {
             backends: vec![backend],
             device,
             largest_row_block: device,
@@ -291,7 +291,7 @@ impl Setup {
         job: &Job,
         (graph, held): (&GraphSize, Bytes),
         asked: &HostNeeds<'_>,
-    ) -> Result<Chosen> {
+    ) -> Result<ChosenBackends> {
         if !self.counts && !trimill_kernels::has_driver() && job.device_memory.is_some() {
             return absent((self.host, &self.rates), method, job, graph, asked);
         }
@@ -333,8 +333,8 @@ impl Setup {
         if floor(graph, &workers[0].footprint()).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
-        let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen {
+        let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn CountBackend>).collect();
+        Ok(ChosenBackends {
             backends,
             device,
             largest_row_block,
@@ -373,7 +373,7 @@ fn bitmap(job: &Job, graph: &GraphSize, budget: Bytes) -> Cpu {
     }
 }
 
-impl Later for Setup {
+impl AfterPreparing for Setup {
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes {
         let vertices = vertices.min(MOST_VERTICES) as u32;
         // No row is longer, see `crate::orient::ranked`.

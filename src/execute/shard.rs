@@ -3,24 +3,24 @@
 
 use std::time::Instant;
 
-use super::chosen::Chosen;
+use super::chosen::ChosenBackends;
 use super::counting::task_of;
 use super::details::Details;
 use super::device::{count_all, together_of};
-use super::planned::{Wanted, planned};
+use super::planned::{PlanRequest, planned};
 use super::queue::Queue;
-use super::results::Known;
+use super::results::PlannedFigures;
 use super::setup::Setup;
-use super::spilled::{self, On, Spills};
-use super::work::{Item, Ranges, Work};
+use super::spilled::{self, On, SpillsToCount};
+use super::work::{Item, Ranges, SharedWork};
 use super::workers::all_or_first_error;
-use crate::count::Backend;
+use crate::count::CountBackend;
 use crate::count::method::Choice;
 use crate::graph::OrientedGraph;
-use crate::job::{Job, Stream};
-use crate::plan::Cut;
+use crate::job::{Job, Mode};
+use crate::plan::GraphCut;
 use crate::report::{PartitionResult, ShardReport};
-use crate::run_dir::{Journal, Prepared, RunDir};
+use crate::run_dir::{Journal, PreparedJob, RunDir};
 use crate::shards::{self, Shard, ShardChoice, environment};
 use crate::spill::Manifest;
 use trimill_system::bytes::Bytes;
@@ -58,15 +58,15 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
     let Some(run) = &setup.run else { return Err(Error::defect("a shard without a run directory")) };
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let mine = shard.partitions(&prepared.costs);
-    let counting = Counting { job: &job, setup: &setup, prepared: &prepared, journal: &journal, control };
+    let counting = ShardCounter { job: &job, setup: &setup, prepared: &prepared, journal: &journal, control };
     let (mut results, missing) = {
         let details = Details::new(&job, &graph, &setup, prepared.fingerprint)?;
         counting.counted_before(&mine, &details)?
     };
     if !missing.is_empty() {
         let counted = match prepared.stream {
-            Stream::Graph => counting.ranges(graph, &missing),
-            Stream::Partition => counting.spills(&graph, &missing),
+            Mode::Graph => counting.ranges(graph, &missing),
+            Mode::Partition => counting.spills(&graph, &missing),
         };
         let counted = counted.map_err(|error| run.advise(error))?;
         (report.backend, report.method) = (counted.backend.into(), counted.method.into());
@@ -80,7 +80,7 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
 }
 
 /// The shard that was typed, or the one that the environment names.
-fn chosen(choice: ShardChoice, prepared: &Prepared) -> Result<Shard> {
+fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     let shard = match choice {
         ShardChoice::This(shard) => shard,
         ShardChoice::Auto => {
@@ -94,22 +94,22 @@ fn chosen(choice: ShardChoice, prepared: &Prepared) -> Result<Shard> {
 }
 
 /// What a shard counts with.
-struct Counting<'a> {
+struct ShardCounter<'a> {
     job: &'a Job,
     setup: &'a Setup,
-    prepared: &'a Prepared,
+    prepared: &'a PreparedJob,
     journal: &'a Journal,
     control: &'a Control,
 }
 
 /// What was counted.
-struct Counted {
+struct ShardCount {
     backend: &'static str,
     method: &'static str,
     results: Vec<PartitionResult>,
 }
 
-impl Counting<'_> {
+impl ShardCounter<'_> {
     /// The results of `mine` that are there already, with all counts that are wanted, and the partitions that are to be counted.
     fn counted_before(&self, mine: &[u32], details: &Details<'_>) -> Result<(Vec<PartitionResult>, Vec<u32>)> {
         let mut before = self.journal.counted()?;
@@ -124,13 +124,13 @@ impl Counting<'_> {
     }
 
     /// Counts rank ranges.
-    fn ranges(&self, graph: OrientedGraph, parts: &[u32]) -> Result<Counted> {
+    fn ranges(&self, graph: OrientedGraph, parts: &[u32]) -> Result<ShardCount> {
         let Self { job, setup, prepared, control, .. } = *self;
         setup.open_gpus(job, Bytes(u64::MAX))?;
-        let mut planned = planned((graph, None), job, setup, Wanted::by(job), control, &mut Vec::new())?;
+        let mut planned = planned((graph, None), job, setup, PlanRequest::by(job), control, &mut Vec::new())?;
         let mut backends = std::mem::take(&mut planned.backends);
         let details = Details::new(job, &planned.graph, setup, prepared.fingerprint)?;
-        let Cut::Ranges(ranges, blocks) = &planned.plan.cut else {
+        let GraphCut::Ranges(ranges, blocks) = &planned.plan.cut else {
             return Err(Error::defect("sets of vertices in the graph stream"));
         };
         let mut parts = parts.to_vec();
@@ -138,13 +138,13 @@ impl Counting<'_> {
             parts.sort_by_key(|&part| std::cmp::Reverse(planned.plan.predictions[part as usize].stream));
         }
         let items = parts.into_iter().map(Item::Range).collect();
-        let known = Known { sizes: &planned.plan.sizes, predictions: &planned.plan.predictions };
+        let known = PlannedFigures { sizes: &planned.plan.sizes, predictions: &planned.plan.predictions };
         let ranges = Ranges { graph: &planned.graph, ranges, blocks };
         self.all(items, (known, Some(ranges)), &details, (&mut backends, planned.device))
     }
 
     /// Counts spills.
-    fn spills(&self, graph: &OrientedGraph, parts: &[u32]) -> Result<Counted> {
+    fn spills(&self, graph: &OrientedGraph, parts: &[u32]) -> Result<ShardCount> {
         let Self { job, setup, prepared, control, .. } = *self;
         let Some(run) = &setup.run else { return Err(Error::defect("a shard without a run directory")) };
         let dir = run.spills(None);
@@ -152,7 +152,7 @@ impl Counting<'_> {
         setup.open_gpus(job, Bytes(u64::MAX))?;
         let chosen = setup.backend(job, (graph.size(), graph.held_bytes()))?;
         let gpus = chosen.gpus();
-        let Chosen { mut backends, device, largest_row_block, .. } = chosen;
+        let ChosenBackends { mut backends, device, largest_row_block, .. } = chosen;
         let footprint = backends[0].footprint();
         let on = On { footprint: &footprint, device, largest_row_block: (gpus > 0).then_some(largest_row_block) };
         let mut spills = spilled::open(&manifest, &dir, |part| parts.contains(&part), &on, control)?;
@@ -160,8 +160,8 @@ impl Counting<'_> {
             spills.largest_first();
         }
         let details = Details::new(job, graph, setup, prepared.fingerprint)?;
-        let Spills { items, sizes, predictions } = spills;
-        let known = Known { sizes: &sizes, predictions: &predictions };
+        let SpillsToCount { items, sizes, predictions } = spills;
+        let known = PlannedFigures { sizes: &sizes, predictions: &predictions };
         self.all(items, (known, None), &details, (&mut backends, device))
     }
 
@@ -169,16 +169,16 @@ impl Counting<'_> {
     fn all(
         &self,
         items: Vec<Item>,
-        (known, ranges): (Known<'_>, Option<Ranges<'_>>),
+        (known, ranges): (PlannedFigures<'_>, Option<Ranges<'_>>),
         details: &Details<'_>,
-        (backends, device_memory): (&mut [Box<dyn Backend>], Bytes),
-    ) -> Result<Counted> {
+        (backends, device_memory): (&mut [Box<dyn CountBackend>], Bytes),
+    ) -> Result<ShardCount> {
         let Self { setup, journal, control, .. } = *self;
         let arcs = items.first().map_or(0, |item| known.sizes[item.part() as usize].resident_arcs);
         let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());
-        let work = Work {
+        let work = SharedWork {
             known,
             ranges,
             setup,
@@ -194,6 +194,6 @@ impl Counting<'_> {
         let (backend, method) = (backends[0].name(), backends[0].method());
         let outcomes = count_all(backends, &work);
         let (all, _) = together_of(all_or_first_error(outcomes, control)?, backends);
-        Ok(Counted { backend, method, results: all.results })
+        Ok(ShardCount { backend, method, results: all.results })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::build::Built;
+use super::build::BuiltPartition;
 use super::chosen::host_holds;
 use super::work::Item;
 use crate::count::Footprint;
@@ -18,7 +18,7 @@ use trimill_system::error::{Error, Result};
 
 /// Spills that are to be counted.
 #[derive(Default)]
-pub(super) struct Spills {
+pub(super) struct SpillsToCount {
     /// In the order of the partitions.
     pub(super) items: Vec<Item>,
     /// Of all partitions; zeros of those that are not to be counted.
@@ -46,8 +46,8 @@ pub(super) fn open(
     wanted: impl Fn(u32) -> bool,
     on: &On<'_>,
     control: &Control,
-) -> Result<Spills> {
-    let mut spills = Spills::default();
+) -> Result<SpillsToCount> {
+    let mut spills = SpillsToCount::default();
     for (i, partition) in manifest.partitions.iter().enumerate() {
         control.check()?;
         if partition.id as usize != i {
@@ -60,7 +60,7 @@ pub(super) fn open(
             (size, predicted) = known(&spill, on.footprint, on.device);
             on.check(&spill, &predicted)?;
             let (part, [inducing, pruning, spilling]) = (partition.id, [Duration::ZERO; 3]);
-            let built = Built { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
+            let built = BuiltPartition { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
             spills.items.push(Item::Built(Box::new(built)));
         }
         spills.sizes.push(size);
@@ -69,7 +69,7 @@ pub(super) fn open(
     Ok(spills)
 }
 
-impl Spills {
+impl SpillsToCount {
     /// Has the largest counted first, so that several devices finish at about the same time.
     pub(super) fn largest_first(&mut self) {
         let Self { items, predictions, .. } = self;

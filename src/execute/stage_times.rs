@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::build::Built;
+use super::build::BuiltPartition;
 use crate::count::DeviceTimes;
 use crate::graph::OrientedGraph;
 use crate::report::Stage;
-use crate::stream::Counted;
+use crate::stream::CountedPartition;
 use trimill_system::bytes::Bytes;
 
 /// Sums over partitions. Stages that overlap, or several devices, each add their own time.
@@ -24,7 +24,7 @@ pub(super) struct StageTimes {
 
 impl StageTimes {
     /// Adds what a partition took to build.
-    pub(super) fn add_built(&mut self, built: &Built) {
+    pub(super) fn add_built(&mut self, built: &BuiltPartition) {
         self.inducing += built.inducing;
         self.pruning += built.pruning;
         self.spilling += built.spilling;
@@ -32,7 +32,7 @@ impl StageTimes {
     }
 
     /// Adds what a partition took to count.
-    pub(super) fn add_counted(&mut self, counted: &Counted) {
+    pub(super) fn add_counted(&mut self, counted: &CountedPartition) {
         self.reading += counted.reading;
         self.counting += counted.counting;
         self.streamed += counted.streamed;

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use super::setup::Setup;
-use crate::count::verify::{Edges, Needs, Verifier, Vertices};
+use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
 use crate::graph::Ids;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
-use crate::vertices::order::{Listed, array_is_worthwhile};
+use crate::vertices::order::{ListedVertices, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
 use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
@@ -58,7 +58,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
 }
 
 /// How many entries an array over all ids has, if these are not too sparse for one.
-fn array_len(source: &Source, vertices: &Vertices, arcs: u64) -> Option<u64> {
+fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<u64> {
     // A list of arcs declares all ids up to the largest one.
     let ids = match source.declared_vertices() {
         Some(declared) => Some(source.first_id() + declared),
@@ -74,18 +74,19 @@ fn array_len(source: &Source, vertices: &Vertices, arcs: u64) -> Option<u64> {
 fn written(
     job: &Job,
     array_len: Option<u64>,
-    vertices: Vertices,
-    edges: &Edges,
+    vertices: VerifiedVertices,
+    edges: &VerifiedEdges,
     control: &Control,
 ) -> Result<(Option<Clustering>, Result<()>)> {
     let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
     let (summary, by_degree) = found.unzip();
-    let Vertices { ids, degrees, triangles, .. } = vertices;
-    let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len, control: control.clone() };
+    let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
+    let counts = ListedVertices { ids: Ids::listed(ids), degrees, triangles, array_len, control: control.clone() };
     let of_vertices = job.output_files().write_vertices(&counts, &by_degree.unwrap_or_default());
-    let Listed { ids, degrees, .. } = &counts;
+    let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let of_edges = job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, control, edges_of });
+    let of_edges =
+        job.output_files().write_edges(&crate::edges::order::ListedEdges { ids, vertices, control, edges_of });
     Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 
@@ -96,12 +97,12 @@ const READING: Bytes = Bytes::mib(16);
 fn verifier(source: &Source, host_memory: Bytes, control: &Control) -> Result<Verifier> {
     let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
     let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
-    let all = |arcs| Bytes(held.get().saturating_add(Needs::bytes(arcs).get()));
+    let all = |arcs| Bytes(held.get().saturating_add(ArcTally::bytes(arcs).get()));
     if all(source.arcs_at_most()) <= host_memory {
         return Ok(Verifier::new());
     }
     // The bound that follows from the size of the file may be far too high.
-    let needs = Needs::default();
+    let needs = ArcTally::default();
     source.scan(&needs, control)?;
     let needed = all(needs.counted());
     if needed > host_memory {

@@ -8,46 +8,46 @@
 use std::time::Instant;
 
 use rayon::ThreadPool;
-use trimill_kernels::{Size, VertexCounters};
+use trimill_kernels::{PartitionExtent, VertexCounters};
 
 use super::counters::{in_memory, window_bytes};
 use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
-use crate::count::{Backend, VertexCounts};
+use crate::count::{CountBackend, VertexCounts};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
-use crate::stream::{Counted, Failed, count_at_vertices};
+use crate::stream::{CountedPartition, PartitionFailure, count_at_vertices};
 use crate::vertices::degrees::DegreeBin;
-use crate::vertices::order::OfGraph;
-use crate::vertices::part::{Key, PartCounts, PartWriter};
+use crate::vertices::order::VerticesOfGraph;
+use crate::vertices::part::{VertexPartCounts, VertexPartKey, VertexPartWriter};
 use crate::vertices::summary::summarised;
-use crate::vertices::{Places, Totals};
+use crate::vertices::{CountedRanks, Totals};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
 /// The sums of a job.
-pub(super) struct AtVertices<'g> {
+pub(super) struct VertexSums<'g> {
     graph: &'g OrientedGraph,
     /// None in a shard, whose counts are added elsewhere.
     totals: Option<Totals>,
     files: PartFiles,
-    unfinished: Unfinished<Counting>,
+    unfinished: Unfinished<VerticesOfPartition>,
 }
 
 /// A partition that is being counted, window by window.
 #[derive(Default)]
-struct Counting {
+struct VerticesOfPartition {
     /// The first counter of the next window.
     next: u64,
-    counted: Counted,
-    file: Option<PartWriter>,
+    counted: CountedPartition,
+    file: Option<VertexPartWriter>,
 }
 
-impl<'g> AtVertices<'g> {
+impl<'g> VertexSums<'g> {
     /// Zeros; in memory where they take no more than [`in_memory`] allows.
     pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
         let totals = match (setup.is_shard(), in_memory(setup.host, graph.vertices())) {
@@ -59,13 +59,14 @@ impl<'g> AtVertices<'g> {
         Ok(Self { graph, totals, files, unfinished: Unfinished::default() })
     }
 
-    fn key(&self, part: u32, fingerprint: u128) -> Key {
-        Key { fingerprint, part, vertices: self.graph.vertices() }
+    fn key(&self, part: u32, fingerprint: u128) -> VertexPartKey {
+        VertexPartKey { fingerprint, part, vertices: self.graph.vertices() }
     }
 
     /// Adds what an earlier start counted at the vertices of a partition. `false`: that is missing or damaged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        let found = self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))?;
+        let found =
+            self.files.open(part, |dir, fingerprint| VertexPartCounts::open(dir, self.key(part, fingerprint)))?;
         match (found, &self.totals) {
             (Some(counts), Some(totals)) => counts.add_to(totals, pool).map(|()| true),
             (found, _) => Ok(found.is_some()),
@@ -78,31 +79,31 @@ impl<'g> AtVertices<'g> {
         part: u32,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        backend: &mut dyn Backend,
+        backend: &mut dyn CountBackend,
         pool: &ThreadPool,
         control: &Control,
-    ) -> Result<Counted, Failed> {
+    ) -> Result<CountedPartition, PartitionFailure> {
         let begin = || {
-            let file = self.files.begin(|dir, fingerprint| PartWriter::new(dir, self.key(part, fingerprint)))?;
-            Ok(Counting { file, ..Counting::default() })
+            let file = self.files.begin(|dir, fingerprint| VertexPartWriter::new(dir, self.key(part, fingerprint)))?;
+            Ok(VerticesOfPartition { file, ..VerticesOfPartition::default() })
         };
-        let count = |counting: &mut Counting| self.windows(counting, first, again, backend, pool, control);
-        let (Counting { counted, file, .. }, ()) = self.unfinished.finish(part, begin, count)?;
-        file.map_or(Ok(()), PartWriter::finish)?;
+        let count = |counting: &mut VerticesOfPartition| self.windows(counting, first, again, backend, pool, control);
+        let (VerticesOfPartition { counted, file, .. }, ()) = self.unfinished.finish(part, begin, count)?;
+        file.map_or(Ok(()), VertexPartWriter::finish)?;
         Ok(counted)
     }
 
     fn windows<'s>(
         &self,
-        counting: &mut Counting,
+        counting: &mut VerticesOfPartition,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        backend: &mut dyn Backend,
+        backend: &mut dyn CountBackend,
         pool: &ThreadPool,
         control: &Control,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), PartitionFailure> {
         let (rows, numbered, locals_at) = (first.resident_size(), first.numbered(), u64::from(first.locals_at()));
-        let size = Size { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
+        let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
         let (all, held) = (VertexCounters::all(&size, locals_at), backend.vertex_counters().max(1));
         let ranks = {
             // Moved, since a source may be sent to the pool but not shared with it.
@@ -126,7 +127,7 @@ impl<'g> AtVertices<'g> {
             let start = Instant::now();
             self.add(&counts, numbered, ranks.as_deref(), counting.file.as_mut(), pool)?;
             // Every pass counts all triangles of the partition.
-            counting.counted = Counted { triangles: counted.triangles, ..counting.counted.and(counted) };
+            counting.counted = CountedPartition { triangles: counted.triangles, ..counting.counted.and(counted) };
             counting.counted.counting += start.elapsed();
             counting.next = window.end;
             if last {
@@ -142,11 +143,11 @@ impl<'g> AtVertices<'g> {
         counts: &VertexCounts,
         numbered: u32,
         ranks: Option<&[u32]>,
-        mut file: Option<&mut PartWriter>,
+        mut file: Option<&mut VertexPartWriter>,
         pool: &ThreadPool,
     ) -> Result<()> {
         let VertexCounts { of: VertexCounters { window, locals_at }, counts, locals } = counts;
-        let mut add = |places: Places<'_>, counts: &[u64]| {
+        let mut add = |places: CountedRanks<'_>, counts: &[u64]| {
             if let Some(file) = &mut file {
                 parallel::within(pool, || file.add(places, counts))?;
             }
@@ -155,8 +156,8 @@ impl<'g> AtVertices<'g> {
         let numbers = window.start.min(numbered.into())..window.end.min(numbered.into());
         let (of_numbers, of_locals) = counts.split_at((numbers.end - numbers.start) as usize);
         match ranks {
-            None => add(Places::From(numbers.start as u32), of_numbers)?,
-            Some(ranks) => add(Places::List(&ranks[numbers.start as usize..numbers.end as usize]), of_numbers)?,
+            None => add(CountedRanks::From(numbers.start as u32), of_numbers)?,
+            Some(ranks) => add(CountedRanks::List(&ranks[numbers.start as usize..numbers.end as usize]), of_numbers)?,
         }
         // The locals' own counters, which come after those of all numbers; there are none if the locals are consecutive.
         let first = window.start.max(*locals_at) - locals_at;
@@ -165,7 +166,7 @@ impl<'g> AtVertices<'g> {
             None => numbers.collect(),
             Some(ranks) => numbers.map(|number| ranks[number as usize]).collect(),
         };
-        add(Places::List(&places), of_locals)
+        add(CountedRanks::List(&places), of_locals)
     }
 
     #[cfg(test)]
@@ -191,7 +192,7 @@ impl<'g> AtVertices<'g> {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
             result.clustering = Some(summary);
-            job.output_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)
+            job.output_files().write_vertices(&VerticesOfGraph { graph, totals, memory }, &by_degree)
         })?;
         let files = [&job.per_vertex, &job.by_degree];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();

@@ -7,28 +7,28 @@ use std::time::Instant;
 use super::device::{counted_by, device_result, device_work};
 use super::planned::Planned;
 use super::queue::Queue;
-use super::results::{Known, partition_result};
+use super::results::{PlannedFigures, partition_result};
 use super::setup::Setup;
 use super::stage_times::device_stages;
 use super::workers::{all_or_first_error, run_on_all};
-use trimill_kernels::{Scope, Share};
+use trimill_kernels::{EdgeShare, Scope};
 
-use crate::count::Backend;
+use crate::count::CountBackend;
 use crate::graph::OrientedGraph;
-use crate::job::Stream;
-use crate::partition::ranks::Ranks;
+use crate::job::Mode;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use crate::stream::{Counted, Failed, count_partition};
+use crate::stream::{CountedPartition, PartitionFailure, count_partition};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 
 /// Whether the devices of a plan share a whole graph by its edges.
 pub(super) fn shared(planned: &Planned) -> bool {
-    let whole = planned.plan.parts() == 1 && planned.plan.cut.stream() == Stream::Graph;
+    let whole = planned.plan.parts() == 1 && planned.plan.cut.stream() == Mode::Graph;
     let backends = &planned.backends;
     whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
 }
@@ -38,7 +38,7 @@ pub(super) fn shared(planned: &Planned) -> bool {
 /// # Errors
 /// The first error of a device, the others are then stopped; when stopped.
 pub(super) fn count_shares(
-    (planned, mut backends): (&Planned, Vec<Box<dyn Backend>>),
+    (planned, mut backends): (&Planned, Vec<Box<dyn CountBackend>>),
     setup: &Setup,
     control: &Control,
     stages: &mut Vec<Stage>,
@@ -51,18 +51,18 @@ pub(super) fn count_shares(
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
     let shares = counted_together(graph, &mut backends, setup, control)?;
-    let Some(all) = shares.iter().flatten().copied().reduce(Counted::and) else {
+    let Some(all) = shares.iter().flatten().copied().reduce(CountedPartition::and) else {
         return Err(Error::defect("nothing was counted"));
     };
     control.did_stage("count", start);
     stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
     stages.extend(device_stages(all.device, all.streamed));
     task.advance(1);
-    let known = Known { sizes: &plan.sizes, predictions: &plan.predictions };
-    let result = |counted: &Counted| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
+    let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
+    let result = |counted: &CountedPartition| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
     let each = shares.into_iter().zip(&backends);
     let devices = each.filter_map(|(shares, backend)| {
-        let own = shares.into_iter().reduce(Counted::and)?;
+        let own = shares.into_iter().reduce(CountedPartition::and)?;
         device_result(backend.as_ref(), &[result(&own)], own.counting)
     });
     let devices: Vec<DeviceResult> = devices.collect();
@@ -76,27 +76,27 @@ pub(super) fn count_shares(
 /// The shares that each of the backends counted.
 fn counted_together(
     graph: &OrientedGraph,
-    backends: &mut [Box<dyn Backend>],
+    backends: &mut [Box<dyn CountBackend>],
     setup: &Setup,
     control: &Control,
-) -> Result<Vec<Vec<Counted>>> {
+) -> Result<Vec<Vec<CountedPartition>>> {
     let shares = backends.len() as u32;
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
     if control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
     }
-    let outcomes = run_on_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
+    let outcomes = run_on_all(backends, &queue, &together, |backend, counted: &mut Vec<CountedPartition>| {
         while let Some(taken) = queue.take() {
             let blocks = RowBlocks::default();
-            let mut source = RankRange::new(graph, &blocks, &Ranks::of(0..graph.vertices()))?;
-            let share = Share { index: taken.item, of: shares };
+            let mut source = RankRange::new(graph, &blocks, &LocalsAndHeads::of(0..graph.vertices()))?;
+            let share = EdgeShare { index: taken.item, of: shares };
             let control = together.at(backend.device().map(|device| device.ordinal), 0);
             let share = count_partition(&mut source, backend, share, &setup.pool, &control);
             device_work(backend, &control);
             match share {
                 Ok(share) => counted.push(share),
                 Err(failed) => {
-                    if let Failed::Device(_) = failed {
+                    if let PartitionFailure::Device(_) = failed {
                         taken.requeue();
                     }
                     return Err(failed);

@@ -2,16 +2,16 @@
 
 use std::sync::Mutex;
 
-use super::build::{Builder, Built};
+use super::build::{Builder, BuiltPartition};
 use super::building::Builders;
 use super::details::Details;
 use super::queue::Queue;
-use super::results::Known;
+use super::results::PlannedFigures;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
 use crate::graph::OrientedGraph;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::report::PartitionResult;
 use crate::run_dir::Journal;
 use crate::spill::{SpillReader, SpillSummary};
@@ -24,7 +24,7 @@ use trimill_system::error::{Error, Result};
 
 /// The results of a device's thread.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct DeviceOutcome {
     pub(super) results: Vec<PartitionResult>,
     pub(super) kept: Vec<SpillSummary>,
     pub(super) times: StageTimes,
@@ -35,7 +35,7 @@ pub(super) enum Item {
     /// A rank range.
     Range(u32),
     /// A spill.
-    Built(Box<Built>),
+    Built(Box<BuiltPartition>),
 }
 
 impl Item {
@@ -50,20 +50,20 @@ impl Item {
 /// The graph and how its rows are cut, where partitions are rank ranges.
 pub(super) struct Ranges<'a> {
     pub(super) graph: &'a OrientedGraph,
-    pub(super) ranges: &'a [Ranks],
+    pub(super) ranges: &'a [LocalsAndHeads],
     pub(super) blocks: &'a RowBlocks,
 }
 
 /// What the threads of all devices have in common.
-pub(super) struct Work<'a> {
-    pub(super) known: Known<'a>,
+pub(super) struct SharedWork<'a> {
+    pub(super) known: PlannedFigures<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) setup: &'a Setup,
     /// The budget of each device.
     pub(super) device_memory: Bytes,
     pub(super) queue: &'a Queue<Item>,
     /// In the partition stream, what builds spills and removes them once they were counted.
-    pub(super) spills: Option<&'a Spills<'a>>,
+    pub(super) spills: Option<&'a SpillWork<'a>>,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
     /// Where triangles at vertices or on edges are added up.
@@ -76,13 +76,13 @@ pub(super) struct Work<'a> {
 }
 
 /// What only the partition stream has.
-pub(super) struct Spills<'a> {
+pub(super) struct SpillWork<'a> {
     pub(super) builders: Builders<'a>,
     pub(super) builder: Builder<'a>,
     pub(super) dir: Mutex<SpillDir>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> SharedWork<'a> {
     /// Opens a partition. `stored`: the most stored bytes of a file block that the backend unpacks, where it takes rows as they are stored.
     pub(super) fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.ranges) {

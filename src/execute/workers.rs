@@ -10,29 +10,29 @@
 use std::thread;
 
 use super::queue::Queue;
-use crate::count::Backend;
-use crate::stream::Failed;
+use crate::count::CountBackend;
+use crate::stream::PartitionFailure;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::threads::{WORKER, guarded, joined, spawn};
 
 /// Runs `count` on each backend, which adds an item to the share only when the whole item was counted.
 pub(super) fn run_on_all<T: Send, S: Default + Send>(
-    backends: &mut [Box<dyn Backend>],
+    backends: &mut [Box<dyn CountBackend>],
     queue: &Queue<T>,
     control: &Control,
-    count: impl Fn(&mut dyn Backend, &mut S) -> Result<(), Failed> + Sync,
+    count: impl Fn(&mut dyn CountBackend, &mut S) -> Result<(), PartitionFailure> + Sync,
 ) -> Vec<Result<S>> {
     let count = &count;
     thread::scope(|scope| {
-        let member = |backend: &mut Box<dyn Backend>| {
+        let member = |backend: &mut Box<dyn CountBackend>| {
             let (mut share, who) = (S::default(), name(backend.as_ref()));
             let thread = format!("the thread that counts on {who}");
             let outcome = guarded(&thread, || count(backend.as_mut(), &mut share));
             let left = queue.leave();
             match outcome.unwrap_or_else(|panic| Err(panic.into())) {
                 Ok(()) => Ok(share),
-                Err(Failed::Device(error)) if left > 0 => {
+                Err(PartitionFailure::Device(error)) if left > 0 => {
                     tracing::warn!(
                         "{}; the other devices go on without it",
                         error.while_doing(&format!("{who} failed"))
@@ -42,8 +42,8 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
                 Err(failed) => {
                     control.stop();
                     Err(match failed {
-                        Failed::Device(error) => error.while_doing(&format!("{who} failed")),
-                        Failed::Job(error) => error,
+                        PartitionFailure::Device(error) => error.while_doing(&format!("{who} failed")),
+                        PartitionFailure::Job(error) => error,
                     })
                 }
             }
@@ -60,7 +60,7 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
 }
 
 /// The name of a device in messages.
-fn name(backend: &dyn Backend) -> String {
+fn name(backend: &dyn CountBackend) -> String {
     backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
 }
 

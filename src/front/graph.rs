@@ -32,17 +32,17 @@ use trimill_system::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Graph<'a> {
-    source: Source<'a>,
+    source: GraphSource<'a>,
     format: Option<Format>,
 }
 
 #[derive(Clone)]
-enum Source<'a> {
+enum GraphSource<'a> {
     Files(Vec<PathBuf>),
     Edges(Arc<dyn EdgeSource + 'a>),
 }
 
-impl fmt::Debug for Source<'_> {
+impl fmt::Debug for GraphSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Files(paths) => f.debug_tuple("Files").field(paths).finish(),
@@ -70,7 +70,7 @@ impl<'a> Graph<'a> {
 
     /// The graph of the edges of several files.
     pub fn from_files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Self { source: Source::Files(paths.into_iter().map(Into::into).collect()), format: None }
+        Self { source: GraphSource::Files(paths.into_iter().map(Into::into).collect()), format: None }
     }
 
     /// The graph of a list of edges, which takes 16 bytes each. Ids may be any numbers below 2^64 - 1.
@@ -81,7 +81,7 @@ impl<'a> Graph<'a> {
     /// The graph of edges that the caller holds, which are read where they are: [`Pairs`](crate::Pairs) of columns, a matrix in
     /// compressed rows ([`Csr`](crate::Csr)), or any other [`EdgeSource`].
     pub fn from_source(edges: impl EdgeSource + 'a) -> Self {
-        Self { source: Source::Edges(Arc::new(edges)), format: None }
+        Self { source: GraphSource::Edges(Arc::new(edges)), format: None }
     }
 
     /// Sets the format, for files whose content and suffix do not determine it.
@@ -155,8 +155,8 @@ impl<'a> Graph<'a> {
 
     fn edges(&self) -> Option<&dyn EdgeSource> {
         match &self.source {
-            Source::Files(_) => None,
-            Source::Edges(edges) => Some(&**edges),
+            GraphSource::Files(_) => None,
+            GraphSource::Edges(edges) => Some(&**edges),
         }
     }
 
@@ -164,19 +164,19 @@ impl<'a> Graph<'a> {
         let mut tables = options.tables.clone();
         tables.input.format = self.format.or(tables.input.format);
         match &self.source {
-            Source::Files(paths) => tables.input.paths = Some(paths.clone()),
-            Source::Edges(_) if tables.run.dir.is_some() => {
+            GraphSource::Files(paths) => tables.input.paths = Some(paths.clone()),
+            GraphSource::Edges(_) if tables.run.dir.is_some() => {
                 return Err(Error::usage("a run directory for edges in memory")
                     .expected("a graph in a file, which can be read again on a later start"));
             }
-            Source::Edges(_)
+            GraphSource::Edges(_)
                 if tables.input.format.is_some() || tables.input.header.is_some() || tables.input.columns.is_some() =>
             {
                 return Err(Error::usage("a format, a header, or columns for edges in memory")
                     .expected("these settings for files only"));
             }
             // Edges in memory are not a file, so they are treated like standard input.
-            Source::Edges(_) => tables.input.path = Some(STANDARD_INPUT.into()),
+            GraphSource::Edges(_) => tables.input.path = Some(STANDARD_INPUT.into()),
         }
         Job::resolve(None, &tables, Path::new(""))
     }

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::{Known, Sequence, sized};
+use super::{KnownCounts, Sequence, sized};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
@@ -121,7 +121,7 @@ impl Sequence for Product<'_> {
         self.edges
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> KnownCounts {
         let k = u128::from(self.k);
         let factor = if self.diagonal {
             k.checked_pow(3)
@@ -133,7 +133,7 @@ impl Sequence for Product<'_> {
             _ => None,
         };
         // The base has no isolated vertices, so the product has none.
-        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles }
+        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

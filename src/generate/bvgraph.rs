@@ -15,7 +15,7 @@ use dsi_bitstream::traits::{BE, BitWrite};
 use super::Sequence;
 use super::output::check_vertices;
 use super::rows::Adjacency;
-use row::{LONGEST_CHAIN, Rows, SHORTEST_INTERVAL, Stream, WINDOW, ZETA_K};
+use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::disk::Output;
@@ -23,7 +23,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 
 /// The three files.
-struct Files {
+struct BvOutputFiles {
     graph: PathBuf,
     properties: PathBuf,
     offsets: PathBuf,
@@ -38,7 +38,7 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
             .advice(format!("name it {better}.graph")));
     }
     check_vertices(sequence, (MOST_VERTICES, "the limit of a BVGraph"), graph)?;
-    let files = Files {
+    let files = BvOutputFiles {
         graph: graph.to_path_buf(),
         properties: graph.with_extension("properties"),
         offsets: graph.with_extension("offsets"),
@@ -70,7 +70,7 @@ struct Encoded {
 }
 
 fn encode(rows: &Adjacency, vertices: Range<usize>) -> Encoded {
-    let (mut encoded, mut lengths) = (Rows::default(), Stream::default());
+    let (mut encoded, mut lengths) = (BvRowWriter::default(), RowStream::default());
     for vertex in vertices {
         lengths.number(encoded.add(vertex as u64, rows.row(vertex)));
     }
@@ -81,11 +81,11 @@ fn encode(rows: &Adjacency, vertices: Range<usize>) -> Encoded {
 fn write_rows(
     rows: &Adjacency,
     (graph, offsets): (&mut Output, &mut Output),
-    files: &Files,
+    files: &BvOutputFiles,
     control: &Control,
     task: &Task,
 ) -> Result<u64> {
-    let (mut graph, mut offsets) = (Joined::new(graph), Joined::new(offsets));
+    let (mut graph, mut offsets) = (BitStrings::new(graph), BitStrings::new(offsets));
     // The first row begins at bit 0.
     offsets.add((&[1 << 63], 1)).map_err(|e| Error::write(&files.offsets, e))?;
     let chunks = rows.chunks();
@@ -106,12 +106,12 @@ fn write_rows(
 }
 
 /// Strings of bits, one after another, in a file.
-struct Joined<'a> {
+struct BitStrings<'a> {
     bits: BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>,
     written: u64,
 }
 
-impl<'a> Joined<'a> {
+impl<'a> BitStrings<'a> {
     fn new(file: &'a mut Output) -> Self {
         let buffered = io::BufWriter::with_capacity(1 << 20, file);
         Self { bits: BufBitWriter::new(WordAdapter::new(buffered)), written: 0 }

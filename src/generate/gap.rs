@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rand_mt::Mt;
 
-use super::{BLOCK, Known, Sequence};
+use super::{BLOCK, KnownCounts, Sequence};
 use trimill_system::error::{Error, Result};
 
 const SEED: u64 = 27_491_095;
@@ -71,12 +71,15 @@ impl Sequence for Kron {
         DRAWS_PER_VERTEX << self.scale
     }
 
-    fn known(&self) -> Known {
-        KRON.iter().find(|row| row.0 == self.scale).map_or(Known::default(), |&(_, vertices, edges, triangles)| Known {
-            vertices: Some(vertices),
-            edges: Some(edges),
-            triangles: Some(triangles),
-        })
+    fn known(&self) -> KnownCounts {
+        KRON.iter().find(|row| row.0 == self.scale).map_or(
+            KnownCounts::default(),
+            |&(_, vertices, edges, triangles)| KnownCounts {
+                vertices: Some(vertices),
+                edges: Some(edges),
+                triangles: Some(triangles),
+            },
+        )
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
@@ -115,11 +118,9 @@ impl Sequence for Urand {
         DRAWS_PER_VERTEX << self.scale
     }
 
-    fn known(&self) -> Known {
-        URAND.iter().find(|row| row.0 == self.scale).map_or(Known::default(), |&(_, edges, triangles)| Known {
-            vertices: None,
-            edges: Some(edges),
-            triangles: Some(triangles),
+    fn known(&self) -> KnownCounts {
+        URAND.iter().find(|row| row.0 == self.scale).map_or(KnownCounts::default(), |&(_, edges, triangles)| {
+            KnownCounts { vertices: None, edges: Some(edges), triangles: Some(triangles) }
         })
     }
 

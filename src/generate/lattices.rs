@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Known, Sequence, sized};
+use super::{KnownCounts, Sequence, sized};
 use trimill_system::error::{Error, Result};
 
 /// `C_n(1..k)`.
@@ -48,8 +48,8 @@ impl Sequence for RingLattice {
         self.edges
     }
 
-    fn known(&self) -> Known {
-        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles() }
+    fn known(&self) -> KnownCounts {
+        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles() }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
@@ -93,9 +93,9 @@ impl Sequence for KingsGrid {
         self.edges
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> KnownCounts {
         let squares = u128::from(self.rows - 1) * u128::from(self.columns - 1);
-        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: Some(4 * squares) }
+        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: Some(4 * squares) }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

@@ -19,7 +19,7 @@ use trimill_system::parallel;
 
 /// How edges are written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum GeneratedFormat {
     /// Pairs of little-endian `u32`.
     Binary,
     /// Lines `u v`.
@@ -28,7 +28,7 @@ pub(super) enum Format {
     Stdout,
 }
 
-impl Format {
+impl GeneratedFormat {
     pub(super) fn of(output: &Path) -> Result<Self> {
         if output == Path::new("-") {
             return Ok(Self::Stdout);
@@ -61,13 +61,13 @@ pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a B
 const PAIR: u64 = 8;
 
 /// Writes `sequence` and returns the number of bytes.
-pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, control: &Control) -> Result<u64> {
-    if format == Format::Binary {
+pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &Path, control: &Control) -> Result<u64> {
+    if format == GeneratedFormat::Binary {
         check_vertices(sequence, (1 << 32, "whose ids fit into 32 bits"), output)?;
     }
     let task = control.task("generate", Some(sequence.edges()), Unit::Arcs);
-    let encode = if format == Format::Binary { as_pairs } else { as_text };
-    if format == Format::Stdout {
+    let encode = if format == GeneratedFormat::Binary { as_pairs } else { as_text };
+    if format == GeneratedFormat::Stdout {
         let name = Path::new("standard output");
         return write_in_order(sequence, encode, (&mut std::io::stdout(), name), control, &task);
     }
@@ -78,7 +78,7 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
     }
     let mut file = Output::create(output)?;
     let bytes = match (format, file.new_file()) {
-        (Format::Binary, Some(file)) => write_anywhere(sequence, file, control, &task)?,
+        (GeneratedFormat::Binary, Some(file)) => write_anywhere(sequence, file, control, &task)?,
         _ => write_in_order(sequence, encode, (&mut file, output), control, &task)?,
     };
     control.check()?;

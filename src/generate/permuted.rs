@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Known, Sequence};
+use super::{KnownCounts, Sequence};
 use crate::clean::ids::mix;
 
 /// Rounds of the network.
@@ -61,7 +61,7 @@ impl<S: Sequence> Sequence for Permuted<S> {
         self.of.edges()
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> KnownCounts {
         self.of.known()
     }
 

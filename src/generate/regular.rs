@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Known, Sequence, sized};
+use super::{KnownCounts, Sequence, sized};
 use trimill_system::error::{Error, Result};
 
 /// Pairs `a < b` of `q` things.
@@ -75,8 +75,8 @@ impl Sequence for Hamming {
         self.edges
     }
 
-    fn known(&self) -> Known {
-        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
+    fn known(&self) -> KnownCounts {
+        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
@@ -130,8 +130,8 @@ impl Sequence for RingOfCliques {
         self.edges
     }
 
-    fn known(&self) -> Known {
-        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
+    fn known(&self) -> KnownCounts {
+        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

@@ -13,7 +13,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::{Known, Sequence, sized};
+use super::{KnownCounts, Sequence, sized};
 use trimill_system::error::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
@@ -99,7 +99,7 @@ impl Factor {
 
 /// The edges whose ends differ first in the same factor.
 #[derive(Debug)]
-struct Section {
+struct FactorEdges {
     /// Where it begins in the whole sequence.
     start: u64,
     /// The summand of both ids from the loops of the factors before.
@@ -113,7 +113,7 @@ struct Section {
 pub(super) struct Stars {
     kind: StarKind,
     factors: Vec<Factor>,
-    sections: Vec<Section>,
+    sections: Vec<FactorEdges>,
     vertices: u64,
     edges: u64,
 }
@@ -143,7 +143,7 @@ impl Stars {
             let size = factors[first + 1..]
                 .iter()
                 .try_fold(u128::from(factor.leaves), |size, later| size.checked_mul(u128::from(later.arcs())));
-            sections.push(Section { start: sized(Some(edges), "edges")?, prefix, first });
+            sections.push(FactorEdges { start: sized(Some(edges), "edges")?, prefix, first });
             edges = u128::from(sized(size.and_then(|size| size.checked_add(edges)), "edges")?);
             // Without loops the ends differ in every factor, so also in the first.
             let Some(looped) = factor.looped else { break };
@@ -173,7 +173,7 @@ impl Stars {
     }
 
     /// Appends `count` edges of one section, from its `at`-th on.
-    fn append_section(&self, section: &Section, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
+    fn append_section(&self, section: &FactorEdges, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
         let factors = &self.factors[section.first..];
         // In the first factor only arcs from the centre to a leaf count, which come first among its arcs.
         let radix = |level: usize| if level == 0 { factors[0].leaves } else { factors[level].arcs() };
@@ -214,8 +214,8 @@ impl Sequence for Stars {
         self.edges
     }
 
-    fn known(&self) -> Known {
-        Known { vertices: Some(self.vertices), edges: Some(u128::from(self.edges)), triangles: self.triangles() }
+    fn known(&self) -> KnownCounts {
+        KnownCounts { vertices: Some(self.vertices), edges: Some(u128::from(self.edges)), triangles: self.triangles() }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

@@ -11,12 +11,12 @@ use trimill_system::parallel;
 
 /// A set under construction: bits are set from many threads.
 #[derive(Debug)]
-pub struct Marks {
+pub struct VertexSetBuilder {
     words: Vec<AtomicU64>,
     len: u32,
 }
 
-impl Marks {
+impl VertexSetBuilder {
     /// The empty set over `0..len`.
     pub fn new(len: u32) -> Self {
         Self { words: zeros((len as usize).div_ceil(64)), len }
@@ -39,22 +39,22 @@ impl Marks {
     }
 
     /// The finished set, with ranks. Reuses the words without a copy.
-    pub fn finish(self) -> Bits {
+    pub fn finish(self) -> VertexSet {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
-        Bits::of_words(words, self.len)
+        VertexSet::of_words(words, self.len)
     }
 }
 
 /// A finished set over `0..len`.
 #[derive(Debug, Clone, Default)]
-pub struct Bits {
+pub struct VertexSet {
     words: Vec<u64>,
     ranks: Vec<u32>,
     len: u32,
     count: u32,
 }
 
-impl Bits {
+impl VertexSet {
     /// The set with these words; no bit from `len` on is set.
     pub fn of_words(words: Vec<u64>, len: u32) -> Self {
         let mut count = 0;
@@ -76,8 +76,8 @@ impl Bits {
     }
 
     /// Turns the set back into one under construction.
-    pub fn thaw(self) -> Marks {
-        Marks { words: self.words.into_iter().map(AtomicU64::new).collect(), len: self.len }
+    pub fn thaw(self) -> VertexSetBuilder {
+        VertexSetBuilder { words: self.words.into_iter().map(AtomicU64::new).collect(), len: self.len }
     }
 
     /// The number of members.
@@ -107,11 +107,11 @@ impl Bits {
     }
 
     /// The members in `range`, ascending.
-    pub fn iter(&self, range: std::ops::Range<u32>) -> Members<'_> {
+    pub fn iter(&self, range: std::ops::Range<u32>) -> SetMembers<'_> {
         let end = range.end.min(self.len);
         let word = range.start as usize / 64;
         let current = if range.start < end { self.words[word] & (u64::MAX << (range.start % 64)) } else { 0 };
-        Members { words: &self.words, word, current, end }
+        SetMembers { words: &self.words, word, current, end }
     }
 
     /// All members, ascending; listed in the current thread pool.
@@ -146,14 +146,14 @@ impl Bits {
 
 /// Iterator over the members of a set.
 #[derive(Debug)]
-pub struct Members<'a> {
+pub struct SetMembers<'a> {
     words: &'a [u64],
     word: usize,
     current: u64,
     end: u32,
 }
 
-impl Iterator for Members<'_> {
+impl Iterator for SetMembers<'_> {
     type Item = u32;
 
     #[inline]
@@ -182,7 +182,7 @@ mod tests {
     proptest! {
         #[test]
         fn ranks_and_members_are_those_of_a_plain_set(members in prop::collection::btree_set(0u32..3000, 0..400), len in 3000u32..3100, a in 0u32..3000, b in 0u32..3100) {
-            let marks = Marks::new(len);
+            let marks = VertexSetBuilder::new(len);
             members.iter().for_each(|&i| marks.set(i));
             let bits = marks.finish();
             prop_assert_eq!(bits.count() as usize, members.len());
@@ -197,7 +197,7 @@ mod tests {
 
         #[test]
         fn a_finished_set_goes_on(members in prop::collection::btree_set(0u32..200, 0..80), more in prop::collection::btree_set(0u32..200, 0..80)) {
-            let marks = Marks::new(200);
+            let marks = VertexSetBuilder::new(200);
             members.iter().for_each(|&i| marks.set(i));
             let bits = marks.finish();
             let marks = bits.clone().thaw();
@@ -208,7 +208,7 @@ mod tests {
 
         #[test]
         fn members_are_listed_across_runs(stride in 1u32..400, len in 500_000u32..600_000) {
-            let marks = Marks::new(len);
+            let marks = VertexSetBuilder::new(len);
             (0..len).step_by(stride as usize).for_each(|i| marks.set(i));
             prop_assert!(marks.finish().members().into_iter().eq((0..len).step_by(stride as usize)));
         }

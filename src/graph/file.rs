@@ -29,9 +29,9 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 pub use super::layout::Layout;
 
 use super::OrientedGraph;
-use super::index::{BlockEntry, DegreeRun, Degrees, Index};
+use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::{PAGE, REMAKE};
-use super::store::{GraphFile, Store};
+use super::store::{BlockStore, GraphFile};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
@@ -181,7 +181,7 @@ impl GraphWriter {
 /// [`trimill_system::error::Kind::Data`] when it is not a graph file, of another version, truncated or damaged, or not an oriented graph.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     let mut graph = open_file(temporary.as_file(), temporary.path())?;
-    if let Store::File { file, .. } = &mut graph.store {
+    if let BlockStore::File { file, .. } = &mut graph.store {
         file.temporary = Some(temporary);
     }
     Ok(graph)
@@ -208,11 +208,11 @@ pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     let entries = entries.into_iter().map(BlockEntry::of).collect();
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
-    let index = Index::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
-    let degrees = Degrees::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
+    let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
+    let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.rows().start;
     Ok(OrientedGraph {
-        store: Store::File { file, rows },
+        store: BlockStore::File { file, rows },
         layout,
         index,
         degrees,
@@ -281,9 +281,9 @@ pub fn seen(file: &File) -> Option<u128> {
 }
 
 /// The first page, whose own checksum is correct.
-struct Header([u8; PAGE as usize]);
+struct GraphHeader([u8; PAGE as usize]);
 
-impl Header {
+impl GraphHeader {
     fn read(file: &File) -> Option<Self> {
         let mut page = [0; PAGE as usize];
         file.read_exact_at(&mut page, 0).ok()?;
@@ -319,7 +319,7 @@ fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
         // Perhaps not this program's: nobody is told to remove it.
         return Err(other("is not a graph file".into()).advice("if it was one, move it away, and it is made again"));
     };
-    let Some(header) = Header::read(file) else { return Err(damaged("its header is damaged".into())) };
+    let Some(header) = GraphHeader::read(file) else { return Err(damaged("its header is damaged".into())) };
     if version != VERSION {
         return Err(damaged(format!("is of version {version}, this program reads version {VERSION}")));
     }

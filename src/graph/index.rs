@@ -1,7 +1,7 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of an [`Index`]: blocks tile the ranks and the arcs, each has at least one row, and at least one byte for each of
-//! its rows and arcs; so nothing that is read through it is larger than the file. Invariants of [`Degrees`]: degrees fall
+//! Invariants of an [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one byte for each of
+//! its rows and arcs; so nothing that is read through it is larger than the file. Invariants of [`DegreeRuns`]: degrees fall
 //! strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. Memory: 32 bytes a block,
 //! 8 bytes a distinct degree.
 
@@ -45,12 +45,12 @@ pub struct DegreeRun {
 
 /// The file blocks, in rank order.
 #[derive(Debug, Clone)]
-pub(super) struct Index {
+pub(super) struct BlockIndex {
     /// One more at the end, which holds the end of the last block.
     entries: Vec<BlockEntry>,
 }
 
-impl Index {
+impl BlockIndex {
     /// The index of `entries`, if they are consistent with each other and with the counts of `layout`.
     pub(super) fn new(mut entries: Vec<BlockEntry>, layout: &Layout) -> Option<Self> {
         let end = BlockEntry {
@@ -115,9 +115,9 @@ impl Index {
 
 /// How many vertices have each degree, falling.
 #[derive(Debug, Clone)]
-pub(super) struct Degrees(pub(super) Vec<DegreeRun>);
+pub(super) struct DegreeRuns(pub(super) Vec<DegreeRun>);
 
-impl Degrees {
+impl DegreeRuns {
     /// The degrees of `runs`, if they are consistent with each other and with the counts of `layout`.
     pub(super) fn new(runs: Vec<DegreeRun>, layout: &Layout) -> Option<Self> {
         let falls = runs.windows(2).all(|pair| pair[0].degree > pair[1].degree);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use super::DegreeRun;
-use super::bits::Bits;
+use super::bits::VertexSet;
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
@@ -22,7 +22,7 @@ const SMALL: usize = 1 << 12;
 const SMALLEST_RUN: usize = 1 << 14;
 
 /// The vertex of each rank, from the ranks of all ids: vertices are the ids in `present`, counted from 0. 4 bytes a vertex.
-pub fn order(rank_of: &[u32], present: &Bits) -> Vec<u32> {
+pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
     let order: Vec<AtomicU32> = zeros(present.count() as usize);
     let run = |first: u32| {
         let ids = present.iter(first..first.saturating_add(SMALLEST_RUN as u32));
@@ -116,10 +116,10 @@ pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
 #[allow(clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::graph::bits::Marks;
+    use crate::graph::bits::VertexSetBuilder;
 
-    fn present(degrees: &[u32]) -> Bits {
-        let marks = Marks::new(degrees.len() as u32);
+    fn present(degrees: &[u32]) -> VertexSet {
+        let marks = VertexSetBuilder::new(degrees.len() as u32);
         (0..).zip(degrees).filter(|&(_, &degree)| degree > 0).for_each(|(id, _)| marks.set(id));
         marks.finish()
     }

@@ -13,12 +13,12 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::bits::Marks;
+use super::bits::VertexSetBuilder;
 use super::file::{Checksums, Layout, RowsWritten, section};
-use super::index::{DegreeRun, Degrees, Index};
+use super::index::{BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::REMAKE;
 use super::recent::RecentBlocks;
-use super::store::{BlockBytes, Store};
+use super::store::{BlockBytes, BlockStore};
 use crate::clean::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -26,10 +26,10 @@ use trimill_system::error::{Error, Result};
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
 pub struct OrientedGraph {
-    pub(super) store: Store,
+    pub(super) store: BlockStore,
     pub(super) layout: Layout,
-    pub(super) index: Index,
-    pub(super) degrees: Degrees,
+    pub(super) index: BlockIndex,
+    pub(super) degrees: DegreeRuns,
     pub(super) checksums: Checksums,
     pub(super) recent: RecentBlocks,
 }
@@ -92,9 +92,9 @@ impl OrientedGraph {
         rows.note(&mut layout, &degrees);
         let defect = || Error::defect("rows that contradict their counts");
         Ok(Self {
-            index: Index::new(rows.entries, &layout).ok_or_else(defect)?,
-            degrees: Degrees::new(degrees, &layout).ok_or_else(defect)?,
-            store: Store::Memory { pieces, order, ids },
+            index: BlockIndex::new(rows.entries, &layout).ok_or_else(defect)?,
+            degrees: DegreeRuns::new(degrees, &layout).ok_or_else(defect)?,
+            store: BlockStore::Memory { pieces, order, ids },
             layout,
             checksums: Checksums::default(),
             recent: RecentBlocks::default(),
@@ -140,8 +140,8 @@ impl OrientedGraph {
     /// Bytes of the host's memory that the sections take: none if they are in a file.
     pub fn held_bytes(&self) -> Bytes {
         match &self.store {
-            Store::File { .. } => Bytes::ZERO,
-            Store::Memory { .. } => self.layout.sections_bytes(),
+            BlockStore::File { .. } => Bytes::ZERO,
+            BlockStore::Memory { .. } => self.layout.sections_bytes(),
         }
     }
 
@@ -153,8 +153,8 @@ impl OrientedGraph {
     /// The checksum that identifies the file that holds the rows, if there is one.
     pub fn checksum(&self) -> Option<u64> {
         match &self.store {
-            Store::File { file, .. } => Some(file.checksum),
-            Store::Memory { .. } => None,
+            BlockStore::File { file, .. } => Some(file.checksum),
+            BlockStore::Memory { .. } => None,
         }
     }
 
@@ -185,10 +185,10 @@ impl OrientedGraph {
     /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
     pub fn order(&self) -> Result<Vec<u32>> {
         match &self.store {
-            Store::Memory { order, .. } => Ok(order.clone()),
-            Store::File { file, .. } => {
+            BlockStore::Memory { order, .. } => Ok(order.clone()),
+            BlockStore::File { file, .. } => {
                 let order: Vec<u32> = section(file, self.layout.order(), self.checksums.order, "order")?;
-                let seen = Marks::new(self.vertices());
+                let seen = VertexSetBuilder::new(self.vertices());
                 order.par_iter().filter(|&&vertex| vertex < self.vertices()).for_each(|&vertex| seen.set(vertex));
                 if seen.finish().count() != self.vertices() {
                     return Err(Error::data(&file.path, "its order of vertices leaves some out").advice(REMAKE));
@@ -205,8 +205,8 @@ impl OrientedGraph {
     pub fn ids(&self) -> Result<Ids> {
         let table = match &self.store {
             _ if !self.layout.has_ids => None,
-            Store::Memory { ids, .. } => Some(ids.clone()),
-            Store::File { file, .. } => {
+            BlockStore::Memory { ids, .. } => Some(ids.clone()),
+            BlockStore::File { file, .. } => {
                 let ids: Vec<u64> = section(file, self.layout.ids(), self.checksums.ids, "ids")?;
                 if !ids.is_sorted_by(|a, b| a < b) {
                     return Err(Error::data(&file.path, "its ids do not ascend").advice(REMAKE));

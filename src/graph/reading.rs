@@ -18,7 +18,7 @@ use trimill_system::parallel;
 
 /// Buffers with which a thread reads and decodes blocks.
 #[derive(Default)]
-struct Scratch {
+struct DecodeScratch {
     bytes: Vec<u8>,
     lengths: Vec<u32>,
 }
@@ -121,7 +121,7 @@ impl OrientedGraph {
         let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));
         let (mut ends, mut successors) = (vec![0; ranks.len()], vec![0; (arcs.end - arcs.start) as usize]);
         let rows = RowsOfBlock { block, rows: ranks, base: 0, ends: &mut ends, successors: &mut successors };
-        self.decode(rows, &mut Scratch::default())?;
+        self.decode(rows, &mut DecodeScratch::default())?;
         let decoded = Arc::new(DecodedBlock { ends, successors });
         self.recent.insert(block, Arc::clone(&decoded));
         Ok(decoded)
@@ -151,13 +151,13 @@ impl OrientedGraph {
             parts.push(RowsOfBlock { block, rows, base: arcs.start - begin, ends, successors: mine });
             (ends_left, successors_left) = (after, rest);
         }
-        parallel::try_each_with(parts, Scratch::default, |scratch, part| {
+        parallel::try_each_with(parts, DecodeScratch::default, |scratch, part| {
             if part.rows == self.index.ranks(part.block) { self.decode(part, scratch) } else { self.copy(part) }
         })
     }
 
     /// Reads all rows of a block.
-    fn decode<O: Offset>(&self, of: RowsOfBlock<'_, O>, scratch: &mut Scratch) -> Result<()> {
+    fn decode<O: Offset>(&self, of: RowsOfBlock<'_, O>, scratch: &mut DecodeScratch) -> Result<()> {
         let bytes = self.block(of.block, &mut scratch.bytes)?;
         let into = (&mut scratch.lengths, of.successors);
         codec::decode(bytes, of.rows.start, self.layout.longest_row, of.base, of.ends, into)

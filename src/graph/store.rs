@@ -36,7 +36,7 @@ pub(crate) struct BlockBytes {
 
 /// Where the sections are.
 #[derive(Debug)]
-pub(super) enum Store {
+pub(super) enum BlockStore {
     /// In a graph file, whose blocks begin at `rows`.
     File { file: GraphFile, rows: u64 },
     /// In memory.
@@ -50,7 +50,7 @@ pub(super) enum Store {
     },
 }
 
-impl Store {
+impl BlockStore {
     /// The bytes `range` of all blocks, which are those of one block; they are read into `buffer` if they are in a file.
     pub(super) fn bytes<'a>(&'a self, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match self {

@@ -168,8 +168,8 @@ impl Serialize for Parts {
 
 impl<'de> Deserialize<'de> for Parts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Typed;
-        impl Visitor<'_> for Typed {
+        struct PartsVisitor;
+        impl Visitor<'_> for PartsVisitor {
             type Value = Parts;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -194,7 +194,7 @@ impl<'de> Deserialize<'de> for Parts {
                 self.visit_i64(whole)
             }
         }
-        deserializer.deserialize_any(Typed)
+        deserializer.deserialize_any(PartsVisitor)
     }
 }
 
@@ -214,14 +214,14 @@ impl JsonSchema for Parts {
 /// The rows that are streamed while a partition's resident rows are on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stream {
+pub enum Mode {
     /// The rows of the graph below the partition's rank range; nothing is induced, pruned or spilled.
     Graph,
     /// The rows of the partition's proxies, pruned and spilled with it.
     Partition,
 }
 
-impl fmt::Display for Stream {
+impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Graph => "graph",

@@ -65,8 +65,8 @@ impl Serialize for Devices {
 
 impl<'de> Deserialize<'de> for Devices {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Typed;
-        impl<'de> Visitor<'de> for Typed {
+        struct DevicesVisitor;
+        impl<'de> Visitor<'de> for DevicesVisitor {
             type Value = Devices;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Devices {
                 Ok(Devices::List(list))
             }
         }
-        deserializer.deserialize_any(Typed)
+        deserializer.deserialize_any(DevicesVisitor)
     }
 }
 

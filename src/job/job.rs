@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use trimill_kernels::Shape;
 
-use super::choices::{Backend, Partitioner, Parts, Prepare, Stream};
+use super::choices::{Backend, Mode, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
 use super::file::{ClusterTable, Tables};
 use super::limits::MOST_MEMORY;
@@ -19,7 +19,7 @@ use crate::outputs::Asked;
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
 use trimill_input::format::Format;
-use trimill_input::{ColumnNames, Header, Reading};
+use trimill_input::{ColumnNames, Header, InputSettings};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::{memory, path_text, threads};
@@ -50,7 +50,7 @@ pub struct Job {
     /// The prune level.
     pub prune: Prune,
     /// The stream; none: the one that is estimated to be faster.
-    pub stream: Option<Stream>,
+    pub stream: Option<Mode>,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM.
@@ -187,9 +187,9 @@ impl Job {
                     "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
                 ));
             }
-            (Partitioner::Rank, None) => Some(Stream::Graph),
+            (Partitioner::Rank, None) => Some(Mode::Graph),
             (Partitioner::Auto, None) => None,
-            _ => Some(Stream::Partition),
+            _ => Some(Mode::Partition),
         };
         let (block_threads, tile) = (typed.count.block_threads, typed.count.tile);
         let usual = Shape::default();
@@ -291,8 +291,8 @@ impl Job {
     }
 
     /// What the job says about its input.
-    pub fn reading(&self) -> Reading {
-        Reading { format: self.format, header: self.header, columns: self.columns.clone() }
+    pub fn reading(&self) -> InputSettings {
+        InputSettings { format: self.format, header: self.header, columns: self.columns.clone() }
     }
 
     /// Checks that this machine has as many threads and as much memory as the job may take.

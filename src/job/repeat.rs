@@ -12,12 +12,12 @@ use super::file::{
 use super::job::STANDARD_INPUT;
 use clap::ValueEnum;
 
-use super::{Backend, Devices, Job, Partitioner, Prune, Stream};
+use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::bytes::Bytes;
 
 /// What was chosen.
 #[derive(Debug, Clone, Default)]
-pub struct Chosen<'a> {
+pub struct ChosenSettings<'a> {
     /// `cpu` or `cuda`.
     pub backend: &'a str,
     /// The method.
@@ -25,7 +25,7 @@ pub struct Chosen<'a> {
     /// The partitioner.
     pub partitioner: &'a str,
     /// The stream.
-    pub stream: Option<Stream>,
+    pub stream: Option<Mode>,
     /// The prune level.
     pub prune: Prune,
     /// The budget on the device.
@@ -35,7 +35,7 @@ pub struct Chosen<'a> {
 }
 
 /// The text of a job file; `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
-pub fn repeated(job: &Job, chosen: &Chosen<'_>) -> Option<String> {
+pub fn repeated(job: &Job, chosen: &ChosenSettings<'_>) -> Option<String> {
     if job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
         return None;
     }
@@ -49,7 +49,7 @@ pub fn repeated(job: &Job, chosen: &Chosen<'_>) -> Option<String> {
     toml::to_string(&file).ok()
 }
 
-fn tables(job: &Job, chosen: &Chosen<'_>) -> Tables {
+fn tables(job: &Job, chosen: &ChosenSettings<'_>) -> Tables {
     let inputs: Vec<PathBuf> = job.inputs.iter().map(|path| absolute(path)).collect();
     let (path, paths) = match inputs.as_slice() {
         [only] => (Some(only.clone()), None),
@@ -63,7 +63,7 @@ fn tables(job: &Job, chosen: &Chosen<'_>) -> Tables {
         Partitioner::Metis { contract } => contract,
         _ => None,
     };
-    let spills = chosen.stream == Some(Stream::Partition);
+    let spills = chosen.stream == Some(Mode::Partition);
     // A directory of kept partitions is counted as it was cut.
     let cut = job.kept_spills().is_none();
     let on_gpu = chosen.backend == "cuda";
@@ -140,7 +140,7 @@ mod tests {
         Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
     }
 
-    fn again(job: &Job, chosen: &Chosen<'_>) -> Job {
+    fn again(job: &Job, chosen: &ChosenSettings<'_>) -> Job {
         let text = repeated(job, chosen).unwrap();
         let batch = Batch::parse(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
         batch.jobs[0].job.clone()
@@ -157,11 +157,11 @@ mod tests {
              output = { clustering = true, per_vertex = 'v.npy', dir = 'o', report = 'r.html' }\n\
              cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'",
         );
-        let chosen = Chosen {
+        let chosen = ChosenSettings {
             backend: "cuda",
             method: "lstc",
             partitioner: "metis",
-            stream: Some(Stream::Partition),
+            stream: Some(Mode::Partition),
             prune: Prune::None,
             device_memory: Bytes::mib(2),
             host_memory: Bytes::mib(1024),
@@ -173,20 +173,20 @@ mod tests {
     #[test]
     fn what_was_left_open_is_what_was_chosen() {
         let typed = job("input.path = 'x.txt'");
-        let chosen = Chosen {
+        let chosen = ChosenSettings {
             backend: "cpu",
             method: "bitmap",
             partitioner: "rank",
-            stream: Some(Stream::Graph),
+            stream: Some(Mode::Graph),
             device_memory: Bytes::mib(3),
             host_memory: Bytes::mib(9),
-            ..Chosen::default()
+            ..ChosenSettings::default()
         };
         let repeated = again(&typed, &chosen);
         assert_eq!((repeated.backend, repeated.method.as_deref()), (Backend::Cpu, Some("bitmap")));
         assert_eq!(
             (repeated.partitioner, repeated.stream, repeated.parts),
-            (Partitioner::Rank, Some(Stream::Graph), Parts::Auto)
+            (Partitioner::Rank, Some(Mode::Graph), Parts::Auto)
         );
         assert_eq!((repeated.device_memory, repeated.host_memory), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
         assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::Oriented;
+use super::OrientedFile;
 use crate::graph::file::{GraphWriter, Layout, RowsWritten};
 use crate::graph::{BlockBytes, DegreeRun, OrientedGraph};
 use trimill_system::bytes::Bytes;
@@ -21,9 +21,9 @@ pub enum Destination<'a> {
 }
 
 /// The graph that was made.
-pub enum Made {
+pub enum MadeGraph {
     /// A complete graph file.
-    File(Oriented),
+    File(OrientedFile),
     /// In memory.
     Memory(Box<OrientedGraph>),
 }
@@ -44,7 +44,7 @@ pub(crate) fn make(
     (order, ids): (Vec<u32>, impl Iterator<Item = Vec<u64>>),
     (source, bucket_bytes): (impl FnOnce() -> Result<String>, Bytes),
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
-) -> Result<Made> {
+) -> Result<MadeGraph> {
     match place {
         Destination::Memory(most, _) if most > Bytes::ZERO && at_most(&layout) <= most => {
             let pieces = Mutex::new(Vec::new());
@@ -57,7 +57,7 @@ pub(crate) fn make(
             source()?;
             let ids = if layout.has_ids { ids.flatten().collect() } else { Vec::new() };
             let graph = OrientedGraph::in_memory(layout, rows, pieces, degrees.to_vec(), (order, ids))?;
-            Ok(Made::Memory(Box::new(graph)))
+            Ok(MadeGraph::Memory(Box::new(graph)))
         }
         Destination::Memory(_, dir) | Destination::File(dir) => {
             let mut writer = GraphWriter::create(dir, layout)?;
@@ -66,7 +66,7 @@ pub(crate) fn make(
             if writer.layout().has_ids {
                 writer.ids(ids)?;
             }
-            complete(writer, degrees, (source, bucket_bytes), rows).map(Made::File)
+            complete(writer, degrees, (source, bucket_bytes), rows).map(MadeGraph::File)
         }
     }
 }
@@ -83,9 +83,9 @@ pub(super) fn complete(
     degrees: &[DegreeRun],
     (source, bucket_bytes): (impl FnOnce() -> Result<String>, Bytes),
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
-) -> Result<Oriented> {
+) -> Result<OrientedFile> {
     let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
     let file = writer.finish(&rows, degrees, source()?)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
-    Ok(Oriented { file, bucket_bytes, file_bytes })
+    Ok(OrientedFile { file, bucket_bytes, file_bytes })
 }

@@ -127,17 +127,17 @@ impl RankedArcs {
                 one(bucket).inspect_err(|_| joined.fail())?;
             }
         })?;
-        let Joined { entries, position, longest, probes, .. } =
+        let JoinedBlocks { entries, position, longest, probes, .. } =
             joined.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(RowsWritten { entries, block_bytes: position, longest_row: longest, probes })
     }
 
     /// The file blocks of a bucket with these arcs.
-    fn made(&self, part: &Range<usize>, keys: &[u64]) -> Made {
+    fn made(&self, part: &Range<usize>, keys: &[u64]) -> BucketBlocks {
         let (first, end) = (self.blocks[part.start], self.blocks[part.end]);
         let (mut ends, mut successors) = (zeros((end - first) as usize), zeros(keys.len()));
         rows(keys, first, &mut ends, &mut successors);
-        let mut made = Made { arcs: keys.len() as u64, ..Made::default() };
+        let mut made = BucketBlocks { arcs: keys.len() as u64, ..BucketBlocks::default() };
         let mut begin = 0;
         let degrees = self.degrees_from(first);
         for (&end, degree) in ends.iter().zip(degrees) {
@@ -194,7 +194,7 @@ fn starts(blocks: &[Range<u32>]) -> Vec<u32> {
 
 /// The file blocks of a bucket, with arcs and positions counted from the beginning of the bucket.
 #[derive(Default)]
-struct Made {
+struct BucketBlocks {
     bytes: Vec<u8>,
     entries: Vec<BlockEntry>,
     arcs: u64,
@@ -202,22 +202,22 @@ struct Made {
     probes: u64,
 }
 
-/// [`Joined`], shared by threads.
+/// [`JoinedBlocks`], shared by threads.
 #[derive(Default)]
 struct Ordered {
-    joined: Mutex<Joined>,
+    joined: Mutex<JoinedBlocks>,
     changed: Condvar,
 }
 
 impl Ordered {
     /// Waits until all buckets before this one except the last `ahead` were added. `false`: a thread failed.
     fn reaches(&self, bucket: usize, ahead: usize) -> bool {
-        let far = |joined: &mut Joined| !joined.failed && bucket > joined.next + ahead;
+        let far = |joined: &mut JoinedBlocks| !joined.failed && bucket > joined.next + ahead;
         let joined = self.changed.wait_while(lock(&self.joined), far);
         !joined.unwrap_or_else(PoisonError::into_inner).failed
     }
 
-    fn add(&self, bucket: usize, made: Made) -> Vec<(u64, Vec<u8>)> {
+    fn add(&self, bucket: usize, made: BucketBlocks) -> Vec<(u64, Vec<u8>)> {
         let ready = lock(&self.joined).add(bucket, made);
         self.changed.notify_all();
         ready
@@ -231,10 +231,10 @@ impl Ordered {
 
 /// The file blocks of all buckets so far, in order.
 #[derive(Default)]
-struct Joined {
+struct JoinedBlocks {
     failed: bool,
     /// Buckets that were made before one of those in front of them.
-    waiting: BTreeMap<usize, Made>,
+    waiting: BTreeMap<usize, BucketBlocks>,
     next: usize,
     position: u64,
     arcs: u64,
@@ -243,9 +243,9 @@ struct Joined {
     probes: u64,
 }
 
-impl Joined {
+impl JoinedBlocks {
     /// Adds the blocks of a bucket. Returns all blocks whose position is known now and was not before.
-    fn add(&mut self, bucket: usize, made: Made) -> Vec<(u64, Vec<u8>)> {
+    fn add(&mut self, bucket: usize, made: BucketBlocks) -> Vec<(u64, Vec<u8>)> {
         self.waiting.insert(bucket, made);
         let mut ready = Vec::new();
         while let Some(made) = self.waiting.remove(&self.next) {

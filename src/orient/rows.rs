@@ -20,16 +20,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::Vertices;
-use super::place::{Destination, Made, Write, make};
+use super::UsedIds;
+use super::place::{Destination, MadeGraph, Write, make};
 use super::ranked::RankedArcs;
 use crate::clean::ids::mix;
-use crate::clean::workspace::Ids;
+use crate::clean::workspace::IdCount;
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use crate::graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
-use trimill_input::rows::{AdjacencyRows, Piece};
+use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
@@ -50,20 +50,20 @@ pub fn orient_rows(
     place: Destination<'_>,
     space: Workspace<'_>,
     control: &Control,
-) -> Result<Option<Made>> {
+) -> Result<Option<MadeGraph>> {
     // Arrays over all ids would grow with the number that the header declares; cleaning finds the ids that are used.
     let Some(declared) = source.declared_vertices() else { return Ok(None) };
     if is_sparse(declared, source.arcs_at_most()) {
         return Ok(None);
     }
     // If arrays over all declared ids do not fit, those that cleaning needs may.
-    let Ok(shares) = space.beside(&needs(Ids::Plain(declared), source.arcs_at_most() / 2, space)) else {
+    let Ok(shares) = space.beside(&needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space)) else {
         return Ok(None);
     };
     let Some(rows) = source.rows(shares.rows(), control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
-    let vertices = Vertices::new(&lengths);
+    let vertices = UsedIds::new(&lengths);
     let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
     if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
         return Ok(None);
@@ -73,7 +73,7 @@ pub fn orient_rows(
     let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
     let ids: Vec<u32> = vertices.present.members();
     let rank_of = numbers(&lengths);
-    let known = Known { rows: &*rows, vertices: &ids, lengths: &lengths, rank_of: &rank_of, key: random() };
+    let known = RowInputs { rows: &*rows, vertices: &ids, lengths: &lengths, rank_of: &rank_of, key: random() };
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let Some(arcs) = known.orient(edges, &shares, &task, control)? else { return Ok(None) };
     drop((ids, rows));
@@ -86,7 +86,7 @@ pub fn orient_rows(
 }
 
 /// What all pieces share.
-struct Known<'a> {
+struct RowInputs<'a> {
     rows: &'a dyn AdjacencyRows,
     /// The ids with a row that is not empty.
     vertices: &'a [u32],
@@ -97,15 +97,15 @@ struct Known<'a> {
 }
 
 /// Some rows, one after another.
-struct Cut {
+struct RowCut {
     /// Positions in the list of vertices.
     vertices: Range<usize>,
-    rows: Piece,
+    rows: RowChunk,
 }
 
 /// Rows that were oriented.
 #[derive(Default)]
-struct Oriented {
+struct OrientedRows {
     /// The successors that are kept of a part, as ranks.
     successors: Vec<u32>,
     /// The rank of each row of the part, and where it ends in them.
@@ -118,7 +118,7 @@ struct Oriented {
     memory: Vec<u32>,
 }
 
-impl Oriented {
+impl OrientedRows {
     /// The arcs that are kept of a part.
     fn arcs(&self) -> impl Iterator<Item = (u32, u32)> + use<'_> {
         let begins = std::iter::once(0).chain(self.rows.iter().map(|&(_, end)| end));
@@ -128,12 +128,12 @@ impl Oriented {
     }
 }
 
-impl Known<'_> {
+impl RowInputs<'_> {
     /// The arcs that are kept; `None` if the rows are not clean.
     fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
         let arcs = RankedArcs::new(self.lengths, edges, shares);
         let clean = AtomicBool::new(true);
-        let oriented = parallel::try_map_with(self.pieces(), Oriented::default, |oriented, piece| {
+        let oriented = parallel::try_map_with(self.pieces(), OrientedRows::default, |oriented, piece| {
             control.check()?;
             if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented, &arcs)? {
                 clean.store(false, Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl Known<'_> {
     }
 
     /// Divides the rows: where the source says, or into pieces of at most [`PIECE`] arcs, or of one row that is longer.
-    fn pieces(&self) -> Vec<Cut> {
+    fn pieces(&self) -> Vec<RowCut> {
         let starts = self.rows.starts();
         let n = self.lengths.len() as u64;
         let (mut pieces, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
@@ -157,7 +157,8 @@ impl Known<'_> {
                 let next = first + self.vertices[first..].partition_point(|&vertex| u64::from(vertex) < next_id);
                 end += self.vertices[first..next].iter().map(|&id| u64::from(self.lengths[id as usize])).sum::<u64>();
                 if next > first {
-                    pieces.push(Cut { vertices: first..next, rows: Piece { ids: id..next_id, arcs: start..end } });
+                    pieces
+                        .push(RowCut { vertices: first..next, rows: RowChunk { ids: id..next_id, arcs: start..end } });
                 }
                 (first, start) = (next, end);
             }
@@ -168,21 +169,21 @@ impl Known<'_> {
             let length = u64::from(self.lengths[next_id as usize]);
             if end + length > start + PIECE && vertex > first {
                 let ids = id..u64::from(next_id);
-                pieces.push(Cut { vertices: first..vertex, rows: Piece { ids: ids.clone(), arcs: start..end } });
+                pieces.push(RowCut { vertices: first..vertex, rows: RowChunk { ids: ids.clone(), arcs: start..end } });
                 (first, start, id) = (vertex, end, ids.end);
             }
             end += length;
         }
-        pieces.push(Cut { vertices: first..self.vertices.len(), rows: Piece { ids: id..n, arcs: start..end } });
+        pieces.push(RowCut { vertices: first..self.vertices.len(), rows: RowChunk { ids: id..n, arcs: start..end } });
         pieces
     }
 
     /// Orients the rows of a piece into `arcs`; false if they are not clean.
-    fn orient_piece(&self, piece: &Cut, oriented: &mut Oriented, arcs: &RankedArcs) -> Result<bool> {
+    fn orient_piece(&self, piece: &RowCut, oriented: &mut OrientedRows, arcs: &RankedArcs) -> Result<bool> {
         let mut memory = std::mem::take(&mut oriented.memory);
         (oriented.sum, oriented.kept) = (0, 0);
         let mut vertices = self.vertices[piece.vertices.clone()].iter();
-        let mut row = Row::default();
+        let mut row = InputRow::default();
         let mut at = piece.rows.arcs.start;
         // Rows in several parts that do not ascend from one to the next.
         let mut unsorted = Vec::new();
@@ -197,7 +198,7 @@ impl Known<'_> {
                         clean = false;
                         return Ok(false);
                     };
-                    row = Row::new(id, self, at);
+                    row = InputRow::new(id, self, at);
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
@@ -227,7 +228,7 @@ impl Known<'_> {
 
     /// Whether no successor occurs twice in a row.
     #[cold]
-    fn is_distinct(&self, row: &Piece) -> Result<bool> {
+    fn is_distinct(&self, row: &RowChunk) -> Result<bool> {
         let mut all = Vec::with_capacity((row.arcs.end - row.arcs.start) as usize);
         self.rows.read(row, &mut Vec::new(), &mut |part| {
             all.extend_from_slice(part);
@@ -240,7 +241,7 @@ impl Known<'_> {
 
 /// The row that is being read.
 #[derive(Default)]
-struct Row {
+struct InputRow {
     id: u32,
     rank: u32,
     length: usize,
@@ -254,21 +255,21 @@ struct Row {
     is_unsorted: bool,
 }
 
-impl Row {
-    fn new(id: u32, known: &Known<'_>, at: u64) -> Self {
+impl InputRow {
+    fn new(id: u32, known: &RowInputs<'_>, at: u64) -> Self {
         let (length, rank) = (known.lengths[id as usize] as usize, known.rank_of[id as usize]);
         Self { id, rank, length, at, left: length, last: None, is_unsorted: false }
     }
 
     /// All of it.
-    fn whole(&self) -> Piece {
+    fn whole(&self) -> RowChunk {
         let id = u64::from(self.id);
-        Piece { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
+        RowChunk { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
     }
 
     /// Takes the next part of the row, which is not empty; false if it is not clean.
     #[inline]
-    fn take(&mut self, part: &mut [u32], known: &Known<'_>, oriented: &mut Oriented) -> bool {
+    fn take(&mut self, part: &mut [u32], known: &RowInputs<'_>, oriented: &mut OrientedRows) -> bool {
         if !ascends(part) {
             part.sort_unstable();
             if !ascends(part) {
@@ -302,7 +303,7 @@ impl Row {
 
     /// Appends the ranks of the successors that are kept.
     #[inline]
-    fn keep(&self, part: &[u32], rank_of: &[u32], Oriented { successors, rows, .. }: &mut Oriented) {
+    fn keep(&self, part: &[u32], rank_of: &[u32], OrientedRows { successors, rows, .. }: &mut OrientedRows) {
         let mut end = successors.len();
         successors.resize(end + part.len(), 0);
         for &successor in part {

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::in_rows;
 use super::locals::Locals;
 use super::prune::Prune;
-use crate::graph::bits::{Bits, Marks};
+use crate::graph::bits::{VertexSet, VertexSetBuilder};
 use crate::graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -27,9 +27,9 @@ pub struct Kept {
     /// The partition.
     pub part: u32,
     /// Its locals and kept proxies, as a set of ranks. A vertex's place in it is its local number.
-    pub kept: Bits,
+    pub kept: VertexSet,
     /// The vertices to which arcs out of proxies may lead; `None` means all that are kept.
-    closing: Option<Bits>,
+    closing: Option<VertexSet>,
 }
 
 impl Kept {
@@ -41,24 +41,24 @@ impl Kept {
 
     /// Bytes of one, in a graph of `n` vertices.
     pub const fn bytes(n: u32) -> Bytes {
-        Bytes(2 * Bits::bytes(n).get())
+        Bytes(2 * VertexSet::bytes(n).get())
     }
 }
 
 /// The partitions of a batch, each with its place in it.
-struct Chosen<'a> {
+struct ChosenPartitions<'a> {
     locals: &'a Locals,
     place_of: Vec<Option<u32>>,
 }
 
-impl Chosen<'_> {
+impl ChosenPartitions<'_> {
     #[inline]
     fn place(&self, rank: u32) -> Option<usize> {
         self.place_of[self.locals.part(rank) as usize].map(|place| place as usize)
     }
 
     /// Adds each local to the set of its partition.
-    fn mark(&self, sets: &[Marks]) {
+    fn mark(&self, sets: &[VertexSetBuilder]) {
         (0..self.locals.part_of().len() as u32).into_par_iter().for_each(|rank| {
             if let Some(place) = self.place(rank) {
                 sets[place].set(rank);
@@ -80,9 +80,9 @@ pub fn kept(
 ) -> Result<(Vec<Kept>, [Duration; 2])> {
     let mut place_of = vec![None; locals.parts() as usize];
     parts.iter().zip(0..).for_each(|(&part, place)| place_of[part as usize] = Some(place));
-    let chosen = Chosen { locals, place_of };
+    let chosen = ChosenPartitions { locals, place_of };
     let start = Instant::now();
-    let empty = || (0..parts.len()).map(|_| Marks::new(graph.vertices())).collect::<Vec<_>>();
+    let empty = || (0..parts.len()).map(|_| VertexSetBuilder::new(graph.vertices())).collect::<Vec<_>>();
     let mut sets = empty();
     graph.pass(limit, Direction::Rising, control, |block| {
         in_rows(block, control, |rank, row| match level {
@@ -92,7 +92,7 @@ pub fn kept(
     })?;
     let marking = start.elapsed();
     let start = Instant::now();
-    let mut closing: Vec<Option<Bits>> = parts.iter().map(|_| None).collect();
+    let mut closing: Vec<Option<VertexSet>> = parts.iter().map(|_| None).collect();
     match level {
         Prune::None => {}
         Prune::ZeroIndegree => {
@@ -102,13 +102,17 @@ pub fn kept(
             sets = kept;
         }
         Prune::Direct => {
-            let finished: Vec<Bits> = parallel::map(sets, Marks::finish);
+            let finished: Vec<VertexSet> = parallel::map(sets, VertexSetBuilder::finish);
             sets = finished.iter().map(|set| set.clone().thaw()).collect();
             chosen.mark(&sets);
             closing = finished.into_iter().map(Some).collect();
         }
     }
-    let finish = |((set, closing), &part): ((Marks, Option<Bits>), &u32)| Kept { part, kept: set.finish(), closing };
+    let finish = |((set, closing), &part): ((VertexSetBuilder, Option<VertexSet>), &u32)| Kept {
+        part,
+        kept: set.finish(),
+        closing,
+    };
     let kept = parallel::map(sets.into_iter().zip(closing).zip(parts), finish);
     let times = match level {
         Prune::Direct => [Duration::ZERO, marking + start.elapsed()],
@@ -117,13 +121,13 @@ pub fn kept(
     Ok((kept, times))
 }
 
-fn mark_pointed(chosen: &Chosen<'_>, sets: &[Marks], rank: u32, row: &[u32]) {
+fn mark_pointed(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: u32, row: &[u32]) {
     if let Some(place) = chosen.place(rank) {
         row.iter().for_each(|&successor| sets[place].set(successor));
     }
 }
 
-fn mark_present(chosen: &Chosen<'_>, sets: &[Marks], rank: u32, row: &[u32]) {
+fn mark_present(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: u32, row: &[u32]) {
     let own = chosen.place(rank);
     if let Some(own) = own {
         sets[own].set(rank);
@@ -140,7 +144,7 @@ fn mark_present(chosen: &Chosen<'_>, sets: &[Marks], rank: u32, row: &[u32]) {
 
 /// Marks the present successors of each kept vertex of a block as kept; the blocks come in falling order. Parallel over
 /// partitions.
-fn reach(block: RowRun<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
+fn reach(block: RowRun<'_>, present: &[VertexSetBuilder], kept: &[VertexSetBuilder], control: &Control) -> Result<()> {
     parallel::try_each(present.iter().zip(kept), |(present, kept)| {
         control.check()?;
         for rank in block.ranks().rev().filter(|&rank| kept.contains(rank)) {

@@ -1,6 +1,6 @@
 //! Decides where a partition's row blocks end, row by row.
 //!
-//! Input: the local number and the length of each kept proxy's row, ascending. Output: [`Cut`]s that tile the numbering, none
+//! Input: the local number and the length of each kept proxy's row, ascending. Output: [`RowBlockCut`]s that tile the numbering, none
 //! larger than the limit unless it is a single row. Memory: the cuts.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use trimill_system::bytes::Bytes;
 
 /// A planned row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct RowBlockCut {
     /// The local numbers that it covers.
     pub range: Range<u32>,
     /// The proxies whose rows it holds, counted from the first proxy of the partition.
@@ -21,10 +21,10 @@ pub struct Cut {
 
 /// The cuts of a partition so far.
 #[derive(Debug)]
-pub struct Cuts {
+pub struct RowBlockCuts {
     limit: Bytes,
     longest: u32,
-    done: Vec<Cut>,
+    done: Vec<RowBlockCut>,
     /// Where the row block that is being filled begins.
     start: u32,
     first: usize,
@@ -35,7 +35,7 @@ pub struct Cuts {
     next: u32,
 }
 
-impl Cuts {
+impl RowBlockCuts {
     /// No rows yet; row blocks will take at most `limit` bytes.
     pub fn new(limit: Bytes) -> Self {
         let longest = longest_row_block_range(limit);
@@ -56,12 +56,12 @@ impl Cuts {
     }
 
     /// The row blocks that ended before the last row, each once.
-    pub fn ended(&mut self) -> std::vec::Drain<'_, Cut> {
+    pub fn ended(&mut self) -> std::vec::Drain<'_, RowBlockCut> {
         self.done.drain(..)
     }
 
     /// All remaining row blocks, up to `numbered` locals and proxies together; at least one.
-    pub fn finish(mut self, numbered: u32) -> Vec<Cut> {
+    pub fn finish(mut self, numbered: u32) -> Vec<RowBlockCut> {
         self.cover(numbered);
         self.end_at(numbered);
         self.done
@@ -91,7 +91,7 @@ impl Cuts {
     }
 
     fn end_at(&mut self, end: u32) {
-        self.done.push(Cut { range: self.start..end, rows: self.first..self.rows, arcs: self.arcs });
+        self.done.push(RowBlockCut { range: self.start..end, rows: self.first..self.rows, arcs: self.arcs });
         (self.start, self.first, self.arcs) = (end, self.rows, 0);
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         fn row_blocks_tile_the_numbering_and_keep_to_the_limit((rows, locals_after) in partitions(), more in 0u64..20_000) {
             let longest = rows.iter().map(|row| row.1).max().unwrap_or(0);
             let limit = smallest_row_block_limit(longest) + Bytes(more);
-            let mut cuts = Cuts::new(limit);
+            let mut cuts = RowBlockCuts::new(limit);
             let mut place = 0;
             let mut places = Vec::new();
             for &(locals, length) in &rows {
@@ -126,7 +126,7 @@ mod tests {
             let numbered = place + locals_after;
             let cuts = cuts.finish(numbered);
             let mut end = (0, 0);
-            for Cut { range, rows: mine, arcs } in &cuts {
+            for RowBlockCut { range, rows: mine, arcs } in &cuts {
                 prop_assert_eq!((range.start, mine.start), end);
                 end = (range.end, mine.end);
                 prop_assert!(places[mine.clone()].iter().all(|place| range.contains(place)));

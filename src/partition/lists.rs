@@ -19,7 +19,7 @@ use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
 /// Units of a partition besides its lists' entries: its sums.
-const OF_PARTITION: u64 = size_of::<Sums>() as u64 / 4;
+const OF_PARTITION: u64 = size_of::<PartitionSums>() as u64 / 4;
 
 /// In an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
 const KEPT: u32 = 1;
@@ -48,7 +48,7 @@ pub(super) fn sizes(
     level: Prune,
     (block, task, control): (Bytes, &Task, &Control),
 ) -> Result<Vec<[u64; 5]>> {
-    let mut lists = Lists::new((graph, locals), parts, (block, task, control))?;
+    let mut lists = PartitionLists::new((graph, locals), parts, (block, task, control))?;
     if level == Prune::ZeroIndegree {
         lists.sweep(graph, block, control)?;
         task.advance(graph.edges());
@@ -60,16 +60,16 @@ pub(super) fn sizes(
 
 /// Of a partition: proxies and arcs, induced and kept, and arcs out of locals.
 #[derive(Default)]
-struct Sums([AtomicU64; 5]);
+struct PartitionSums([AtomicU64; 5]);
 
-impl Sums {
+impl PartitionSums {
     fn add(&self, sum: usize, many: u64) {
         self.0[sum].fetch_add(many, Relaxed);
     }
 }
 
 /// The lists of all vertices.
-struct Lists<'a> {
+struct PartitionLists<'a> {
     locals: &'a Locals,
     parts: Range<u32>,
     /// Where the list of each rank ends.
@@ -78,7 +78,7 @@ struct Lists<'a> {
     entries: Vec<u32>,
 }
 
-impl<'a> Lists<'a> {
+impl<'a> PartitionLists<'a> {
     fn new(
         (graph, locals): (&OrientedGraph, &'a Locals),
         parts: Range<u32>,
@@ -198,15 +198,20 @@ impl<'a> Lists<'a> {
         })
     }
 
-    fn count(&self, graph: &OrientedGraph, level: Prune, (block, control): (Bytes, &Control)) -> Result<Vec<Sums>> {
-        let sums: Vec<Sums> = self.parts.clone().map(|_| Sums::default()).collect();
+    fn count(
+        &self,
+        graph: &OrientedGraph,
+        level: Prune,
+        (block, control): (Bytes, &Control),
+    ) -> Result<Vec<PartitionSums>> {
+        let sums: Vec<PartitionSums> = self.parts.clone().map(|_| PartitionSums::default()).collect();
         graph.pass(block, Direction::Rising, control, |rows| {
             in_rows(rows, control, |rank, row| self.count_row((rank, row), level, &sums))
         })?;
         Ok(sums)
     }
 
-    fn count_row(&self, (rank, row): (u32, &[u32]), level: Prune, sums: &[Sums]) {
+    fn count_row(&self, (rank, row): (u32, &[u32]), level: Prune, sums: &[PartitionSums]) {
         let (own, mine) = (self.own(rank), self.list(rank));
         // Whether the partition keeps this row; at `direct` those of locals are added as resident arcs.
         let keeps_row = |entry: u32| match level {

@@ -21,7 +21,7 @@ use trimill_system::parallel;
 
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
-struct Words {
+struct MaskWords {
     /// The partitions whose induced subgraph contains it.
     induced: AtomicU64,
     /// The partitions in which a local vertex points at it; after [`Masks::sweep`], those that keep it.
@@ -34,7 +34,7 @@ pub(super) struct Masks<'a> {
     locals: &'a Locals,
     first: u32,
     level: Prune,
-    words: Vec<Words>,
+    words: Vec<MaskWords>,
 }
 
 /// The sizes of each of 64 partitions.
@@ -73,7 +73,7 @@ impl<'a> Masks<'a> {
         (block, control): (Bytes, &Control),
     ) -> Result<Self> {
         let mut words = Vec::new();
-        words.resize_with(graph.vertices() as usize, Words::default);
+        words.resize_with(graph.vertices() as usize, MaskWords::default);
         let masks = Self { graph, locals, first, level, words };
         graph.pass(block, Direction::Rising, control, |block| {
             in_rows(block, control, |rank, row| {
@@ -114,7 +114,7 @@ impl<'a> Masks<'a> {
         let propagate = |block: RowRun<'_>, rank: u32, grown: &mut Vec<u32>| {
             let kept = self.words[rank as usize].reached.load(Ordering::Relaxed);
             for &successor in block.row(rank).iter().filter(|_| kept != 0) {
-                let Words { induced, reached } = &self.words[successor as usize];
+                let MaskWords { induced, reached } = &self.words[successor as usize];
                 let more = kept & induced.load(Ordering::Relaxed) & !reached.load(Ordering::Relaxed);
                 let first = block.ranks().start;
                 if more != 0 && more & !reached.fetch_or(more, Ordering::Relaxed) != 0 && successor >= first {

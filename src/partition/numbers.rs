@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// Ascending numbers.
 #[derive(Debug, Clone, Copy)]
-pub enum Numbers<'a> {
+pub enum AscendingNumbers<'a> {
     /// All from the first up to, but not including, the second.
     Run(u32, u32),
     /// Listed one by one.
     List(&'a [u32]),
 }
 
-impl Numbers<'_> {
+impl AscendingNumbers<'_> {
     /// How many are below `number`.
     pub fn below(&self, number: u32) -> usize {
         match *self {
@@ -60,8 +60,12 @@ impl NumberRuns {
     }
 
     /// All of them.
-    pub fn all(&self) -> Numbers<'_> {
-        if self.list.is_empty() { Numbers::Run(self.run.start, self.run.end) } else { Numbers::List(&self.list) }
+    pub fn all(&self) -> AscendingNumbers<'_> {
+        if self.list.is_empty() {
+            AscendingNumbers::Run(self.run.start, self.run.end)
+        } else {
+            AscendingNumbers::List(&self.list)
+        }
     }
 }
 
@@ -89,7 +93,7 @@ mod tests {
             }
             assert!(expected.iter().enumerate().all(|(place, &number)| all.at(place) == number), "{runs:?}");
             let gap = expected.windows(2).any(|pair| pair[1] != pair[0] + 1);
-            assert_eq!(matches!(all, Numbers::List(_)), gap, "{runs:?}");
+            assert_eq!(matches!(all, AscendingNumbers::List(_)), gap, "{runs:?}");
         }
     }
 }

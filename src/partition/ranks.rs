@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Triangles `a -> b, a -> c, b -> c` whose `a` is local and whose `b` is a head. Partitions whose pairs of ranges tile all pairs count each
 /// triangle once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ranks {
+pub struct LocalsAndHeads {
     /// The locals: their rows are resident.
     pub locals: Range<u32>,
     /// The middle corners, up to the end of the locals at most: their rows are streamed, but for those that are resident. Successors have
@@ -15,7 +15,7 @@ pub struct Ranks {
     pub heads: Range<u32>,
 }
 
-impl Ranks {
+impl LocalsAndHeads {
     /// All triangles whose corner of the largest rank is local.
     pub fn of(locals: Range<u32>) -> Self {
         Self { heads: 0..locals.end, locals }
@@ -45,11 +45,19 @@ mod tests {
 
     #[test]
     fn gaps_and_overlaps_are_found() {
-        let ranks = |locals: Range<u32>, heads: Range<u32>| Ranks { locals, heads };
+        let ranks = |locals: Range<u32>, heads: Range<u32>| LocalsAndHeads { locals, heads };
         let whole = [ranks(0..4, 0..4), ranks(4..9, 0..2), ranks(4..9, 2..9), ranks(9..10, 0..10)];
-        assert!(Ranks::tile(&whole, 10) && Ranks::tile(&[Ranks::of(0..3)], 3) && Ranks::tile(&[], 0));
-        assert!(Ranks::tile(&[Ranks::of(0..0)], 0));
-        assert!(!Ranks::tile(&whole, 11) && !Ranks::tile(&whole[..3], 10) && !Ranks::tile(&whole[1..], 10));
+        assert!(
+            LocalsAndHeads::tile(&whole, 10)
+                && LocalsAndHeads::tile(&[LocalsAndHeads::of(0..3)], 3)
+                && LocalsAndHeads::tile(&[], 0)
+        );
+        assert!(LocalsAndHeads::tile(&[LocalsAndHeads::of(0..0)], 0));
+        assert!(
+            !LocalsAndHeads::tile(&whole, 11)
+                && !LocalsAndHeads::tile(&whole[..3], 10)
+                && !LocalsAndHeads::tile(&whole[1..], 10)
+        );
         for (at, wrong) in [
             (0, ranks(0..3, 0..3)),
             (1, ranks(4..9, 0..1)),
@@ -61,7 +69,7 @@ mod tests {
         ] {
             let mut all = whole.clone();
             all[at] = wrong;
-            assert!(!Ranks::tile(&all, 10), "{all:?}");
+            assert!(!LocalsAndHeads::tile(&all, 10), "{all:?}");
         }
     }
 }

@@ -8,9 +8,9 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::numbers::Numbers;
-use super::words::{Lent, Words};
-use crate::graph::bits::{Bits, Marks};
+use super::numbers::AscendingNumbers;
+use super::words::{Lent, WordBuffer};
+use crate::graph::bits::{VertexSet, VertexSetBuilder};
 use trimill_kernels::{CompactPart, CompactSlices};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
@@ -28,7 +28,7 @@ pub struct Resident {
     /// Where each row begins in `successors`; one more at the end.
     pub offsets: Vec<u64>,
     /// The successors of all rows, in local numbers; where a device lent the memory, it copies from there.
-    pub successors: Words,
+    pub successors: WordBuffer,
     /// The file blocks of rows that are kept as the graph's file stores them, for a device to unpack; empty otherwise.
     /// `successors` then holds the stored bytes.
     pub stored: Vec<CompactPart>,
@@ -91,7 +91,11 @@ impl Resident {
 
     /// Where the rows of the numbers in the range of `row_block` are; `numbers` are the locals'. Parallel work runs in `pool`, or
     /// without one in the current pool.
-    pub fn rows_in(numbers: Numbers<'_>, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsLocation {
+    pub fn rows_in(
+        numbers: AscendingNumbers<'_>,
+        row_block: &RowBlockView<'_>,
+        pool: Option<&ThreadPool>,
+    ) -> RowsLocation {
         let range = &row_block.range;
         let first = numbers.below(range.start);
         if row_block.holds_all() && !range.is_empty() {
@@ -101,7 +105,7 @@ impl Resident {
         if end - first == range.len() {
             return RowsLocation::Resident { first };
         }
-        let marks = Marks::new(range.len() as u32);
+        let marks = VertexSetBuilder::new(range.len() as u32);
         let mark = || (first..end).into_par_iter().for_each(|i| marks.set(numbers.at(i) - range.start));
         pool.map_or_else(mark, |pool| parallel::within(pool, mark));
         RowsLocation::Both { first, local: marks.finish() }
@@ -115,7 +119,7 @@ impl Resident {
 
     /// An empty section with lent memory for successors.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
-        Self { successors: Words::lent(memory), ..Self::default() }
+        Self { successors: WordBuffer::lent(memory), ..Self::default() }
     }
 }
 
@@ -137,7 +141,7 @@ pub enum RowsLocation {
         /// The place of the first local's row.
         first: usize,
         /// Which are local, counted from the range's start.
-        local: Bits,
+        local: VertexSet,
     },
 }
 
@@ -159,7 +163,7 @@ pub struct RowBlock {
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
     /// Where each row begins among the successors, and one more; then the successors, in local numbers, or stored bytes.
-    words: Words,
+    words: WordBuffer,
     /// The file blocks of rows that are kept as the graph's file stores them; empty otherwise.
     stored: Vec<CompactPart>,
 }
@@ -173,7 +177,7 @@ fn compact<'a>(words: &'a [u32], parts: &'a [CompactPart]) -> Option<CompactSlic
 impl RowBlock {
     /// An empty row block in lent memory.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
-        Self { words: Words::lent(memory), ..Self::default() }
+        Self { words: WordBuffer::lent(memory), ..Self::default() }
     }
 
     #[cfg(feature = "testing")]
@@ -237,7 +241,7 @@ impl RowBlock {
 
     /// Bytes that it holds, and those of the bits that mark its range's locals while it is counted.
     pub fn heap(&self) -> Bytes {
-        let bits = if self.rows == self.range.len() { Bytes::ZERO } else { Bits::bytes(self.range.len() as u32) };
+        let bits = if self.rows == self.range.len() { Bytes::ZERO } else { VertexSet::bytes(self.range.len() as u32) };
         Bytes::of::<u32>(self.words.capacity() as u64) + bits
     }
 }
@@ -319,14 +323,14 @@ impl RowBlockSize {
 
     /// Bytes of the bits that mark locals; none where every number has a row.
     fn bits(&self) -> Bytes {
-        if self.rows == u64::from(self.range) { Bytes::ZERO } else { Bits::bytes(self.range) }
+        if self.rows == u64::from(self.range) { Bytes::ZERO } else { VertexSet::bytes(self.range) }
     }
 }
 
 /// Bytes of a row block in the memory of the device: successors, offsets, and the bits that mark locals. An upper bound: where
 /// every number has a row there are no bits.
 pub fn row_block_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
-    Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)
+    Bytes(4 * arcs + 4 * (rows + 1)) + VertexSet::bytes(range)
 }
 
 /// The longest range of a row block of at most `limit` bytes: the bits that mark locals take a quarter at most.

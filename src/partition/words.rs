@@ -16,26 +16,26 @@ pub trait Lent: Send + Sync {
 
 /// A reusable buffer of words.
 #[derive(Default)]
-pub struct Words {
-    memory: Memory,
+pub struct WordBuffer {
+    memory: WordMemory,
     len: usize,
 }
 
-enum Memory {
+enum WordMemory {
     Own(Vec<u32>),
     Lent(Box<dyn Lent>),
 }
 
-impl Default for Memory {
+impl Default for WordMemory {
     fn default() -> Self {
         Self::Own(Vec::new())
     }
 }
 
-impl Words {
+impl WordBuffer {
     /// Empty, in lent memory.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
-        Self { memory: Memory::Lent(memory), len: 0 }
+        Self { memory: WordMemory::Lent(memory), len: 0 }
     }
 
     /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size.
@@ -51,7 +51,7 @@ impl Words {
         let words = usize::try_from(len).map_err(|_| refused())?;
         if words > self.capacity() {
             // The old memory is freed first, so that both never exist at the same time.
-            self.memory = Memory::default();
+            self.memory = WordMemory::default();
             if words > isize::MAX as usize / size_of::<u32>() {
                 return Err(refused());
             }
@@ -59,7 +59,7 @@ impl Words {
             own.try_reserve_exact(words).map_err(|_| refused())?;
             drop(own);
             // Fresh zeroed pages: the threads that fill them touch them first, in parallel.
-            self.memory = Memory::Own(zeros(words));
+            self.memory = WordMemory::Own(zeros(words));
         }
         self.len = words;
         Ok(())
@@ -72,7 +72,7 @@ impl Words {
             let mut own = Vec::with_capacity(end.next_power_of_two());
             own.extend_from_slice(self);
             own.resize(own.capacity(), 0);
-            self.memory = Memory::Own(own);
+            self.memory = WordMemory::Own(own);
         }
         self.len = end;
         self[len..].copy_from_slice(words);
@@ -82,7 +82,7 @@ impl Words {
     pub fn give_back(&mut self) {
         self.len = 0;
         // Lent memory is not used for anything else until all row blocks were streamed.
-        if let Memory::Own(own) = &mut self.memory {
+        if let WordMemory::Own(own) = &mut self.memory {
             *own = Vec::new();
         }
     }
@@ -90,53 +90,53 @@ impl Words {
     /// The most words that need no other memory.
     pub fn capacity(&self) -> usize {
         match &self.memory {
-            Memory::Own(own) => own.len(),
-            Memory::Lent(lent) => lent.words().len(),
+            WordMemory::Own(own) => own.len(),
+            WordMemory::Lent(lent) => lent.words().len(),
         }
     }
 }
 
-impl Deref for Words {
+impl Deref for WordBuffer {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
         match &self.memory {
-            Memory::Own(own) => &own[..self.len],
-            Memory::Lent(lent) => &lent.words()[..self.len],
+            WordMemory::Own(own) => &own[..self.len],
+            WordMemory::Lent(lent) => &lent.words()[..self.len],
         }
     }
 }
 
-impl DerefMut for Words {
+impl DerefMut for WordBuffer {
     fn deref_mut(&mut self) -> &mut [u32] {
         match &mut self.memory {
-            Memory::Own(own) => &mut own[..self.len],
-            Memory::Lent(lent) => &mut lent.words_mut()[..self.len],
+            WordMemory::Own(own) => &mut own[..self.len],
+            WordMemory::Lent(lent) => &mut lent.words_mut()[..self.len],
         }
     }
 }
 
-impl From<Vec<u32>> for Words {
+impl From<Vec<u32>> for WordBuffer {
     fn from(own: Vec<u32>) -> Self {
-        Self { len: own.len(), memory: Memory::Own(own) }
+        Self { len: own.len(), memory: WordMemory::Own(own) }
     }
 }
 
-impl Clone for Words {
+impl Clone for WordBuffer {
     fn clone(&self) -> Self {
         self.to_vec().into()
     }
 }
 
-impl PartialEq for Words {
+impl PartialEq for WordBuffer {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Eq for Words {}
+impl Eq for WordBuffer {}
 
-impl fmt::Debug for Words {
+impl fmt::Debug for WordBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn memory_is_used_again_as_long_as_it_suffices() {
         let returned = Arc::new(AtomicU32::new(0));
-        let mut words = Words::lent(Box::new(Counted(vec![0; 10], Arc::clone(&returned))));
+        let mut words = WordBuffer::lent(Box::new(Counted(vec![0; 10], Arc::clone(&returned))));
         for len in [10, 0, 7] {
             words.resize(len).unwrap();
             words.fill(len as u32);

@@ -5,7 +5,7 @@
 //! partition is never split.
 
 use super::estimate::{self, Estimates};
-use super::{Limits, Plan};
+use super::{Plan, PlanLimits};
 use crate::count::Footprint;
 use crate::graph::OrientedGraph;
 use trimill_system::control::Control;
@@ -19,7 +19,7 @@ pub fn auto(
     graph: &OrientedGraph,
     parts: Option<u32>,
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
     by_id: impl FnOnce() -> Result<Plan>,
 ) -> Result<Plan> {

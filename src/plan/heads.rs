@@ -10,10 +10,10 @@
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-use super::costs::Counter;
-use super::sample::{Work, sums};
+use super::costs::CounterKind;
+use super::sample::{SampledWork, sums};
 use crate::graph::OrientedGraph;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::shards::costliest;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -42,7 +42,7 @@ pub(super) fn ranges_for(shards: u32) -> u32 {
 
 /// A range of bins of the heads of a rank range.
 #[derive(Debug, Clone)]
-struct Piece {
+struct HeadRange {
     range: usize,
     bins: Range<usize>,
     seconds: f64,
@@ -57,19 +57,19 @@ pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,
     shards: u32,
-    counter: Counter,
+    counter: CounterKind,
     control: &Control,
-) -> Result<Vec<Ranks>> {
+) -> Result<Vec<LocalsAndHeads>> {
     if shards == 1 {
-        return Ok(ranges.into_iter().map(Ranks::of).collect());
+        return Ok(ranges.into_iter().map(LocalsAndHeads::of).collect());
     }
     let bounds = bounds(graph, &ranges, shards)?;
     let costs = Costs::new(graph, &ranges, &bounds, counter, control)?;
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
-    let piece = |range, bins: Range<usize>| Piece { range, seconds: costs.seconds(range, &bins), bins };
-    let mut pieces: Vec<Piece> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
+    let piece = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
+    let mut pieces: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
-    let (mut best, mut next): (Option<(u128, Vec<Piece>)>, usize) = (None, wanted);
+    let (mut best, mut next): (Option<(u128, Vec<HeadRange>)>, usize) = (None, wanted);
     while pieces.len() < MOST * wanted {
         // The costliest shard is found after every cut, or where there are many shards, after every few cuts to save time.
         if pieces.len() >= next {
@@ -84,7 +84,7 @@ pub(super) fn cut(
             .filter(|&i| pieces[i].bins.len() > 1)
             .max_by(|&a, &b| pieces[a].seconds.total_cmp(&pieces[b].seconds));
         let Some(largest) = largest else { break };
-        let Piece { range, bins, .. } = pieces.swap_remove(largest);
+        let HeadRange { range, bins, .. } = pieces.swap_remove(largest);
         let halves = |middle: usize| [piece(range, bins.start..middle), piece(range, middle..bins.end)];
         // The first half grows with the middle, the second one shrinks.
         let (mut low, mut high) = (bins.start + 1, bins.end - 1);
@@ -97,10 +97,10 @@ pub(super) fn cut(
     }
     let mut pieces = best.map_or(pieces, |(_, pieces)| pieces);
     pieces.sort_by_key(|piece| (piece.range, piece.bins.start));
-    let ranks = |Piece { range, bins, .. }: Piece| {
+    let ranks = |HeadRange { range, bins, .. }: HeadRange| {
         let locals = ranges[range].clone();
         let end = if bins.end == bins_of(&locals).end { locals.end } else { bounds[bins.end].0 };
-        Ranks { heads: bounds[bins.start].0..end, locals }
+        LocalsAndHeads { heads: bounds[bins.start].0..end, locals }
     };
     Ok(pieces.into_iter().map(ranks).collect())
 }
@@ -122,11 +122,11 @@ fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<V
 
 /// The costs of all bins of all ranges.
 struct Costs {
-    counter: Counter,
+    counter: CounterKind,
     /// Of each range: the arcs of its rows.
     resident: Vec<f64>,
     /// Of each range, for each bin: the work of its arcs to heads before the bin, and the arcs of those heads' rows that are streamed.
-    before: Vec<Vec<(Work, f64)>>,
+    before: Vec<Vec<(SampledWork, f64)>>,
 }
 
 impl Costs {
@@ -134,7 +134,7 @@ impl Costs {
         graph: &OrientedGraph,
         ranges: &[Range<u32>],
         bounds: &[(u32, u64)],
-        counter: Counter,
+        counter: CounterKind,
         control: &Control,
     ) -> Result<Self> {
         let bins = bounds.len();
@@ -154,7 +154,7 @@ impl Costs {
             let (first, end) = (graph.first_arc(range.start)?, graph.first_arc(range.end)?);
             let (arcs, rows) = ((end - first) as f64, work.first().map_or(0.0, |work| work.rows));
             let factor = if rows == 0.0 { 0.0 } else { arcs / rows };
-            let (mut sum, mut sums) = (Work::default(), Vec::new());
+            let (mut sum, mut sums) = (SampledWork::default(), Vec::new());
             for (bin, work) in work.iter().enumerate() {
                 sums.push((sum.times(factor), bounds[bin].1.min(first) as f64));
                 sum = sum.and(*work);

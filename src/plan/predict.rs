@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use trimill_kernels::Size;
+use trimill_kernels::PartitionExtent;
 
 use crate::count::{Footprint, RowBlockRoom};
 use crate::partition::section::{ResidentSize, longest_row_block_range, row_block_bytes};
@@ -75,7 +75,7 @@ pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTot
         RowBlockRoom::UpTo(_) => layout.two_row_blocks,
     };
     let row_block_limit = layout.largest_row_block.get();
-    let whole = Size { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit };
+    let whole = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit };
     Prediction {
         resident,
         row_blocks: layout.row_blocks,

@@ -7,15 +7,15 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::costs::Counter;
+use super::costs::CounterKind;
 use super::heads::{self, BLOCKS};
 use super::predict::Prediction;
-use super::{Cut, Divided, Limits, Plan, divided, refuse_parts};
-use trimill_kernels::Size;
+use super::{Divided, GraphCut, Plan, PlanLimits, divided, refuse_parts};
+use trimill_kernels::PartitionExtent;
 
 use crate::count::Footprint;
 use crate::graph::OrientedGraph;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
@@ -36,7 +36,7 @@ pub fn ranges(
     graph: &OrientedGraph,
     parts: Option<u32>,
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
 ) -> Result<Plan> {
     let start = Instant::now();
@@ -46,15 +46,15 @@ pub fn ranges(
         Some(_) => 1,
         None => parts.unwrap_or(limits.parts).max(1),
     };
-    let cuts = Cuts { graph, footprint, control };
+    let cuts = RangeCutter { graph, footprint, control };
     let all = 0..graph.vertices();
     let ranges = match limits.shards {
-        _ if wanted == 1 && limits.shards == 1 && space.whole_fits() => Vec::from([Ranks::of(all)]),
-        1 => cuts.even(wanted, most)?.into_iter().map(Ranks::of).collect(),
+        _ if wanted == 1 && limits.shards == 1 && space.whole_fits() => Vec::from([LocalsAndHeads::of(all)]),
+        1 => cuts.even(wanted, most)?.into_iter().map(LocalsAndHeads::of).collect(),
         shards => {
             let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
             let shards = if parts.is_some() { 1 } else { shards };
-            let counter = Counter::new(&limits.machine.rates, limits.machine.gpus > 0);
+            let counter = CounterKind::new(&limits.machine.rates, limits.machine.gpus > 0);
             heads::cut(graph, cuts.even(least, most)?, shards, counter, control)?
         }
     };
@@ -64,7 +64,7 @@ pub fn ranges(
     let blocks = RowBlocks::new(graph, row_block_limit)?;
     let (sizes, predictions) = predictions(graph, (&ranges, &blocks), footprint, limits.device)?;
     Ok(Plan {
-        cut: Cut::Ranges(ranges, blocks),
+        cut: GraphCut::Ranges(ranges, blocks),
         row_block_limit,
         sizes,
         predictions,
@@ -82,12 +82,12 @@ pub fn even_ranges(
     graph: &OrientedGraph,
     parts: u32,
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
-    let ranges = Cuts { graph, footprint, control }.even(parts, Bytes(u64::MAX))?;
-    let ranges: Vec<Ranks> = ranges.into_iter().map(Ranks::of).collect();
+    let ranges = RangeCutter { graph, footprint, control }.even(parts, Bytes(u64::MAX))?;
+    let ranges: Vec<LocalsAndHeads> = ranges.into_iter().map(LocalsAndHeads::of).collect();
     predictions(graph, (&ranges, &RowBlocks::new(graph, row_block_limit)?), footprint, limits.device)
 }
 
@@ -97,19 +97,19 @@ pub fn even_ranges(
 /// When rows cannot be read.
 pub(super) fn predictions(
     graph: &OrientedGraph,
-    (ranges, blocks): (&[Ranks], &RowBlocks),
+    (ranges, blocks): (&[LocalsAndHeads], &RowBlocks),
     footprint: &Footprint,
     budget: Bytes,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let all_totals = AllTotals::new(graph, blocks);
-    let predicted = |ranks: &Ranks| {
+    let predicted = |ranks: &LocalsAndHeads| {
         let (locals, numbered) = (ranks.locals.len() as u64, ranks.locals.end);
         let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
         let StreamedTotals { row_blocks, largest, bytes } = all_totals.of(ranks)?;
         let resident = footprint.resident(locals, arcs);
         let least =
             resident + footprint.overhead(numbered) + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
-        let whole = Size { locals, arcs, numbered, row_block_limit: largest.get() };
+        let whole = PartitionExtent { locals, arcs, numbered, row_block_limit: largest.get() };
         let prediction = Prediction {
             resident,
             row_blocks,
@@ -125,13 +125,13 @@ pub(super) fn predictions(
 }
 
 /// Cuts a graph into ranges.
-struct Cuts<'a> {
+struct RangeCutter<'a> {
     graph: &'a OrientedGraph,
     footprint: &'a Footprint,
     control: &'a Control,
 }
 
-impl Cuts<'_> {
+impl RangeCutter<'_> {
     /// About `wanted` ranges, or as many as necessary for none to weigh more than `most`; about even.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
         let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());

@@ -6,11 +6,11 @@
 use std::time::{Duration, Instant};
 
 use super::sets::sized;
-use super::{Cut, Limits, Plan, ranges};
+use super::{GraphCut, Plan, PlanLimits, ranges};
 use crate::count::Footprint;
 use crate::graph::OrientedGraph;
 use crate::partition::locals::Locals;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::stream::row_blocks::RowBlocks;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -20,7 +20,7 @@ use trimill_system::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedCut {
     /// Rank ranges.
-    Ranges(Vec<Ranks>),
+    Ranges(Vec<LocalsAndHeads>),
     /// The partition where each vertex is local.
     Sets(Locals),
 }
@@ -33,7 +33,7 @@ pub fn replan(
     graph: &OrientedGraph,
     (recorded, row_block_limit): (&RecordedCut, Bytes),
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
 ) -> Result<Plan> {
     let start = Instant::now();
@@ -41,11 +41,11 @@ pub fn replan(
         RecordedCut::Ranges(ranges) => {
             let blocks = RowBlocks::new(graph, row_block_limit)?;
             let found = ranges::predictions(graph, (ranges, &blocks), footprint, limits.device)?;
-            (Cut::Ranges(ranges.clone(), blocks), found)
+            (GraphCut::Ranges(ranges.clone(), blocks), found)
         }
         RecordedCut::Sets(locals) => {
             let found = sized(graph, locals, footprint, (limits, row_block_limit), control)?;
-            (Cut::Sets(locals.clone()), found)
+            (GraphCut::Sets(locals.clone()), found)
         }
     };
     let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);

@@ -20,7 +20,7 @@ const HUBS: u32 = 1 << 14;
 
 /// Arcs of a sample, and their probes: of arcs whose head is a hub, and of all others.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(super) struct Work {
+pub(super) struct SampledWork {
     /// All arcs of the sampled rows, also those that are not counted below because of their heads: the sample is scaled by this.
     pub(super) rows: f64,
     pub(super) near: f64,
@@ -29,7 +29,7 @@ pub(super) struct Work {
     pub(super) far_probes: f64,
 }
 
-impl Work {
+impl SampledWork {
     /// Adds the arc of a row with `before` successors before its head `b`.
     pub(super) fn add(&mut self, b: u32, before: usize, lengths: &[u32]) {
         let probes = f64::from(lengths[b as usize]).min(before as f64);
@@ -73,11 +73,11 @@ pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,
     control: &Control,
-    add: impl Fn(&mut [Work], u32, &[u32], &[u32]) + Sync,
-) -> Result<Vec<Work>> {
+    add: impl Fn(&mut [SampledWork], u32, &[u32], &[u32]) + Sync,
+) -> Result<Vec<SampledWork>> {
     let lengths = graph.out_degrees()?;
-    let none = || vec![Work::default(); cells];
-    let of_run = |mut sums: Vec<Work>, run: &Range<u32>| {
+    let none = || vec![SampledWork::default(); cells];
+    let of_run = |mut sums: Vec<SampledWork>, run: &Range<u32>| {
         control.check()?;
         let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
         let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);

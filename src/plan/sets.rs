@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::predict::{Prediction, RowBlockTotals, predict};
 use super::ranges::ranges;
-use super::{Assign, Cut, Divided, Limits, Plan, divided, refuse_parts};
+use super::{Assign, Divided, GraphCut, Plan, PlanLimits, divided, refuse_parts};
 use crate::count::Footprint;
 use crate::graph::OrientedGraph;
 use crate::partition::assignment::Assignment;
@@ -22,14 +22,14 @@ use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
 /// What partitioners need to know of vertices: 8 bytes each.
-pub struct Vertices {
+pub struct VertexInfo {
     /// The vertex of each rank.
     pub order: Vec<u32>,
     /// How many successors each vertex has.
     pub out_degrees: Vec<u32>,
 }
 
-impl Vertices {
+impl VertexInfo {
     /// Reads `graph` once.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ pub fn whole(
     graph: &OrientedGraph,
     assign: &dyn Assign,
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
 ) -> Result<Option<Plan>> {
     let Divided { space, .. } = divided(graph, footprint, limits)?;
@@ -59,7 +59,7 @@ pub fn whole(
     if limits.spills_whole || !space.whole_fits() || !one {
         return Ok(None);
     }
-    ranges(graph, None, footprint, &Limits { parts: 1, shards: 1, ..*limits }, control).map(Some)
+    ranges(graph, None, footprint, &PlanLimits { parts: 1, shards: 1, ..*limits }, control).map(Some)
 }
 
 /// The parts of a partitioner.
@@ -78,10 +78,10 @@ pub struct Assigned {
 /// partitioner reports.
 pub fn assigned(
     graph: &OrientedGraph,
-    vertices: &Vertices,
+    vertices: &VertexInfo,
     assign: &dyn Assign,
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
 ) -> Result<Assigned> {
     let Divided { space, most, .. } = divided(graph, footprint, limits)?;
@@ -111,17 +111,17 @@ pub fn sets(
     graph: &OrientedGraph,
     Assigned { locals, parts_asked, time }: Assigned,
     footprint: &Footprint,
-    limits: &Limits,
+    limits: &PlanLimits,
     control: &Control,
 ) -> Result<Plan> {
     let Some(locals) = locals else {
-        return ranges(graph, None, footprint, &Limits { parts: 1, shards: 1, ..*limits }, control);
+        return ranges(graph, None, footprint, &PlanLimits { parts: 1, shards: 1, ..*limits }, control);
     };
     let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
     let start = Instant::now();
     let (sizes, predictions) = sized(graph, &locals, footprint, (limits, row_block_limit), control)?;
     Ok(Plan {
-        cut: Cut::Sets(locals),
+        cut: GraphCut::Sets(locals),
         row_block_limit,
         sizes,
         predictions,
@@ -139,7 +139,7 @@ pub(crate) fn sized(
     graph: &OrientedGraph,
     locals: &Locals,
     footprint: &Footprint,
-    (limits, row_block_limit): (&Limits, Bytes),
+    (limits, row_block_limit): (&PlanLimits, Bytes),
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;

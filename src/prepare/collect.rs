@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trimill_kernels::engine::HostWords;
-use trimill_kernels::prepare::{Arcs, HostKeys, MOST_ID_BITS};
+use trimill_kernels::prepare::{DeviceArcs, HostKeys, MOST_ID_BITS};
 
 use super::run_files::RunFiles;
 use super::starting::{DeviceEngine, StartingDevice, Stop};
@@ -33,7 +33,7 @@ const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 }
 
 /// A sink for the arcs of an input.
 pub(super) struct Collect<'d> {
-    state: Mutex<State<'d>>,
+    state: Mutex<CollectState<'d>>,
     /// Buffers that no thread fills at the moment, each with the number of arcs in it.
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
@@ -46,8 +46,8 @@ pub(super) struct Collect<'d> {
     refused: AtomicBool,
 }
 
-struct State<'d> {
-    device: Device<'d>,
+struct CollectState<'d> {
+    device: SortingDevice<'d>,
     expected: u64,
     /// Bytes of all buffers.
     memory: u64,
@@ -61,10 +61,10 @@ struct State<'d> {
     waiting: Vec<(HostWords, usize)>,
 }
 
-enum Device<'d> {
+enum SortingDevice<'d> {
     /// Not started yet.
     Starting(&'d mut (dyn StartingDevice + 'd)),
-    Started(Box<Arcs<'d, DeviceEngine>>),
+    Started(Box<DeviceArcs<'d, DeviceEngine>>),
     /// It cannot be used, or has no memory for so many arcs.
     Useless,
 }
@@ -89,10 +89,10 @@ impl<'d> Collect<'d> {
         (expected, memory): (u64, u64),
         space: Workspace<'_>,
     ) -> Self {
-        let device = Device::Starting(device);
+        let device = SortingDevice::Starting(device);
         let in_memory = arcs_in(Bytes(memory / 8 * 5), space);
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(CollectState {
                 device,
                 expected,
                 memory: memory / 4,
@@ -131,7 +131,7 @@ impl<'d> Collect<'d> {
     }
 
     /// Sends the arcs that are still here, in the current thread pool. To be called after the scan.
-    pub(super) fn finish(self) -> Result<Arcs<'d, DeviceEngine>, Stop> {
+    pub(super) fn finish(self) -> Result<DeviceArcs<'d, DeviceEngine>, Stop> {
         {
             let mut state = lock(&self.state);
             state.start().map_err(Stop::Unfit)?;
@@ -143,7 +143,7 @@ impl<'d> Collect<'d> {
         };
         parallel::try_each(0..rayon::current_num_threads(), send).map_err(Stop::Unfit)?;
         match self.state.into_inner().unwrap_or_else(PoisonError::into_inner).device {
-            Device::Started(arcs) => Ok(*arcs),
+            SortingDevice::Started(arcs) => Ok(*arcs),
             _ => Err(Stop::Unfit(refusal())),
         }
     }
@@ -158,7 +158,9 @@ impl<'d> Collect<'d> {
     fn send_one(&self) -> Result<bool> {
         let (waiting, many, mut pinned) = {
             let mut state = lock(&self.state);
-            let State { device: Device::Started(arcs), waiting, memory, .. } = &mut *state else { return Ok(false) };
+            let CollectState { device: SortingDevice::Started(arcs), waiting, memory, .. } = &mut *state else {
+                return Ok(false);
+            };
             let Some((buffer, many)) = waiting.pop() else { return Ok(false) };
             if buffer.len() == BUFFER {
                 arcs.put(buffer, many).map_err(translated)?;
@@ -189,18 +191,18 @@ fn pinned_in(memory: u64) -> usize {
     (memory / (8 * BUFFER as u64)).min(MOST_PINNED as u64) as usize
 }
 
-impl State<'_> {
+impl CollectState<'_> {
     /// Waits until the device has started.
     fn start(&mut self) -> Result<()> {
-        let device = match std::mem::replace(&mut self.device, Device::Useless) {
-            Device::Starting(device) => device,
+        let device = match std::mem::replace(&mut self.device, SortingDevice::Useless) {
+            SortingDevice::Starting(device) => device,
             other => {
                 self.device = other;
                 return Ok(());
             }
         };
         let Some(engine) = device.engine() else { return Ok(()) };
-        let arcs = Arcs::new(engine, self.host.clone()).map_err(translated)?;
+        let arcs = DeviceArcs::new(engine, self.host.clone()).map_err(translated)?;
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
@@ -212,13 +214,13 @@ impl State<'_> {
                 Bytes(self.disk)
             )));
         }
-        self.device = Device::Started(Box::new(arcs));
+        self.device = SortingDevice::Started(Box::new(arcs));
         Ok(())
     }
 
     /// An empty buffer; waits for one if there are as many as there may be.
     fn buffer(&mut self) -> Result<HostWords> {
-        if let Device::Starting(device) = &self.device {
+        if let SortingDevice::Starting(device) = &self.device {
             if (self.made + 1) * 8 * WAITING as u64 <= self.memory && !device.has_started() {
                 self.made += 1;
                 return Ok(HostWords::Plain(zeros(WAITING)));
@@ -226,7 +228,7 @@ impl State<'_> {
             self.start()?;
         }
         match &mut self.device {
-            Device::Started(arcs) => arcs.buffer(BUFFER, pinned_in(self.memory)).map_err(translated),
+            SortingDevice::Started(arcs) => arcs.buffer(BUFFER, pinned_in(self.memory)).map_err(translated),
             _ => Err(refusal()),
         }
     }
@@ -234,8 +236,8 @@ impl State<'_> {
     /// Sends the first arcs of a buffer, or keeps it until the device has started.
     fn send(&mut self, buffer: HostWords, many: usize) -> Result<()> {
         match &mut self.device {
-            Device::Useless => Err(refusal()),
-            Device::Started(arcs) if buffer.len() == BUFFER => arcs.put(buffer, many).map_err(translated),
+            SortingDevice::Useless => Err(refusal()),
+            SortingDevice::Started(arcs) if buffer.len() == BUFFER => arcs.put(buffer, many).map_err(translated),
             _ => {
                 self.waiting.push((buffer, many));
                 Ok(())

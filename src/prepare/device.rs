@@ -12,17 +12,17 @@ use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use trimill_kernels::prepare::{Arcs, Blocks, Ranks, Rows};
+use trimill_kernels::prepare::{DeviceArcs, FileBlocks, RankedRows, RankedVertices};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::collect::{Collect, arcs_in};
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
-use crate::clean::workspace::Ids;
+use crate::clean::workspace::IdCount;
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::graph::file::{Layout, RowsWritten};
 use crate::graph::{BlockEntry, DegreeRun};
-use crate::orient::{Destination, Made, Write, block_starts, make};
+use crate::orient::{Destination, MadeGraph, Write, block_starts, make};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
@@ -47,8 +47,8 @@ const BATCH: u64 = 64 << 20;
 const PART: u64 = 1 << 20;
 
 /// A graph that a device made, and the seconds that it took.
-pub(super) struct Prepared {
-    pub(super) made: Made,
+pub(super) struct PreparedOnDevice {
+    pub(super) made: MadeGraph,
     pub(super) arcs: u64,
     pub(super) edges: u64,
     pub(super) reading: Duration,
@@ -64,12 +64,12 @@ pub(super) fn prepare_on(
     place: Destination<'_>,
     space: Workspace<'_>,
     control: &Control,
-) -> Result<Prepared, Stop> {
+) -> Result<PreparedOnDevice, Stop> {
     if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
         return Err(unfit("too many vertices"));
     }
     let start = Instant::now();
-    let left = space.beside(&needs(Ids::Plain(0), 0, space))?.left;
+    let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
     let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get()), space);
     let scanned = source.scan(&collect, control);
     if collect.is_refused() {
@@ -79,13 +79,13 @@ pub(super) fn prepare_on(
     if ids > 0 && is_sparse(ids - 1, arcs) {
         return Err(unfit("ids far below the largest are not used"));
     }
-    let Ok(shares) = space.beside(&needs(Ids::Plain(ids), arcs, space)) else {
+    let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
         return Err(unfit("too little host memory for arrays over ids"));
     };
     let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
     let on_device = collect.finish()?;
     let reading = start.elapsed();
-    let read = Read { arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left, space) };
+    let read = ReadInput { arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left, space) };
     // The identity of the input is a hash of its contents: the processor has time for it while the device works.
     let (sent, identity) = sync_channel(1);
     let identity = Mutex::new(identity);
@@ -100,11 +100,11 @@ pub(super) fn prepare_on(
         },
     );
     let (made, edges, cleaning, orienting) = made?;
-    Ok(Prepared { made, arcs: arcs - read.loops, edges, reading, cleaning, orienting })
+    Ok(PreparedOnDevice { made, arcs: arcs - read.loops, edges, reading, cleaning, orienting })
 }
 
 /// What is known of an input once it is read.
-struct Read {
+struct ReadInput {
     arcs: u64,
     /// One more than the largest id.
     ids: u64,
@@ -117,13 +117,13 @@ struct Read {
 /// Makes the graph of arcs that are on the device; `identity` waits for the identity of the input. Also returns the number of edges, and
 /// how long cleaning and orienting took.
 fn make_on(
-    on_device: Arcs<'_, DeviceEngine>,
-    read: &Read,
+    on_device: DeviceArcs<'_, DeviceEngine>,
+    read: &ReadInput,
     source: &dyn ArcSource,
     identity: impl FnOnce() -> Result<String>,
     place: Destination<'_>,
     control: &Control,
-) -> Result<(Made, u64, Duration, Duration), Stop> {
+) -> Result<(MadeGraph, u64, Duration, Duration), Stop> {
     let start = Instant::now();
     let edges = on_device.clean(read.ids, read.on_host)?;
     let count = edges.edges();
@@ -133,14 +133,14 @@ fn make_on(
 
     let start = Instant::now();
     let task = control.task("orient", Some(count), Unit::Arcs);
-    let mut ranks = Ranks::new(edges)?;
+    let mut ranks = RankedVertices::new(edges)?;
     let degrees = degree_runs(&mut ranks)?;
     let mut order: Vec<u32> = zeros(ranks.vertices() as usize);
     ranks.order(&mut order)?;
     let vertices = VertexIds::read(&mut ranks)?;
     let layout = vertices.layout(read, source, (count, distinct));
     let ranked = start.elapsed();
-    let mut rows = Rows::new(ranks)?;
+    let mut rows = RankedRows::new(ranks)?;
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
@@ -173,7 +173,7 @@ struct VertexIds {
 }
 
 impl VertexIds {
-    fn read(ranks: &mut Ranks<'_, DeviceEngine>) -> Result<Self, Stop> {
+    fn read(ranks: &mut RankedVertices<'_, DeviceEngine>) -> Result<Self, Stop> {
         let count = ranks.vertices();
         if count == 0 {
             return Ok(Self { count, first: 0, list: Vec::new() });
@@ -188,7 +188,7 @@ impl VertexIds {
     }
 
     /// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.
-    fn layout(&self, read: &Read, source: &dyn ArcSource, (edges, distinct): (u64, u64)) -> Layout {
+    fn layout(&self, read: &ReadInput, source: &dyn ArcSource, (edges, distinct): (u64, u64)) -> Layout {
         let without_reverse = 2 * edges - distinct;
         let loops_alone = read.loop_ids.members().filter(|&id| !self.contain(id)).count() as u64;
         let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
@@ -224,7 +224,7 @@ impl VertexIds {
 }
 
 /// The distinct degrees, falling, each with the number of its vertices.
-fn degree_runs(ranks: &mut Ranks<'_, DeviceEngine>) -> Result<Vec<DegreeRun>, Stop> {
+fn degree_runs(ranks: &mut RankedVertices<'_, DeviceEngine>) -> Result<Vec<DegreeRun>, Stop> {
     let begins = ranks.degrees()?;
     let ends = begins.iter().skip(1).map(|&(_, first)| first).chain([ranks.vertices() as u32]);
     let run = |(&(degree, first), end): (&(u32, u32), u32)| DegreeRun { degree, vertices: end - first };
@@ -233,7 +233,7 @@ fn degree_runs(ranks: &mut Ranks<'_, DeviceEngine>) -> Result<Vec<DegreeRun>, St
 
 /// Writes all file blocks; `starts` holds the first rank of each, and the number of vertices behind them.
 fn write_all(
-    rows: &mut Rows<'_, DeviceEngine>,
+    rows: &mut RankedRows<'_, DeviceEngine>,
     starts: &[u32],
     write: &Write<'_>,
     (task, control): (&Task, &Control),
@@ -258,7 +258,7 @@ fn write_all(
 
 /// Writes some file blocks, with positions and arcs counted from the first one.
 fn write_blocks(
-    blocks: &mut Blocks<'_, '_, DeviceEngine>,
+    blocks: &mut FileBlocks<'_, '_, DeviceEngine>,
     starts: &[u32],
     write: &Write<'_>,
     (task, control): (&Task, &Control),

@@ -31,8 +31,8 @@ impl From<Error> for Stop {
     }
 }
 
-impl From<trimill_kernels::Error> for Stop {
-    fn from(error: trimill_kernels::Error) -> Self {
+impl From<trimill_kernels::GpuError> for Stop {
+    fn from(error: trimill_kernels::GpuError) -> Self {
         Self::Unfit(translated(error))
     }
 }

@@ -1,6 +1,6 @@
 //! The summary of a batch of jobs.
 
-use super::table::{Column, grid, or_dash, thousands};
+use super::table::{TableColumn, grid, or_dash, thousands};
 
 /// A job of a batch in its summary.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,13 +17,13 @@ pub struct SummaryLine {
 
 /// The summary of a batch as text.
 pub fn summary(lines: &[SummaryLine]) -> String {
-    const COLUMNS: [Column<SummaryLine>; 6] = [
-        Column { heading: "job", cell: |l| l.job.clone() },
-        Column { heading: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },
-        Column { heading: "edges", cell: |l| or_dash(l.counted, |(_, edges, _)| thousands(edges)) },
-        Column { heading: "parts", cell: |l| or_dash(l.counted, |(.., parts)| thousands(parts)) },
-        Column { heading: "seconds", cell: |l| format!("{:.3}", l.seconds) },
-        Column { heading: "outcome", cell: |l| l.outcome.clone() },
+    const COLUMNS: [TableColumn<SummaryLine>; 6] = [
+        TableColumn { heading: "job", cell: |l| l.job.clone() },
+        TableColumn { heading: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },
+        TableColumn { heading: "edges", cell: |l| or_dash(l.counted, |(_, edges, _)| thousands(edges)) },
+        TableColumn { heading: "parts", cell: |l| or_dash(l.counted, |(.., parts)| thousands(parts)) },
+        TableColumn { heading: "seconds", cell: |l| format!("{:.3}", l.seconds) },
+        TableColumn { heading: "outcome", cell: |l| l.outcome.clone() },
     ];
     grid(&COLUMNS, lines, None)
 }

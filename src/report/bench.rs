@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Reason;
 use super::{RunResult, Stage};
-use crate::job::{Backend, Devices, Partitioner, Parts, Prune, Stream};
+use crate::job::{Backend, Devices, Mode, Partitioner, Parts, Prune};
 use trimill_system::bytes::Bytes;
 
 /// Methods compared on graphs, on one machine.
@@ -18,9 +18,9 @@ pub struct BenchReport {
     /// The version of the program.
     pub version: String,
     /// The machine that counted.
-    pub machine: Machine,
+    pub machine: BenchMachine,
     /// What all runs have in common.
-    pub settings: Settings,
+    pub settings: BenchSettings,
     /// What the other methods are compared with.
     pub baseline: MethodName,
     /// The graphs that are done.
@@ -29,7 +29,7 @@ pub struct BenchReport {
 
 /// A machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct BenchMachine {
     /// The product name of the processor.
     pub processor: String,
     /// CPU threads.
@@ -42,7 +42,7 @@ pub struct Machine {
 
 /// Settings of all runs; null: the program's default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct BenchSettings {
     /// Runs asked for, of each method on each graph.
     pub runs: u32,
     /// The most seconds for all runs of a method on a graph.
@@ -66,7 +66,7 @@ pub struct Settings {
     /// The prune level; without effect in the graph stream.
     pub prune: Prune,
     /// The stream; null: the one that is estimated to be faster.
-    pub stream: Option<Stream>,
+    pub stream: Option<Mode>,
 }
 
 /// A method on a backend.
@@ -115,7 +115,7 @@ pub struct MethodReport {
     /// Whether a warm-up run, which is not among `runs`, came before them.
     pub warmed_up: bool,
     /// What each run took.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BenchRun>,
     /// Time of the kernels by the device's clock; on the CPU, of counting.
     pub kernel_seconds: Option<Spread>,
     /// Time of copying to the device, by its clock; null on the CPU.
@@ -146,7 +146,7 @@ pub struct MethodReport {
 
 /// What a run took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct BenchRun {
     /// As in [`MethodReport`].
     pub kernel_seconds: f64,
     /// As in [`MethodReport`].
@@ -180,7 +180,7 @@ impl std::fmt::Display for MethodName {
     }
 }
 
-impl Run {
+impl BenchRun {
     /// What a comparison keeps of a result.
     pub fn of(result: &RunResult) -> Self {
         let stage = |name: &str| {
@@ -239,7 +239,7 @@ impl MethodReport {
     /// Fills in what follows from the runs.
     #[must_use]
     pub fn complete(mut self, edges: u64, probes: u64) -> Self {
-        let spread = |value: fn(&Run) -> Option<f64>| Spread::of(self.runs.iter().filter_map(value));
+        let spread = |value: fn(&BenchRun) -> Option<f64>| Spread::of(self.runs.iter().filter_map(value));
         self.kernel_seconds = spread(|run| Some(run.kernel_seconds));
         self.copy_seconds = spread(|run| run.copy_seconds);
         self.preprocess_seconds = spread(|run| run.preprocess_seconds);

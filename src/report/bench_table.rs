@@ -4,9 +4,9 @@ use super::bench::{BenchReport, GraphReport, MethodReport, Spread};
 use super::table::{or_dash, plain_grid, seconds, thousands};
 
 /// A column: its heading, and its cells.
-type Column = (&'static str, fn(&MethodReport) -> String);
+type BenchColumn = (&'static str, fn(&MethodReport) -> String);
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [BenchColumn; 15] = [
     ("method", MethodReport::title),
     ("on", |m| m.backend.to_string()),
     ("runs", |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() }),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{Column, grid, list, seconds, thousands};
+use super::table::{TableColumn, grid, list, seconds, thousands};
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -41,16 +41,16 @@ pub struct CacheEntry {
 impl CacheReport {
     /// The report as text; `what` is `holds` or `removed`.
     pub fn table(&self, what: &str) -> String {
-        const COLUMNS: [Column<CacheEntry>; 6] = [
-            Column { heading: "key", cell: |e| e.key.clone() },
-            Column {
+        const COLUMNS: [TableColumn<CacheEntry>; 6] = [
+            TableColumn { heading: "key", cell: |e| e.key.clone() },
+            TableColumn {
                 heading: "input",
                 cell: |e| e.inputs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
             },
-            Column { heading: "vertices", cell: |e| thousands(e.vertices) },
-            Column { heading: "edges", cell: |e| thousands(e.edges) },
-            Column { heading: "size", cell: |e| e.bytes.to_string() },
-            Column { heading: "idle", cell: |e| seconds(e.idle_seconds as f64) },
+            TableColumn { heading: "vertices", cell: |e| thousands(e.vertices) },
+            TableColumn { heading: "edges", cell: |e| thousands(e.edges) },
+            TableColumn { heading: "size", cell: |e| e.bytes.to_string() },
+            TableColumn { heading: "idle", cell: |e| seconds(e.idle_seconds as f64) },
         ];
         let mut text = list(&[
             ("cache", self.directory.display().to_string()),

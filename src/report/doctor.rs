@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::table::list;
-use crate::rates::{Arcs, Rates};
+use crate::rates::{ArcRates, Rates};
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -28,7 +28,7 @@ pub struct DoctorReport {
     /// Where prepared graphs are kept.
     pub cache_dir: Option<Directory>,
     /// The GPUs that can be used.
-    pub gpus: Vec<Gpu>,
+    pub gpus: Vec<GpuFound>,
     /// Why there is none, where there is none.
     pub no_gpu: Option<String>,
     /// The host's budget without --host-memory.
@@ -61,7 +61,7 @@ pub struct Directory {
 
 /// A GPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Gpu {
+pub struct GpuFound {
     /// Its name.
     pub name: String,
     /// Its compute capability, such as `9.0`.
@@ -128,7 +128,7 @@ impl DoctorReport {
         ]);
         let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = self.rates;
         let million = |rate: f64| format!("{:.0}", rate / 1e6);
-        let arcs = |arcs: Arcs| format!("{} and {}", million(arcs.graph), million(arcs.spill));
+        let arcs = |arcs: ArcRates| format!("{} and {}", million(arcs.graph), million(arcs.spill));
         let origin = if self.rates_measured { "measured here" } else { "defaults; --measure measures them" };
         entries.extend([
             ("rates, in millions a second", origin.to_owned()),

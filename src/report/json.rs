@@ -76,11 +76,11 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::job::file::{InputTable, Tables};
-    use crate::job::{Job, Stream};
+    use crate::job::{Job, Mode};
     use crate::report::result::tests::example;
     use crate::report::{ClusterReport, PreparedReport, ShardReport};
     use crate::vertices::degrees::DegreeBin;
-    use trimill_system::timeline::{Place, Recorder, TrackKind};
+    use trimill_system::timeline::{Recorder, SpanPlace, TrackKind};
 
     /// The keys of a JSON object in the order of the text, without those of nested objects.
     fn keys(text: &str) -> Vec<String> {
@@ -176,7 +176,7 @@ pub(crate) mod tests {
         let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
         let recorder = Recorder::new(Instant::now());
         let second = Duration::from_secs(1);
-        recorder.work(TrackKind::Stages, Place::default(), ("orient", None), Instant::now(), second, None);
+        recorder.work(TrackKind::Stages, SpanPlace::default(), ("orient", None), Instant::now(), second, None);
         let timeline = recorder.timeline(1.0);
         let (track, span) = (&timeline.tracks[0], &timeline.tracks[0].spans[0]);
         let objects = [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])];
@@ -227,10 +227,7 @@ pub(crate) mod tests {
         let job = Job::resolve(None, &Tables { input: path("g.txt"), ..Tables::default() }, Path::new("")).unwrap();
         let fields = [
             ("trimill prepare --json", keys_of(&PreparedReport::of(&job))),
-            (
-                "trimill count --shard --json",
-                keys_of(&ShardReport::new("run".into(), "0/1".into(), (1, Stream::Graph))),
-            ),
+            ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), (1, Mode::Graph)))),
             ("trimill cluster --json", keys_of(&ClusterReport::new("run".into(), one, Vec::new(), Vec::new()))),
         ];
         for (command, keys) in fields {

@@ -50,7 +50,7 @@ const SCRIPTS: [&str; 13] = [
 /// What a result is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ResultKind {
     /// A count: [`crate::report::RunResult`].
     Count,
     /// A plan: [`crate::report::PlanReport`].
@@ -61,7 +61,7 @@ pub enum Kind {
     Failure,
 }
 
-impl Kind {
+impl ResultKind {
     /// Its name in the page's data.
     const fn name(self) -> &'static str {
         match self {
@@ -75,9 +75,9 @@ impl Kind {
 
 /// A result, and what the page says of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct PageEntry {
     /// What the result is of.
-    pub kind: Kind,
+    pub kind: ResultKind,
     /// The heading: the job's name or the input's.
     pub title: String,
     /// The job file that repeats the job, as TOML.
@@ -88,12 +88,12 @@ pub struct Entry {
     pub json: String,
 }
 
-impl Entry {
+impl PageEntry {
     /// An entry without a job and rates.
     ///
     /// # Errors
     /// Where `report` cannot be written as JSON.
-    pub fn new(kind: Kind, title: String, report: &dyn Json) -> Result<Self> {
+    pub fn new(kind: ResultKind, title: String, report: &dyn Json) -> Result<Self> {
         let unwritten = |error| Error::defect(format!("a report cannot be written as JSON: {error}"));
         let json = report.line().map_err(unwritten)?;
         Ok(Self { kind, title, job: None, rates: None, json })
@@ -102,7 +102,7 @@ impl Entry {
 
 /// What the page says of all results, as JSON.
 #[derive(Serialize)]
-struct Context<'a> {
+struct PageContext<'a> {
     version: &'a str,
     created: u64,
     entries: Vec<EntryContext<'a>>,
@@ -112,7 +112,7 @@ struct Context<'a> {
 #[derive(Serialize)]
 struct EntryContext<'a> {
     id: String,
-    kind: Kind,
+    kind: ResultKind,
     title: &'a str,
     job: Option<&'a str>,
     rates: Option<MachineRates>,
@@ -127,7 +127,7 @@ struct MachineRates {
 }
 
 /// The page. `version` is the program's, `created` the time in seconds since 1970, UTC.
-pub fn page(entries: &[Entry], version: &str, created: u64) -> String {
+pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
     let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
     let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
     // One pass over the template: what is inserted is not searched for places to insert.
@@ -147,20 +147,20 @@ pub fn page(entries: &[Entry], version: &str, created: u64) -> String {
     page
 }
 
-fn push_data(page: &mut String, entries: &[Entry], version: &str, created: u64) {
+fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u64) {
     let id = |i: usize| format!("result-{}", i + 1);
     for (i, entry) in entries.iter().enumerate() {
         let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind.name());
         push_json(page, &attributes, entry.json.trim());
     }
-    let entries = entries.iter().enumerate().map(|(i, Entry { kind, title, job, rates, .. })| EntryContext {
+    let entries = entries.iter().enumerate().map(|(i, PageEntry { kind, title, job, rates, .. })| EntryContext {
         id: id(i),
         kind: *kind,
         title,
         job: job.as_deref(),
         rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
     });
-    let context = Context { version, created, entries: entries.collect() };
+    let context = PageContext { version, created, entries: entries.collect() };
     // Texts and numbers alone: there is nothing in it that cannot be written.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }

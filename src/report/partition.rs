@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::result_table::{shown, stages, used_of_budget};
-use super::table::{Column, grid, list, thousands};
+use super::table::{TableColumn, grid, list, thousands};
 use super::{SCHEMA_VERSION, Stage};
 use crate::job::{Job, Prune};
 use trimill_system::bytes::Bytes;
@@ -95,18 +95,18 @@ impl PartitionReport {
 
     /// The report as text.
     pub fn table(&self, short: bool) -> String {
-        const COLUMNS: [Column<SpilledPartition>; 11] = [
-            Column { heading: "part", cell: |p| p.id.to_string() },
-            Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-            Column { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
-            Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-            Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-            Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-            Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
-            Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-            Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-            Column { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
-            Column { heading: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+        const COLUMNS: [TableColumn<SpilledPartition>; 11] = [
+            TableColumn { heading: "part", cell: |p| p.id.to_string() },
+            TableColumn { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+            TableColumn { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
+            TableColumn { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+            TableColumn { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+            TableColumn { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+            TableColumn { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+            TableColumn { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+            TableColumn { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+            TableColumn { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
+            TableColumn { heading: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
         ];
         let largest = self.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
         let (rows, note) = shown(&self.partitions, short, |p| p.peak_bytes_predicted);

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
 use super::result_table::{applies, method, parts, shown, stream, used_of_budget};
-use super::table::{Column, grid, list, seconds, thousands};
-use crate::job::{Job, Prune, Stream};
+use super::table::{TableColumn, grid, list, seconds, thousands};
+use crate::job::{Job, Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Estimates;
 use trimill_system::bytes::Bytes;
@@ -59,7 +59,7 @@ pub struct PlanReport {
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,
     /// The stream: `graph` or `partition`.
-    pub stream: Stream,
+    pub stream: Mode,
     /// The seconds that either stream would take, where there is a choice.
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
@@ -140,7 +140,7 @@ impl PlanReport {
             duplication: 0.0,
             alternatives: Vec::new(),
             advice: Vec::new(),
-            stream: Stream::Partition,
+            stream: Mode::Partition,
             estimates: None,
             methods: Vec::new(),
         }
@@ -162,29 +162,29 @@ impl PlanReport {
     }
 }
 
-const PARTITIONS: [Column<PlannedPartition>; 12] = [
-    Column { heading: "part", cell: |p| p.id.to_string() },
-    Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-    Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-    Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-    Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-    Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
-    Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-    Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-    Column { heading: "spill\nat most", cell: |p| p.spill_bytes.to_string() },
-    Column { heading: "streamed", cell: |p| p.stream_bytes.to_string() },
-    Column { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
-    Column { heading: "fits", cell: |p| yes(p.fits) },
+const PARTITIONS: [TableColumn<PlannedPartition>; 12] = [
+    TableColumn { heading: "part", cell: |p| p.id.to_string() },
+    TableColumn { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+    TableColumn { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+    TableColumn { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+    TableColumn { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+    TableColumn { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+    TableColumn { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+    TableColumn { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+    TableColumn { heading: "spill\nat most", cell: |p| p.spill_bytes.to_string() },
+    TableColumn { heading: "streamed", cell: |p| p.stream_bytes.to_string() },
+    TableColumn { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
+    TableColumn { heading: "fits", cell: |p| yes(p.fits) },
 ];
 
-const ALTERNATIVES: [Column<Alternative>; 7] = [
-    Column { heading: "parts", cell: |a| a.parts.to_string() },
-    Column { heading: "largest:\narcs kept", cell: |a| thousands(a.largest_arcs_kept) },
-    Column { heading: "largest:\nvertices", cell: |a| thousands(a.largest_vertices_kept) },
-    Column { heading: "duplication", cell: |a| format!("{:.3}", a.duplication) },
-    Column { heading: "largest peak", cell: |a| a.largest_peak_bytes.to_string() },
-    Column { heading: "streamed", cell: |a| a.stream_bytes.to_string() },
-    Column { heading: "fits", cell: |a| yes(a.fits) },
+const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
+    TableColumn { heading: "parts", cell: |a| a.parts.to_string() },
+    TableColumn { heading: "largest:\narcs kept", cell: |a| thousands(a.largest_arcs_kept) },
+    TableColumn { heading: "largest:\nvertices", cell: |a| thousands(a.largest_vertices_kept) },
+    TableColumn { heading: "duplication", cell: |a| format!("{:.3}", a.duplication) },
+    TableColumn { heading: "largest peak", cell: |a| a.largest_peak_bytes.to_string() },
+    TableColumn { heading: "streamed", cell: |a| a.stream_bytes.to_string() },
+    TableColumn { heading: "fits", cell: |a| yes(a.fits) },
 ];
 
 fn yes(fits: bool) -> String {
@@ -242,7 +242,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     for floor in &plan.host_floors {
         text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.parts_text()));
     }
-    if plan.stream == Stream::Partition {
+    if plan.stream == Mode::Partition {
         let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);
         text.push_str(&list(&[("duplication", duplication)]));
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::result_table::stages;
 use super::table::{list, thousands};
 use super::{SCHEMA_VERSION, Stage};
-use crate::job::{Job, Stream};
+use crate::job::{Job, Mode};
 use crate::shards::costliest;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
@@ -30,7 +30,7 @@ pub struct PreparedReport {
     /// The partitioner, as on the command line.
     pub partitioner: String,
     /// The stream: `graph` or `partition`.
-    pub stream: Stream,
+    pub stream: Mode,
     /// The number of partitions.
     pub parts: u32,
     /// How many shards were asked for; null where none were.
@@ -63,7 +63,7 @@ impl PreparedReport {
             vertices: 0,
             edges: 0,
             partitioner: job.partitioner.to_string(),
-            stream: job.stream.unwrap_or(Stream::Graph),
+            stream: job.stream.unwrap_or(Mode::Graph),
             parts: 0,
             shards: None,
             costs: Vec::new(),

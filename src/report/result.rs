@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{SCHEMA_VERSION, transitivity};
-use crate::job::{Job, Prune, Stream};
+use crate::job::{Job, Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
@@ -70,7 +70,7 @@ pub struct RunResult {
     /// The share of each GPU; empty on the CPU.
     pub devices: Vec<DeviceResult>,
     /// The stream: `graph` or `partition`.
-    pub stream: Stream,
+    pub stream: Mode,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     pub methods: Vec<MethodEstimate>,
     /// What the drivers of GPUs mapped in the process when they started.
@@ -218,7 +218,7 @@ impl RunResult {
             seed: job.seed,
             seconds: 0.0,
             devices: Vec::new(),
-            stream: Stream::Partition,
+            stream: Mode::Partition,
             methods: Vec::new(),
             clustering: None,
             degrees: None,

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
+use super::table::{TableColumn, grid, list, or_dash, rate, seconds, thousands};
 use super::{DeviceResult, PartitionResult, RunResult, Stage};
-use crate::job::{Prune, Stream};
+use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::vertices::summary::{Clustering, Quantile};
 use trimill_system::bytes::Bytes;
@@ -12,21 +12,21 @@ use trimill_system::bytes::Bytes;
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub const MOST_ROWS: usize = 64;
 
-const PARTITIONS: [Column<PartitionResult>; 14] = [
-    Column { heading: "part", cell: |p| p.id.to_string() },
-    Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-    Column { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
-    Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-    Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-    Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-    Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
-    Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-    Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-    Column { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
-    Column { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
-    Column { heading: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
-    Column { heading: "triangles", cell: |p| thousands(p.triangles) },
-    Column { heading: "seconds", cell: |p| format!("{:.3}", p.seconds) },
+const PARTITIONS: [TableColumn<PartitionResult>; 14] = [
+    TableColumn { heading: "part", cell: |p| p.id.to_string() },
+    TableColumn { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+    TableColumn { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
+    TableColumn { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+    TableColumn { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+    TableColumn { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+    TableColumn { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+    TableColumn { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+    TableColumn { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+    TableColumn { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
+    TableColumn { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
+    TableColumn { heading: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
+    TableColumn { heading: "triangles", cell: |p| thousands(p.triangles) },
+    TableColumn { heading: "seconds", cell: |p| format!("{:.3}", p.seconds) },
 ];
 
 /// Columns that mean nothing in the graph stream: nothing is induced, pruned or spilled there.
@@ -34,28 +34,28 @@ pub(super) const OF_PARTITION_STREAM: [&str; 6] =
     ["proxies\ninduced", "proxies\nkept", "arcs\ninduced", "spilled", "spill\nat most", "duplication"];
 
 /// Whether a column means something in a stream.
-pub(super) fn applies<T>(column: &Column<T>, stream: Stream) -> bool {
-    stream == Stream::Partition || !OF_PARTITION_STREAM.contains(&column.heading)
+pub(super) fn applies<T>(column: &TableColumn<T>, stream: Mode) -> bool {
+    stream == Mode::Partition || !OF_PARTITION_STREAM.contains(&column.heading)
 }
 
-const STAGES: [Column<Stage>; 5] = [
-    Column { heading: "stage", cell: |s| s.name.clone() },
-    Column { heading: "seconds", cell: |s| format!("{:.3}", s.seconds) },
-    Column { heading: "bytes in", cell: |s| s.bytes_in.to_string() },
-    Column { heading: "bytes out", cell: |s| s.bytes_out.to_string() },
-    Column { heading: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
+const STAGES: [TableColumn<Stage>; 5] = [
+    TableColumn { heading: "stage", cell: |s| s.name.clone() },
+    TableColumn { heading: "seconds", cell: |s| format!("{:.3}", s.seconds) },
+    TableColumn { heading: "bytes in", cell: |s| s.bytes_in.to_string() },
+    TableColumn { heading: "bytes out", cell: |s| s.bytes_out.to_string() },
+    TableColumn { heading: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
 ];
 
-const DEVICES: [Column<DeviceResult>; 9] = [
-    Column { heading: "device", cell: |d| format!("{} {}", d.device, d.name) },
-    Column { heading: "partitions", cell: |d| thousands(d.partitions) },
-    Column { heading: "triangles", cell: |d| thousands(d.triangles) },
-    Column { heading: "streamed", cell: |d| d.stream_bytes.to_string() },
-    Column { heading: "seconds", cell: |d| format!("{:.3}", d.seconds) },
-    Column { heading: "peak", cell: |d| d.peak_bytes.to_string() },
-    Column { heading: "budget", cell: |d| d.budget_bytes.to_string() },
-    Column { heading: "context\nand others", cell: |d| d.context_bytes.to_string() },
-    Column { heading: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
+const DEVICES: [TableColumn<DeviceResult>; 9] = [
+    TableColumn { heading: "device", cell: |d| format!("{} {}", d.device, d.name) },
+    TableColumn { heading: "partitions", cell: |d| thousands(d.partitions) },
+    TableColumn { heading: "triangles", cell: |d| thousands(d.triangles) },
+    TableColumn { heading: "streamed", cell: |d| d.stream_bytes.to_string() },
+    TableColumn { heading: "seconds", cell: |d| format!("{:.3}", d.seconds) },
+    TableColumn { heading: "peak", cell: |d| d.peak_bytes.to_string() },
+    TableColumn { heading: "budget", cell: |d| d.budget_bytes.to_string() },
+    TableColumn { heading: "context\nand others", cell: |d| d.context_bytes.to_string() },
+    TableColumn { heading: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
 ];
 
 /// The whole report. On a terminal (`short`) at most [`MOST_ROWS`] partitions, the largest ones.
@@ -166,7 +166,7 @@ pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
 }
 
 /// The partition-memory report; `of_all` is the name of the row of sums.
-pub(super) fn partitions(partitions: &[PartitionResult], stream: Stream, of_all: &str, short: bool) -> String {
+pub(super) fn partitions(partitions: &[PartitionResult], stream: Mode, of_all: &str, short: bool) -> String {
     let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
     let largest =
         |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
@@ -217,8 +217,8 @@ fn totals(result: &RunResult) -> String {
     let largest = result.partitions.iter().max_by_key(|p| p.peak_bytes);
     let streamed: u128 = result.partitions.iter().map(|p| u128::from(p.stream_bytes.get())).sum();
     let mut entries = match result.stream {
-        Stream::Graph => Vec::new(),
-        Stream::Partition => vec![
+        Mode::Graph => Vec::new(),
+        Mode::Partition => vec![
             ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", result.duplication)),
             (
                 "compression",
@@ -246,10 +246,10 @@ pub(crate) fn parts(parts: u32) -> String {
 }
 
 /// `graph stream`, or `partition stream, prune direct`.
-pub(crate) fn stream(stream: Stream, prune: Prune) -> String {
+pub(crate) fn stream(stream: Mode, prune: Prune) -> String {
     match stream {
-        Stream::Graph => "graph stream".into(),
-        Stream::Partition => format!("partition stream, prune {prune}"),
+        Mode::Graph => "graph stream".into(),
+        Mode::Partition => format!("partition stream, prune {prune}"),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::result_table::partitions;
 use super::table::{list, thousands};
 use super::{PartitionResult, SCHEMA_VERSION};
-use crate::job::Stream;
+use crate::job::Mode;
 use trimill_system::path_text;
 
 /// What a shard counted.
@@ -27,7 +27,7 @@ pub struct ShardReport {
     /// The method that counted.
     pub method: String,
     /// The stream: `graph` or `partition`.
-    pub stream: Stream,
+    pub stream: Mode,
     /// The partitions of this shard, as in a result; `resumed` says which were counted before.
     pub partitions: Vec<PartitionResult>,
     /// The number of partitions of the whole job.
@@ -42,7 +42,7 @@ pub struct ShardReport {
 
 impl ShardReport {
     /// A report without partitions.
-    pub fn new(directory: PathBuf, shard: String, (parts, stream): (u32, Stream)) -> Self {
+    pub fn new(directory: PathBuf, shard: String, (parts, stream): (u32, Mode)) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),

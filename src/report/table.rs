@@ -5,7 +5,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use trimill_system::bytes::Bytes;
 
 /// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
-pub struct Column<T> {
+pub struct TableColumn<T> {
     /// The heading of the column.
     pub heading: &'static str,
     /// The text of a row in this column.
@@ -14,11 +14,11 @@ pub struct Column<T> {
 
 /// A table of `rows`; `totals` is a last row set apart, one text a column.
 pub fn grid<'a, T: 'a>(
-    columns: impl IntoIterator<Item = &'a Column<T>>,
+    columns: impl IntoIterator<Item = &'a TableColumn<T>>,
     rows: impl IntoIterator<Item = &'a T>,
     totals: Option<Vec<String>>,
 ) -> String {
-    let columns: Vec<&Column<T>> = columns.into_iter().collect();
+    let columns: Vec<&TableColumn<T>> = columns.into_iter().collect();
     let headings = columns.iter().map(|column| column.heading.to_owned()).collect();
     let rows = rows.into_iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect());
     plain_grid(headings, rows, totals)
@@ -40,15 +40,15 @@ pub(crate) fn plain_grid(
 /// The table within `width` columns, where there is a width: first without lines between columns, then with texts in several
 /// lines. Numbers are never broken, so a table with too many of them is wider.
 fn arranged(headings: &[String], rows: &[Vec<String>], width: Option<u16>) -> String {
-    let natural = drawn(headings, rows, Lines::All, None);
+    let natural = drawn(headings, rows, TableLines::All, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
-    let plain = drawn(headings, rows, Lines::BelowHeader, None);
-    if wide(&plain) <= usize::from(width) { plain } else { drawn(headings, rows, Lines::BelowHeader, Some(width)) }
+    let plain = drawn(headings, rows, TableLines::BelowHeader, None);
+    if wide(&plain) <= usize::from(width) { plain } else { drawn(headings, rows, TableLines::BelowHeader, Some(width)) }
 }
 
 /// Which lines a table has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lines {
+enum TableLines {
     All,
     BelowHeader,
 }
@@ -59,11 +59,11 @@ fn wide(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-fn drawn(headings: &[String], rows: &[Vec<String>], lines: Lines, width: Option<u16>) -> String {
+fn drawn(headings: &[String], rows: &[Vec<String>], lines: TableLines, width: Option<u16>) -> String {
     let mut table = Table::new();
     table.load_style(match lines {
-        Lines::All => presets::UTF8_FULL_CONDENSED,
-        Lines::BelowHeader => BELOW_HEADER,
+        TableLines::All => presets::UTF8_FULL_CONDENSED,
+        TableLines::BelowHeader => BELOW_HEADER,
     });
     match width {
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
@@ -81,7 +81,7 @@ fn drawn(headings: &[String], rows: &[Vec<String>], lines: Lines, width: Option<
     for row in rows {
         table.add_row(cells(row));
     }
-    if lines == Lines::BelowHeader {
+    if lines == TableLines::BelowHeader {
         for column in table.column_iter_mut() {
             column.set_padding((0, 1));
         }

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::failure::Failure;
-use super::page::{self, Entry, Kind};
+use super::page::{self, PageEntry, ResultKind};
 use super::{BenchReport, PlanReport, RunResult, trace};
 use crate::job::Job;
-use crate::job::repeat::{Chosen, repeated};
+use crate::job::repeat::{ChosenSettings, repeated};
 use crate::rates::Rates;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
@@ -69,13 +69,13 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
 ///
 /// # Errors
 /// Where it cannot be written as JSON.
-pub fn of_count(job: &Job, result: &RunResult, rates: (Rates, bool)) -> Result<Entry> {
+pub fn of_count(job: &Job, result: &RunResult, rates: (Rates, bool)) -> Result<PageEntry> {
     let timeline = result.timeline.clone().map(|timeline| {
         let each = SPANS / timeline.tracks.len().max(1);
         timeline.with_at_most(each.min(SPANS_OF_TRACK))
     });
     let shown = RunResult { timeline, ..result.clone() };
-    let chosen = Chosen {
+    let chosen = ChosenSettings {
         backend: &result.backend,
         method: &result.method,
         partitioner: &result.partitioner,
@@ -84,15 +84,19 @@ pub fn of_count(job: &Job, result: &RunResult, rates: (Rates, bool)) -> Result<E
         device_memory: result.device_memory,
         host_memory: result.host_memory,
     };
-    Ok(Entry { job: repeated(job, &chosen), rates: Some(rates), ..Entry::new(Kind::Count, job.title(), &shown)? })
+    Ok(PageEntry {
+        job: repeated(job, &chosen),
+        rates: Some(rates),
+        ..PageEntry::new(ResultKind::Count, job.title(), &shown)?
+    })
 }
 
 /// A plan for a page.
 ///
 /// # Errors
 /// Where it cannot be written as JSON.
-pub fn of_plan(job: &Job, plan: &PlanReport, rates: (Rates, bool)) -> Result<Entry> {
-    let chosen = Chosen {
+pub fn of_plan(job: &Job, plan: &PlanReport, rates: (Rates, bool)) -> Result<PageEntry> {
+    let chosen = ChosenSettings {
         backend: &plan.backend,
         method: &plan.method,
         partitioner: &plan.partitioner,
@@ -101,27 +105,31 @@ pub fn of_plan(job: &Job, plan: &PlanReport, rates: (Rates, bool)) -> Result<Ent
         device_memory: plan.device_memory,
         host_memory: plan.host_memory,
     };
-    Ok(Entry { job: repeated(job, &chosen), rates: Some(rates), ..Entry::new(Kind::Plan, job.title(), plan)? })
+    Ok(PageEntry {
+        job: repeated(job, &chosen),
+        rates: Some(rates),
+        ..PageEntry::new(ResultKind::Plan, job.title(), plan)?
+    })
 }
 
 /// A comparison for a page.
 ///
 /// # Errors
 /// Where it cannot be written as JSON.
-pub fn of_bench(report: &BenchReport) -> Result<Entry> {
-    Entry::new(Kind::Bench, report.titles().join(", "), report)
+pub fn of_bench(report: &BenchReport) -> Result<PageEntry> {
+    PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)
 }
 
 /// A job that failed, for a page.
 ///
 /// # Errors
 /// Where it cannot be written as JSON.
-pub fn of_failure(failure: &Failure) -> Result<Entry> {
-    Entry::new(Kind::Failure, failure.job.clone().unwrap_or_default(), failure)
+pub fn of_failure(failure: &Failure) -> Result<PageEntry> {
+    PageEntry::new(ResultKind::Failure, failure.job.clone().unwrap_or_default(), failure)
 }
 
 /// The text of a page.
-pub fn page(entries: &[Entry]) -> String {
+pub fn page(entries: &[PageEntry]) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     page::page(entries, env!("CARGO_PKG_VERSION"), now)
 }
@@ -130,7 +138,7 @@ pub fn page(entries: &[Entry]) -> String {
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.
-pub fn write_report(path: &Path, entries: &[Entry]) -> Result<()> {
+pub fn write_report(path: &Path, entries: &[PageEntry]) -> Result<()> {
     disk::write_outputs(&[(path, page(entries).as_bytes())])
 }
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::sealed_file;
-use crate::job::Stream;
+use crate::job::Mode;
 use crate::partition::locals::Locals;
-use crate::partition::ranks::Ranks;
-use crate::plan::{Cut, Plan, RecordedCut};
+use crate::partition::ranks::LocalsAndHeads;
+use crate::plan::{GraphCut, Plan, RecordedCut};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
@@ -37,13 +37,13 @@ pub struct PlanRecord {
     /// The number of parts, after splitting.
     pub parts: u32,
     /// The stream that they are counted by.
-    pub stream: Stream,
+    pub stream: Mode,
     /// The most bytes of a row block.
     pub block_bytes: Bytes,
     /// Vertices.
     vertices: u32,
     /// The ranks of each partition; empty where partitions are not rank ranges.
-    ranges: Vec<Ranks>,
+    ranges: Vec<LocalsAndHeads>,
     /// The checksum of the file with the partition of each vertex; 0 without it.
     #[serde(with = "hex::of_u64")]
     locals_checksum: u64,
@@ -51,7 +51,7 @@ pub struct PlanRecord {
 
 impl PlanRecord {
     /// A record without the partitions themselves.
-    pub(super) fn of(parts: u32, stream: Stream, block_bytes: Bytes) -> Self {
+    pub(super) fn of(parts: u32, stream: Mode, block_bytes: Bytes) -> Self {
         Self {
             kind: KIND.into(),
             fingerprint: 0,
@@ -71,11 +71,11 @@ impl PlanRecord {
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
         let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.row_block_limit) };
         match &plan.cut {
-            Cut::Ranges(ranges, _) => {
+            GraphCut::Ranges(ranges, _) => {
                 record.vertices = ranges.last().map_or(0, |ranks| ranks.locals.end);
                 record.ranges.clone_from(ranges);
             }
-            Cut::Sets(locals) => {
+            GraphCut::Sets(locals) => {
                 let (path, part_of) = (dir.join(LOCALS), locals.part_of());
                 let packed =
                     zstd::bulk::compress(bytemuck::cast_slice(part_of), 1).map_err(|e| Error::write(&path, e))?;
@@ -113,13 +113,13 @@ impl PlanRecord {
     pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<RecordedCut> {
         let vertices = vertices.unwrap_or(self.vertices);
         match self.stream {
-            Stream::Graph => self.ranges(dir, vertices).map(RecordedCut::Ranges),
-            Stream::Partition => self.locals(dir, vertices).map(RecordedCut::Sets),
+            Mode::Graph => self.ranges(dir, vertices).map(RecordedCut::Ranges),
+            Mode::Partition => self.locals(dir, vertices).map(RecordedCut::Sets),
         }
     }
 
-    fn ranges(&self, dir: &Path, vertices: u32) -> Result<Vec<Ranks>> {
-        if Ranks::tile(&self.ranges, vertices) && self.ranges.len() == self.parts as usize {
+    fn ranges(&self, dir: &Path, vertices: u32) -> Result<Vec<LocalsAndHeads>> {
+        if LocalsAndHeads::tile(&self.ranges, vertices) && self.ranges.len() == self.parts as usize {
             return Ok(self.ranges.clone());
         }
         Err(Error::data(dir.join(NAME), "its rank ranges are damaged")

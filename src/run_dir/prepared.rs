@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{PREPARE_AGAIN, sealed_file};
-use crate::job::{Job, Partitioner, Stream};
+use crate::job::{Job, Mode, Partitioner};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
@@ -20,7 +20,7 @@ pub(super) const NAME: &str = "prepared.json";
 /// A prepared job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Prepared {
+pub struct PreparedJob {
     kind: String,
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
@@ -30,9 +30,9 @@ pub struct Prepared {
     /// The partitioner; never `auto`.
     pub partitioner: Partitioner,
     /// The stream that the partitions are counted by.
-    pub stream: Stream,
+    pub stream: Mode,
     /// What was made.
-    pub made: Made,
+    pub made: SharedFiles,
     /// How many shards were asked for.
     pub shards: Option<NonZeroU32>,
     /// What each partition is expected to cost, in nanoseconds on some machine.
@@ -42,7 +42,7 @@ pub struct Prepared {
 /// What was made for all shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Made {
+pub struct SharedFiles {
     /// The name of the graph's file in [`super::RunDir::graphs`].
     pub graph: String,
     /// The checksum that identifies that file.
@@ -62,12 +62,12 @@ pub struct Made {
     pub device_memory: Bytes,
 }
 
-impl Prepared {
+impl PreparedJob {
     /// The record of a job with this fingerprint.
     pub fn new(
         (job, fingerprint): (Job, u128),
-        (partitioner, stream): (Partitioner, Stream),
-        made: Made,
+        (partitioner, stream): (Partitioner, Mode),
+        made: SharedFiles,
         (shards, costs): (Option<NonZeroU32>, Vec<u64>),
     ) -> Self {
         Self { kind: KIND.into(), fingerprint, job, partitioner, stream, made, shards, costs }

@@ -198,7 +198,7 @@ fn files_differ(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::job::Stream;
+    use crate::job::Mode;
     use trimill_input::identity::Stat;
     use trimill_system::bytes::Bytes;
     use trimill_system::error::Kind;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn recorded(parts: u32) -> PlanRecord {
-        PlanRecord::of(parts, Stream::Partition, Bytes(4096))
+        PlanRecord::of(parts, Mode::Partition, Bytes(4096))
     }
 
     fn difference(change: impl Fn(&mut JobRecord), plan: Option<&PlanRecord>) -> Option<String> {

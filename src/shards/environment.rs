@@ -9,7 +9,7 @@ use trimill_system::error::{Error, Result};
 pub const COUNT: &str = "TRIMILL_SHARDS";
 
 /// The variables of a scheduler.
-struct Scheduler {
+struct SchedulerVariables {
     /// What it is called in messages.
     name: &'static str,
     index: &'static str,
@@ -20,18 +20,23 @@ struct Scheduler {
 }
 
 /// In the order in which they are asked. A task of an array may also have a rank, so arrays come first.
-const SCHEDULERS: [Scheduler; 6] = [
-    Scheduler {
+const SCHEDULERS: [SchedulerVariables; 6] = [
+    SchedulerVariables {
         name: "a Slurm array",
         index: "SLURM_ARRAY_TASK_ID",
         first: Some(("SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP")),
         count: Some("SLURM_ARRAY_TASK_COUNT"),
     },
-    Scheduler { name: "HyperQueue", index: "HQ_TASK_ID", first: None, count: None },
-    Scheduler { name: "an indexed Kubernetes job", index: "JOB_COMPLETION_INDEX", first: None, count: None },
-    Scheduler { name: "Open MPI", index: "OMPI_COMM_WORLD_RANK", first: None, count: Some("OMPI_COMM_WORLD_SIZE") },
-    Scheduler { name: "PMI", index: "PMI_RANK", first: None, count: Some("PMI_SIZE") },
-    Scheduler { name: "Slurm", index: "SLURM_PROCID", first: None, count: Some("SLURM_NTASKS") },
+    SchedulerVariables { name: "HyperQueue", index: "HQ_TASK_ID", first: None, count: None },
+    SchedulerVariables { name: "an indexed Kubernetes job", index: "JOB_COMPLETION_INDEX", first: None, count: None },
+    SchedulerVariables {
+        name: "Open MPI",
+        index: "OMPI_COMM_WORLD_RANK",
+        first: None,
+        count: Some("OMPI_COMM_WORLD_SIZE"),
+    },
+    SchedulerVariables { name: "PMI", index: "PMI_RANK", first: None, count: Some("PMI_SIZE") },
+    SchedulerVariables { name: "Slurm", index: "SLURM_PROCID", first: None, count: Some("SLURM_NTASKS") },
 ];
 
 /// The shard of this process, and where it was found. `variable` reads the environment; `prepared`: the number of shards that the job

@@ -29,7 +29,7 @@ pub(super) const VALUE_BYTES: u64 = 5;
 
 /// The numbers of rows: each row has its own (resident), or only the end of their range is known (row blocks).
 #[derive(Debug, Clone, Copy)]
-pub enum Numbers<T> {
+pub enum RowNumbers<T> {
     /// The number of each row.
     Each(T),
     /// All rows' numbers are below this.
@@ -39,7 +39,7 @@ pub enum Numbers<T> {
 /// Buffers for decoded rows.
 pub struct RowsMut<'a, O> {
     /// Where the rows' numbers go, or what bounds them.
-    pub numbers: Numbers<&'a mut [u32]>,
+    pub numbers: RowNumbers<&'a mut [u32]>,
     /// Where each row's end goes.
     pub ends: &'a mut [O],
     /// Where the successors go.
@@ -81,12 +81,12 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
 /// returns how many bytes they take.
 fn before_successors(
     bytes: &[u8],
-    own: &mut Numbers<&mut [u32]>,
+    own: &mut RowNumbers<&mut [u32]>,
     (rows, arcs): (usize, u64),
     lengths: &mut Vec<u32>,
 ) -> Result<usize, Wrong> {
     let mut at = 0;
-    if let Numbers::Each(own) = own {
+    if let RowNumbers::Each(own) = own {
         at = numbers(bytes, own)?;
         if !undo_distances(&[rows as u32], own, std::iter::once(u32::MAX.into())) {
             return Err("numbers beyond the largest");
@@ -107,15 +107,17 @@ pub fn decode<O: Offset>(bytes: &[u8], into: RowsMut<'_, O>, lengths: &mut Vec<u
         return Err("more bytes than its rows take");
     }
     let ascend = match own {
-        Numbers::Each(own) => undo_distances(lengths, successors, own.iter().map(|&number| number.into())),
-        Numbers::Below(end) => undo_distances(lengths, successors, std::iter::repeat(u64::from(end.saturating_sub(1)))),
+        RowNumbers::Each(own) => undo_distances(lengths, successors, own.iter().map(|&number| number.into())),
+        RowNumbers::Below(end) => {
+            undo_distances(lengths, successors, std::iter::repeat(u64::from(end.saturating_sub(1))))
+        }
     };
     put_ends(lengths, base, ends);
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
 }
 
 /// The part of a block that a device unpacks: where its successors begin, and a number that all of them stay below.
-pub(super) struct Packed {
+pub(super) struct EncodedSuccessors {
     pub(super) begin: usize,
     pub(super) bound: u32,
 }
@@ -126,20 +128,22 @@ pub(super) struct Packed {
 /// As [`decode`]. Whether rows ascend below the bound is checked by the device.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
-    mut own: Numbers<&mut [u32]>,
+    mut own: RowNumbers<&mut [u32]>,
     (ends, base, arcs): (&mut [O], u64, u64),
     lengths: &mut Vec<u32>,
-) -> Result<Packed, Wrong> {
+) -> Result<EncodedSuccessors, Wrong> {
     let begin = before_successors(bytes, &mut own, (ends.len(), arcs), lengths)?;
     check_numbers(&bytes[begin..], arcs)?;
     put_ends(lengths, base, ends);
     let (bound, fit) = match own {
-        Numbers::Each(own) => {
+        RowNumbers::Each(own) => {
             (own.last().copied().unwrap_or(0), lengths.iter().zip(own).all(|(&length, number)| length <= *number))
         }
-        Numbers::Below(end) => (end.saturating_sub(1), lengths.iter().all(|&length| length <= end.saturating_sub(1))),
+        RowNumbers::Below(end) => {
+            (end.saturating_sub(1), lengths.iter().all(|&length| length <= end.saturating_sub(1)))
+        }
     };
-    if fit { Ok(Packed { begin, bound }) } else { Err("rows that do not ascend below their own numbers") }
+    if fit { Ok(EncodedSuccessors { begin, bound }) } else { Err("rows that do not ascend below their own numbers") }
 }
 
 /// Bytes of rows as plain values: a `u32` for each number (if there are any), each length and each successor.

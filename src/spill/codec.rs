@@ -55,9 +55,9 @@ impl Serialize for Codec {
 }
 
 /// Compresses blocks, one at a time.
-pub struct Encoder(Compressor<'static>);
+pub struct BlockEncoder(Compressor<'static>);
 
-impl Encoder {
+impl BlockEncoder {
     /// An encoder.
     ///
     /// # Errors
@@ -76,9 +76,9 @@ impl Encoder {
 }
 
 /// Decompresses blocks, one at a time.
-pub struct Decoder(Decompressor<'static>);
+pub struct BlockDecoder(Decompressor<'static>);
 
-impl Decoder {
+impl BlockDecoder {
     /// A decoder.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ pub struct CodedRows {
 
 /// A place between two rows.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Mark {
+pub struct RowMark {
     rows: usize,
     arcs: u64,
     bytes: usize,
@@ -71,12 +71,12 @@ impl CodedRows {
     }
 
     /// The place after the last row.
-    pub fn mark(&self) -> Mark {
-        Mark { rows: self.lengths.len(), arcs: self.arcs, bytes: self.successors.len() }
+    pub fn mark(&self) -> RowMark {
+        RowMark { rows: self.lengths.len(), arcs: self.arcs, bytes: self.successors.len() }
     }
 
     /// The rows between two places.
-    pub fn between(&self, from: Mark, to: Mark) -> CodedSlice<'_> {
+    pub fn between(&self, from: RowMark, to: RowMark) -> CodedSlice<'_> {
         let rows = from.rows..to.rows;
         CodedSlice {
             numbers: &self.numbers[rows.clone()],
@@ -88,7 +88,7 @@ impl CodedRows {
 
     /// All rows.
     pub fn all(&self) -> CodedSlice<'_> {
-        self.between(Mark::default(), self.mark())
+        self.between(RowMark::default(), self.mark())
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::codec::Encoder;
+use super::codec::BlockEncoder;
 use trimill_system::error::Result;
 use trimill_system::lock;
 
 /// Idle encoders; clones share them.
 #[derive(Clone, Default)]
-pub struct Encoders(Arc<Mutex<Vec<Encoder>>>);
+pub struct Encoders(Arc<Mutex<Vec<BlockEncoder>>>);
 
 impl Encoders {
     /// Compresses `block`.
@@ -17,7 +17,7 @@ impl Encoders {
     /// When zstd gets no memory.
     pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
         let idle = lock(&self.0).pop();
-        let mut encoder = idle.map_or_else(Encoder::new, Ok)?;
+        let mut encoder = idle.map_or_else(BlockEncoder::new, Ok)?;
         let stored = encoder.encode(block);
         lock(&self.0).push(encoder);
         stored

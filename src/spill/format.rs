@@ -53,7 +53,7 @@ pub struct PartitionHeader {
 
 /// The whole header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct SpillHeader {
     pub(super) codec: Codec,
     pub(super) partition: PartitionHeader,
     pub(super) row_blocks: u32,
@@ -65,7 +65,7 @@ pub(super) struct Header {
     pub(super) index_checksum: u64,
 }
 
-impl Header {
+impl SpillHeader {
     /// The header as in the file, with its checksum.
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let p = &self.partition;

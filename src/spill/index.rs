@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::block::{FULL, MOST_VALUES, MOST_VALUES_OF_ROW, VALUE_BYTES, raw_bytes, values};
 use super::codec::Codec;
-use super::format::{Fields, HEADER_BYTES, Header, damaged};
+use super::format::{Fields, HEADER_BYTES, SpillHeader, damaged};
 use trimill_system::error::Result;
 
 const ROW_BLOCK_BYTES: usize = 24;
@@ -30,7 +30,7 @@ pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, row_blocks: u64) 
 
 /// Where a block is and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct SpillBlock {
     pub(super) offset: u64,
     pub(super) stored: u64,
     /// Its bytes before they were compressed.
@@ -61,14 +61,14 @@ impl RowBlockInfo {
 
 /// All row blocks and all blocks: first those of the ranks, then those of the resident section, then those of each row block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub(super) struct SpillIndex {
     pub(super) rank_blocks: usize,
     pub(super) resident_blocks: usize,
     pub(super) row_blocks: Vec<RowBlockInfo>,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<SpillBlock>,
 }
 
-impl Index {
+impl SpillIndex {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let lists = ROW_BLOCK_BYTES * self.row_blocks.len() + BLOCK_BYTES * self.blocks.len();
         let mut bytes = Vec::with_capacity(COUNTS_BYTES + lists);
@@ -93,7 +93,7 @@ impl Index {
     ///
     /// # Errors
     /// What is contradictory.
-    pub(super) fn parse(path: &Path, bytes: &[u8], header: &Header) -> Result<Self> {
+    pub(super) fn parse(path: &Path, bytes: &[u8], header: &SpillHeader) -> Result<Self> {
         let index = Self::fields(bytes).ok_or_else(|| damaged(path, "index: its length contradicts its counts"))?;
         index.check(header).map_err(|found| damaged(path, format!("index: {found}")))?;
         Ok(index)
@@ -124,7 +124,7 @@ impl Index {
             let [offset, stored, plain] = [fields.u64()?, fields.u64()?, fields.u64()?];
             let [arcs, checksum] = [fields.u64()?, fields.u64()?];
             let rows = u32::try_from(fields.u64()?).ok()?;
-            blocks.push(Block { offset, stored, plain, arcs, checksum, rows });
+            blocks.push(SpillBlock { offset, stored, plain, arcs, checksum, rows });
         }
         Some(Self { rank_blocks, resident_blocks, row_blocks, blocks })
     }
@@ -141,11 +141,11 @@ impl Index {
 
     /// Bytes of what a block holds, as plain values.
     pub(super) fn raw_bytes(&self, i: usize) -> u64 {
-        let Block { rows, arcs, .. } = self.blocks[i];
+        let SpillBlock { rows, arcs, .. } = self.blocks[i];
         raw_bytes(self.resident().contains(&i), rows.into(), arcs)
     }
 
-    fn check(&self, header: &Header) -> Result<(), String> {
+    fn check(&self, header: &SpillHeader) -> Result<(), String> {
         let of = &header.partition;
         let mut raw = 0u64;
         for (i, block) in self.blocks.iter().enumerate() {
@@ -190,7 +190,7 @@ impl Index {
         self.check_row_blocks(header)
     }
 
-    fn check_row_blocks(&self, header: &Header) -> Result<(), String> {
+    fn check_row_blocks(&self, header: &SpillHeader) -> Result<(), String> {
         let of = &header.partition;
         if self.row_blocks.len() != header.row_blocks as usize {
             return Err(format!("{} row blocks, the header says {}", self.row_blocks.len(), header.row_blocks));

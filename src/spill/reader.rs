@@ -11,22 +11,22 @@ use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
-use super::format::{HEADER_BYTES, Header, MAGIC, PartitionHeader, checksum, damaged};
-use super::index::{Index, RowBlockInfo};
-use super::slot::Slot;
-use super::store::Store;
+use super::format::{HEADER_BYTES, MAGIC, PartitionHeader, SpillHeader, checksum, damaged};
+use super::index::{RowBlockInfo, SpillIndex};
+use super::slot::DecodeSlot;
+use super::store::SpillStore;
 use super::writer::SpillSummary;
 use trimill_system::error::{Error, Result};
 
 /// An open spill. Can be read from many threads at once.
 pub struct SpillReader {
     pub(super) path: PathBuf,
-    pub(super) store: Store,
-    pub(super) header: Header,
+    pub(super) store: SpillStore,
+    pub(super) header: SpillHeader,
     checksum: u64,
     pub(super) bytes: u64,
-    pub(super) index: Index,
-    pub(super) slots: Mutex<Vec<Slot>>,
+    pub(super) index: SpillIndex,
+    pub(super) slots: Mutex<Vec<DecodeSlot>>,
 }
 
 impl SpillReader {
@@ -36,7 +36,7 @@ impl SpillReader {
     /// When the file is missing, not a spill, of another version or job, cut or damaged.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::read(path, error))?;
-        Self::of(path, Store::File(file), fingerprint)
+        Self::of(path, SpillStore::File(file), fingerprint)
     }
 
     /// Opens a spill that was just written, where it is; a file is checked as by [`SpillReader::open`].
@@ -46,12 +46,12 @@ impl SpillReader {
     pub fn reopen(spill: &SpillSummary) -> Result<Self> {
         let fingerprint = Some(spill.header.fingerprint);
         match &spill.memory {
-            Some(memory) => Self::of(&spill.path, Store::Memory(Arc::clone(memory)), fingerprint),
+            Some(memory) => Self::of(&spill.path, SpillStore::Memory(Arc::clone(memory)), fingerprint),
             None => Self::open(&spill.path, fingerprint),
         }
     }
 
-    fn of(path: &Path, store: Store, fingerprint: Option<u128>) -> Result<Self> {
+    fn of(path: &Path, store: SpillStore, fingerprint: Option<u128>) -> Result<Self> {
         let unreadable = |error| Error::read(path, error);
         let bytes = store.len().map_err(unreadable)?;
         let mut header_bytes = [0; HEADER_BYTES];
@@ -61,7 +61,7 @@ impl SpillReader {
         if header_bytes.starts_with(&MAGIC) && there < HEADER_BYTES {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
-        let header = Header::parse(path, &header_bytes)?;
+        let header = SpillHeader::parse(path, &header_bytes)?;
         let found = header.partition.fingerprint;
         if let Some(fingerprint) = fingerprint.filter(|&fingerprint| fingerprint != found) {
             return Err(Error::data(path, format!("a spill of another job, with fingerprint {found:032x}"))
@@ -78,7 +78,7 @@ impl SpillReader {
         if xxh3_64(&index) != header.index_checksum {
             return Err(damaged(path, "index: the checksum does not match, so the index is damaged"));
         }
-        let index = Index::parse(path, &index, &header)?;
+        let index = SpillIndex::parse(path, &index, &header)?;
         Ok(Self {
             path: path.to_path_buf(),
             store,
@@ -121,8 +121,8 @@ impl SpillReader {
         SpillSummary {
             path: self.path.clone(),
             memory: match &self.store {
-                Store::File(_) => None,
-                Store::Memory(pieces) => Some(Arc::clone(pieces)),
+                SpillStore::File(_) => None,
+                SpillStore::Memory(pieces) => Some(Arc::clone(pieces)),
             },
             bytes: self.bytes,
             checksum: self.checksum,

@@ -12,13 +12,13 @@ use rustix::fs::{Advice, fadvise};
 use trimill_kernels::CompactPart;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::block::{self, Numbers, Offset, Packed, RowsMut};
-use super::codec::{Codec, Decoder};
+use super::block::{self, EncodedSuccessors, Offset, RowNumbers, RowsMut};
+use super::codec::{BlockDecoder, Codec};
 use super::format::damaged;
-use super::index::{Block, RowBlockInfo};
+use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
-use super::slot::Slot;
-use super::store::Store;
+use super::slot::DecodeSlot;
+use super::store::SpillStore;
 use crate::partition::section::{Resident, RowBlock};
 use trimill_system::error::Result;
 use trimill_system::lock;
@@ -26,13 +26,13 @@ use trimill_system::parallel;
 
 /// A part of a spill, for messages.
 #[derive(Debug, Clone, Copy)]
-enum Section {
+enum SpillSection {
     Ranks,
     Resident,
     RowBlock(usize),
 }
 
-impl fmt::Display for Section {
+impl fmt::Display for SpillSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ranks => write!(f, "ranks"),
@@ -43,10 +43,10 @@ impl fmt::Display for Section {
 }
 
 /// A block and where its rows go.
-struct Job<'a, O> {
+struct BlockToRead<'a, O> {
     number: usize,
-    block: Block,
-    numbers: Numbers<&'a mut [u32]>,
+    block: SpillBlock,
+    numbers: RowNumbers<&'a mut [u32]>,
     ends: &'a mut [O],
     into: Into<'a>,
     /// Rows and arcs before it.
@@ -74,10 +74,11 @@ impl SpillReader {
             jobs.push((i, mine));
             left = after;
         }
-        let damaged = |i: usize, found: String| damaged(&self.path, format!("{}, block {i}: {found}", Section::Ranks));
+        let damaged =
+            |i: usize, found: String| damaged(&self.path, format!("{}, block {i}: {found}", SpillSection::Ranks));
         parallel::try_each(jobs, |(i, into)| {
             self.with_slot(|slot| {
-                let Slot { decoder, stored, block, .. } = slot;
+                let DecodeSlot { decoder, stored, block, .. } = slot;
                 let bytes = self.plain_block(&self.index.blocks[i], (decoder, stored), block);
                 let decoded = bytes.and_then(|bytes| block::ascending(bytes, u32::MAX, into).map_err(String::from));
                 decoded.map_err(|found| damaged(i, found))
@@ -105,7 +106,7 @@ impl SpillReader {
 
     /// Bytes of a block of the resident section once decoded: numbers, offsets and successors.
     pub fn resident_block_bytes(&self, i: usize) -> u64 {
-        let Block { rows, arcs, .. } = self.index.blocks[self.index.rank_blocks + i];
+        let SpillBlock { rows, arcs, .. } = self.index.blocks[self.index.rank_blocks + i];
         12 * u64::from(rows) + 4 * arcs
     }
 
@@ -135,11 +136,11 @@ impl SpillReader {
         *numbers = resized(std::mem::take(numbers), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
         successors.resize(if packed { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
-        *stored = self.read(Section::Resident, blocks, packed, Some(&mut numbers[..]), offsets, successors)?;
+        *stored = self.read(SpillSection::Resident, blocks, packed, Some(&mut numbers[..]), offsets, successors)?;
         let bound = self.header.partition.numbered;
         let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
-            let found = format!("{}: its numbers do not ascend strictly below {bound}", Section::Resident);
+            let found = format!("{}: its numbers do not ascend strictly below {bound}", SpillSection::Resident);
             return Err(damaged(&self.path, found));
         }
         Ok(())
@@ -167,7 +168,7 @@ impl SpillReader {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);
         let (offsets, words, parts) = into.reset_stored(range, rows.into(), words)?;
-        let read = self.read(Section::RowBlock(i), blocks, true, None, offsets, words);
+        let read = self.read(SpillSection::RowBlock(i), blocks, true, None, offsets, words);
         read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
 
@@ -175,7 +176,7 @@ impl SpillReader {
     pub(super) fn read_row_block_run(&self, i: usize, blocks: Range<usize>, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
         let (offsets, successors) = into.reset(self.index.row_blocks[i].range.clone(), rows, arcs)?;
-        let read = self.read(Section::RowBlock(i), blocks, false, None, offsets, successors);
+        let read = self.read(SpillSection::RowBlock(i), blocks, false, None, offsets, successors);
         if read.is_err() {
             *into = RowBlock::default();
         }
@@ -186,14 +187,14 @@ impl SpillReader {
     /// they stay packed. In that case, what a device needs to know of each block is returned.
     fn read<O: Offset>(
         &self,
-        section: Section,
+        section: SpillSection,
         blocks: Range<usize>,
         packed: bool,
         numbers: Option<&mut [u32]>,
         offsets: &mut [O],
         words: &mut [u32],
     ) -> Result<Vec<CompactPart>> {
-        if let (Store::File(file), [first, .., last]) = (&self.store, &self.index.blocks[blocks.clone()]) {
+        if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[blocks.clone()]) {
             // A hint; reading works without it.
             let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
@@ -206,16 +207,16 @@ impl SpillReader {
     /// Gives each block its part of the output.
     fn jobs<'a, O: Offset>(
         &self,
-        section: Section,
+        section: SpillSection,
         blocks: Range<usize>,
         packed: bool,
         mut numbers: Option<&'a mut [u32]>,
         offsets: &'a mut [O],
         words: &'a mut [u32],
-    ) -> Vec<Job<'a, O>> {
+    ) -> Vec<BlockToRead<'a, O>> {
         let (start, end) = match section {
-            Section::Ranks | Section::Resident => (self.index.rank_blocks, 0),
-            Section::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
+            SpillSection::Ranks | SpillSection::Resident => (self.index.rank_blocks, 0),
+            SpillSection::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
         };
         let mut jobs = Vec::with_capacity(blocks.len());
         let (mut base, mut begin) = ((0, 0), 0);
@@ -237,9 +238,9 @@ impl SpillReader {
                 Some(all) => {
                     let (mine, rest) = all.split_at_mut(rows);
                     numbers = Some(rest);
-                    Numbers::Each(mine)
+                    RowNumbers::Each(mine)
                 }
-                None => Numbers::Below(end),
+                None => RowNumbers::Below(end),
             };
             let (my_ends, rest) = ends.split_at_mut(rows);
             ends = rest;
@@ -252,7 +253,7 @@ impl SpillReader {
                 successors = rest;
                 Into::Plain(mine)
             };
-            jobs.push(Job { number: number - start, block, numbers, ends: my_ends, into, base });
+            jobs.push(BlockToRead { number: number - start, block, numbers, ends: my_ends, into, base });
             base = (base.0 + u64::from(block.rows), base.1 + block.arcs);
             begin += block.plain;
         }
@@ -260,11 +261,11 @@ impl SpillReader {
     }
 
     /// Reads and checks one block, and decodes it unless it stays packed.
-    fn run<O: Offset>(&self, section: Section, job: Job<'_, O>) -> Result<Option<CompactPart>> {
-        let Job { number, block: of, numbers, ends, into, base: (row, base) } = job;
+    fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<CompactPart>> {
+        let BlockToRead { number, block: of, numbers, ends, into, base: (row, base) } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
         self.with_slot(|slot| {
-            let Slot { decoder, stored, block, lengths } = slot;
+            let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
                 Into::Plain(successors) => {
                     let bytes = self.plain_block(&of, (decoder, stored), block).map_err(damaged)?;
@@ -276,8 +277,9 @@ impl SpillReader {
                     self.fill(&of, (decoder, stored), bytes).map_err(damaged)?;
                     let rows = ends.len() as u32;
                     let of_rows = (ends, base, of.arcs);
-                    let Packed { begin: first, bound } = block::decode_lengths(bytes, numbers, of_rows, lengths)
-                        .map_err(|wrong| damaged(wrong.into()))?;
+                    let EncodedSuccessors { begin: first, bound } =
+                        block::decode_lengths(bytes, numbers, of_rows, lengths)
+                            .map_err(|wrong| damaged(wrong.into()))?;
                     Ok(Some(CompactPart {
                         begin: (begin + first as u64) as u32,
                         end: (begin + of.plain) as u32,
@@ -294,11 +296,11 @@ impl SpillReader {
     }
 
     /// Runs `work` with a decoder and buffers that no other thread uses.
-    fn with_slot<T>(&self, work: impl FnOnce(&mut Slot) -> Result<T>) -> Result<T> {
+    fn with_slot<T>(&self, work: impl FnOnce(&mut DecodeSlot) -> Result<T>) -> Result<T> {
         let spare = lock(&self.slots).pop();
         let mut slot = match spare {
             Some(slot) => slot,
-            None => Slot::new()?,
+            None => DecodeSlot::new()?,
         };
         let done = work(&mut slot);
         lock(&self.slots).push(slot);
@@ -308,8 +310,8 @@ impl SpillReader {
     /// The bytes of a block, in memory that is reused.
     fn plain_block<'b>(
         &self,
-        block: &Block,
-        with: (&mut Decoder, &mut Vec<u8>),
+        block: &SpillBlock,
+        with: (&mut BlockDecoder, &mut Vec<u8>),
         into: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], String> {
         let room = resized(std::mem::take(into), block.plain).map_err(|error| error.to_string())?;
@@ -321,8 +323,8 @@ impl SpillReader {
     /// Fills `into` with the bytes of a block, which are checked and decompressed.
     fn fill(
         &self,
-        block: &Block,
-        (decoder, stored): (&mut Decoder, &mut Vec<u8>),
+        block: &SpillBlock,
+        (decoder, stored): (&mut BlockDecoder, &mut Vec<u8>),
         into: &mut [u8],
     ) -> Result<(), String> {
         let unreadable = |error| format!("byte {} cannot be read ({error})", block.offset);

@@ -1,19 +1,19 @@
 //! What a thread needs to decode the blocks of a spill.
 
-use super::codec::Decoder;
+use super::codec::BlockDecoder;
 use trimill_system::error::Result;
 
 /// A decoder and its buffers.
-pub(super) struct Slot {
-    pub(super) decoder: Decoder,
+pub(super) struct DecodeSlot {
+    pub(super) decoder: BlockDecoder,
     pub(super) stored: Vec<u8>,
     pub(super) block: Vec<u8>,
     pub(super) lengths: Vec<u32>,
 }
 
-impl Slot {
+impl DecodeSlot {
     /// With empty buffers.
     pub(super) fn new() -> Result<Self> {
-        Ok(Self { decoder: Decoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
+        Ok(Self { decoder: BlockDecoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
     }
 }

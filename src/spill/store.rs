@@ -12,27 +12,27 @@ use trimill_system::disk::{self, NewFile};
 use trimill_system::error::{Error, Result};
 
 /// Where a writer writes.
-pub(super) enum Sink {
+pub(super) enum SpillTarget {
     File(BufWriter<NewFile>),
-    Memory(Pieces),
+    Memory(MemorySpill),
 }
 
 /// Where a reader reads.
 #[derive(Debug)]
-pub(super) enum Store {
+pub(super) enum SpillStore {
     File(File),
-    Memory(Arc<Pieces>),
+    Memory(Arc<MemorySpill>),
 }
 
 /// Bytes in memory, in the pieces in which they were written.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Pieces {
+pub struct MemorySpill {
     pieces: Vec<Vec<u8>>,
     /// Where each piece ends.
     ends: Vec<u64>,
 }
 
-impl Sink {
+impl SpillTarget {
     /// A temporary file beside its final place `path`.
     pub(super) fn beside(path: &Path, dir: &Path, name: &str) -> Result<Self> {
         let file = NewFile::create(dir, &format!(".{name}."), ".tmp", disk::mode_in(dir))?.known_as(path);
@@ -48,7 +48,7 @@ impl Sink {
     }
 
     /// Writes `header` over the first bytes and gives a file its name; a spill in memory is returned.
-    pub(super) fn finish(self, header: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<Pieces>>> {
+    pub(super) fn finish(self, header: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<MemorySpill>>> {
         match self {
             Self::File(out) => {
                 let file = out.into_inner().map_err(|error| Error::write(path, error.into_error()))?;
@@ -69,7 +69,7 @@ impl Sink {
     }
 }
 
-impl Store {
+impl SpillStore {
     /// The length.
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-impl Pieces {
+impl MemorySpill {
     fn bytes(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn pieces_read_as_one() {
-        let mut pieces = Pieces::default();
+        let mut pieces = MemorySpill::default();
         let all: Vec<u8> = (0..100).collect();
         for piece in [&all[..7], &[], &all[7..8], &all[8..100]] {
             pieces.push(piece).unwrap();

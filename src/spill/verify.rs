@@ -7,7 +7,7 @@
 
 use super::format::damaged;
 use super::reader::SpillReader;
-use crate::graph::bits::Marks;
+use crate::graph::bits::VertexSetBuilder;
 use crate::partition::section::{Resident, RowBlock};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
@@ -22,7 +22,7 @@ impl SpillReader {
         let at_once = 2 * rayon::current_num_threads().max(1);
         self.ranks()?;
         task.advance(self.index.stored(self.index.ranks()));
-        let locals = Marks::new(self.header().numbered);
+        let locals = VertexSetBuilder::new(self.header().numbered);
         let mut last = None;
         let mut run = Resident::default();
         for start in (0..self.resident_blocks()).step_by(at_once) {

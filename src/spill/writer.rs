@@ -16,33 +16,33 @@ use super::block::{FULL, distances, encode};
 use super::codec::Codec;
 use super::coded::{CodedRows, CodedSlice};
 use super::encoders::Encoders;
-use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
-use super::index::{Block, Index, RowBlockInfo};
-use super::store::{Pieces, Sink};
+use super::format::{HEADER_BYTES, PartitionHeader, SpillHeader, checksum};
+use super::index::{RowBlockInfo, SpillBlock, SpillIndex};
+use super::store::{MemorySpill, SpillTarget};
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {
     path: PathBuf,
-    out: Sink,
+    out: SpillTarget,
     end: u64,
     codec: Codec,
     header: PartitionHeader,
     /// Rows that do not fill a block yet: of locals, and of proxies of the open row block.
     waiting: [CodedRows; 2],
     /// The blocks that were written of each section.
-    written: [Vec<Block>; 3],
+    written: [Vec<SpillBlock>; 3],
     row_blocks: Vec<RowBlockInfo>,
     /// Blocks that are full, with their section.
-    full: Vec<(Section, Block, Vec<u8>)>,
+    full: Vec<(BlockSection, SpillBlock, Vec<u8>)>,
     encoders: Encoders,
     durable: bool,
 }
 
 /// The section that a block belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum BlockSection {
     Ranks,
     Resident,
     RowBlocks,
@@ -54,7 +54,7 @@ pub struct SpillSummary {
     /// The file; for a spill in memory the name that it would have.
     pub path: PathBuf,
     /// The bytes of a spill in memory.
-    pub memory: Option<Arc<Pieces>>,
+    pub memory: Option<Arc<MemorySpill>>,
     /// Its length.
     pub bytes: u64,
     /// The header's checksum, which through the index's covers every byte of the file.
@@ -80,7 +80,7 @@ impl SpillWriter {
     /// When the file cannot be created, or the disk is full.
     pub fn create(dir: &Path, name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
         let path = dir.join(name);
-        let out = Sink::beside(&path, dir, name)?;
+        let out = SpillTarget::beside(&path, dir, name)?;
         Self::begin(path, out, header, codec)
     }
 
@@ -89,10 +89,10 @@ impl SpillWriter {
     /// # Errors
     /// When there is no memory.
     pub fn in_memory(name: &str, header: PartitionHeader) -> Result<Self> {
-        Self::begin(PathBuf::from(name), Sink::Memory(Pieces::default()), header, Codec::Plain)
+        Self::begin(PathBuf::from(name), SpillTarget::Memory(MemorySpill::default()), header, Codec::Plain)
     }
 
-    fn begin(path: PathBuf, mut out: Sink, header: PartitionHeader, codec: Codec) -> Result<Self> {
+    fn begin(path: PathBuf, mut out: SpillTarget, header: PartitionHeader, codec: Codec) -> Result<Self> {
         out.write(&[0; HEADER_BYTES]).map_err(|error| Error::write(&path, error))?;
         Ok(Self {
             path,
@@ -135,7 +135,7 @@ impl SpillWriter {
             if rows == 0 {
                 return Ok(());
             }
-            self.block_of(Section::Ranks, rows, 0, std::mem::take(&mut block));
+            self.block_of(BlockSection::Ranks, rows, 0, std::mem::take(&mut block));
             self.flush()?;
         }
     }
@@ -145,7 +145,7 @@ impl SpillWriter {
     /// # Errors
     /// When they cannot be written.
     pub fn resident_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
-        self.append(Section::Resident, rows);
+        self.append(BlockSection::Resident, rows);
         self.flush()
     }
 
@@ -154,7 +154,7 @@ impl SpillWriter {
     /// # Errors
     /// When they cannot be written.
     pub fn row_block_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
-        self.append(Section::RowBlocks, rows);
+        self.append(BlockSection::RowBlocks, rows);
         self.flush()
     }
 
@@ -166,12 +166,12 @@ impl SpillWriter {
     /// # Panics
     /// When it does not ascend, or goes beyond the numbering.
     pub fn end_row_block(&mut self, end: u32) -> Result<()> {
-        self.close(Section::RowBlocks);
+        self.close(BlockSection::RowBlocks);
         self.flush()?;
         let before = self.row_blocks.last();
         let (start, first) = before.map_or((0, 0), |before| (before.range.end, before.blocks.end));
         assert!(end >= start && end <= self.header.numbered, "row blocks tile the numbering");
-        let blocks = &self.written[Section::RowBlocks as usize];
+        let blocks = &self.written[BlockSection::RowBlocks as usize];
         let own = &blocks[first..];
         self.row_blocks.push(RowBlockInfo {
             range: start..end,
@@ -190,7 +190,7 @@ impl SpillWriter {
     /// # Panics
     /// When the locals or the row blocks' ranges are not those of the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
-        self.close(Section::Resident);
+        self.close(BlockSection::Resident);
         self.flush()?;
         let index = self.index();
         let (rows, resident_arcs) = index.sum(index.resident());
@@ -204,7 +204,7 @@ impl SpillWriter {
             "row blocks cover the numbering"
         );
         let bytes = index.to_bytes();
-        let header = Header {
+        let header = SpillHeader {
             codec: self.codec,
             partition: self.header.clone(),
             row_blocks: index.row_blocks.len() as u32,
@@ -233,7 +233,7 @@ impl SpillWriter {
     }
 
     /// The index of what was written.
-    fn index(&mut self) -> Index {
+    fn index(&mut self) -> SpillIndex {
         let [ranks, resident, row_blocks] = std::mem::take(&mut self.written);
         let (rank_blocks, resident_blocks) = (ranks.len(), resident.len());
         let first = rank_blocks + resident_blocks;
@@ -241,15 +241,15 @@ impl SpillWriter {
         let of = std::mem::take(&mut self.row_blocks).into_iter();
         let of = of.map(|row_block| RowBlockInfo { blocks: moved(&row_block.blocks), ..row_block }).collect();
         let blocks = ranks.into_iter().chain(resident).chain(row_blocks).collect();
-        Index { rank_blocks, resident_blocks, row_blocks: of, blocks }
+        SpillIndex { rank_blocks, resident_blocks, row_blocks: of, blocks }
     }
 
-    fn open(&mut self, section: Section) -> &mut CodedRows {
-        &mut self.waiting[usize::from(section == Section::RowBlocks)]
+    fn open(&mut self, section: BlockSection) -> &mut CodedRows {
+        &mut self.waiting[usize::from(section == BlockSection::RowBlocks)]
     }
 
     /// Adds rows to the open block of their section, and closes each block that is full.
-    fn append(&mut self, section: Section, mut rows: CodedSlice<'_>) {
+    fn append(&mut self, section: BlockSection, mut rows: CodedSlice<'_>) {
         while rows.rows() > 0 {
             let mut weight = self.open(section).all().weight();
             let mut taken = 0;
@@ -267,26 +267,26 @@ impl SpillWriter {
     }
 
     /// Ends the open block of a section, unless it is empty.
-    fn close(&mut self, section: Section) {
+    fn close(&mut self, section: BlockSection) {
         let open = self.open(section).all();
         let (rows, arcs) = (open.rows() as u32, open.arcs);
         if rows > 0 {
             let mut bytes = Vec::new();
-            encode(open, section == Section::Resident, &mut bytes);
+            encode(open, section == BlockSection::Resident, &mut bytes);
             self.open(section).clear();
             self.block_of(section, rows, arcs, bytes);
         }
     }
 
-    fn block_of(&mut self, section: Section, rows: u32, arcs: u64, bytes: Vec<u8>) {
-        let block = Block { offset: 0, stored: 0, plain: bytes.len() as u64, arcs, checksum: 0, rows };
+    fn block_of(&mut self, section: BlockSection, rows: u32, arcs: u64, bytes: Vec<u8>) {
+        let block = SpillBlock { offset: 0, stored: 0, plain: bytes.len() as u64, arcs, checksum: 0, rows };
         self.full.push((section, block, bytes));
     }
 
     /// Writes the blocks that are full.
     fn flush(&mut self) -> Result<()> {
         let Self { full, codec, encoders, .. } = self;
-        let encode = |(_, block, bytes): &mut (Section, Block, Vec<u8>)| {
+        let encode = |(_, block, bytes): &mut (BlockSection, SpillBlock, Vec<u8>)| {
             if *codec == Codec::Zstd {
                 *bytes = encoders.encode(bytes)?;
             }

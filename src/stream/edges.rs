@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{Failed, asked};
-use crate::count::{Backend, PartitionCounter};
+use super::{PartitionFailure, asked};
+use crate::count::{CountBackend, PartitionCounter};
 use crate::partition::section::{Resident, RowBlockView};
-use crate::partition::words::Words;
+use crate::partition::words::WordBuffer;
 use trimill_system::error::Result;
 
 /// Resident arcs whose counts are read at a time.
@@ -36,14 +36,18 @@ pub trait EdgeSink {
 /// The counts of one partition on their way to a sink.
 pub(super) struct EdgeReader<'a> {
     sink: &'a mut dyn EdgeSink,
-    buffer: Words,
+    buffer: WordBuffer,
     /// The ranges and the arcs of row blocks whose counts were not read.
     unread: VecDeque<(Range<u32>, u64)>,
 }
 
 impl<'a> EdgeReader<'a> {
     /// `row_block`: the most arcs of a row block; `arcs`: those of the resident section.
-    pub(super) fn new(sink: &'a mut dyn EdgeSink, backend: &mut dyn Backend, (row_block, arcs): (u64, u64)) -> Self {
+    pub(super) fn new(
+        sink: &'a mut dyn EdgeSink,
+        backend: &mut dyn CountBackend,
+        (row_block, arcs): (u64, u64),
+    ) -> Self {
         Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(PIECE))), unread: VecDeque::new() }
     }
 
@@ -56,7 +60,7 @@ impl<'a> EdgeReader<'a> {
         &mut self,
         counter: &mut dyn PartitionCounter,
         row_block: &RowBlockView<'_>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), PartitionFailure> {
         self.unread.push_back((row_block.range.clone(), row_block.size().arcs));
         if self.sink.needs_rows() {
             return self.read(counter, Some(row_block));
@@ -65,7 +69,11 @@ impl<'a> EdgeReader<'a> {
     }
 
     /// Reads the oldest row block.
-    fn read(&mut self, counter: &mut dyn PartitionCounter, rows: Option<&RowBlockView<'_>>) -> Result<(), Failed> {
+    fn read(
+        &mut self,
+        counter: &mut dyn PartitionCounter,
+        rows: Option<&RowBlockView<'_>>,
+    ) -> Result<(), PartitionFailure> {
         let Some((range, arcs)) = self.unread.pop_front() else { return Ok(()) };
         self.buffer.resize(arcs)?;
         asked(|| counter.row_block_edges(&mut self.buffer))?;
@@ -73,7 +81,7 @@ impl<'a> EdgeReader<'a> {
     }
 
     /// Reads the rest, after the last row block; `arcs`: those of the resident section.
-    pub(super) fn finish(mut self, counter: &mut dyn PartitionCounter, arcs: u64) -> Result<(), Failed> {
+    pub(super) fn finish(mut self, counter: &mut dyn PartitionCounter, arcs: u64) -> Result<(), PartitionFailure> {
         while !self.unread.is_empty() {
             self.read(counter, None)?;
         }

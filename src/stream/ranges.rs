@@ -6,7 +6,7 @@
 //! tables grow with a block's range. So `P` ranges of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range
 //! `0..n`: one block without rows, which is not cut.
 //!
-//! A range may be counted in pieces, by ranges of `b` ([`Ranks`]): each reads the resident rows, and only the row blocks of its own `b`. All
+//! A range may be counted in pieces, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`. All
 //! other ranks are covered by blocks whose rows are empty, so counters need not know.
 //!
 //! Nothing is induced, pruned or spilled, and no copy of the graph is needed: rows are read from the graph's file blocks
@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use crate::graph::OrientedGraph;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
@@ -27,12 +27,12 @@ use super::source::PartitionSource;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
     ranks: Range<u32>,
-    rows: Rows,
+    rows: BlockRows,
 }
 
 /// The rows of a row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Rows {
+enum BlockRows {
     /// Read from the graph, where its arcs have these places.
     Read(Range<u64>),
     /// Resident, so none of them are in the row block.
@@ -45,9 +45,9 @@ impl Streamed {
     fn size(&self) -> RowBlockSize {
         let range = self.ranks.len() as u32;
         match &self.rows {
-            Rows::Read(arcs) => RowBlockSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
-            Rows::Resident => RowBlockSize { range, rows: 0, arcs: 0 },
-            Rows::Skipped => RowBlockSize { range, rows: range.into(), arcs: 0 },
+            BlockRows::Read(arcs) => RowBlockSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
+            BlockRows::Resident => RowBlockSize { range, rows: 0, arcs: 0 },
+            BlockRows::Skipped => RowBlockSize { range, rows: range.into(), arcs: 0 },
         }
     }
 }
@@ -71,8 +71,8 @@ impl<'g> RankRange<'g> {
     ///
     /// # Errors
     /// When rows cannot be read.
-    pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &Ranks) -> Result<Self> {
-        let Ranks { locals, heads } = ranks.clone();
+    pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &LocalsAndHeads) -> Result<Self> {
+        let LocalsAndHeads { locals, heads } = ranks.clone();
         let arcs = graph.first_arc(locals.end)? - graph.first_arc(locals.start)?;
         let whole = locals.start == 0 && heads == locals;
         let mut bounds: Vec<u32> = match whole {
@@ -84,9 +84,9 @@ impl<'g> RankRange<'g> {
         bounds.dedup();
         let rows = |ranks: &Range<u32>| {
             Ok(match () {
-                () if !heads.contains(&ranks.start) => Rows::Skipped,
-                () if ranks.start >= locals.start => Rows::Resident,
-                () => Rows::Read(blocks.first_arc(graph, ranks.start)?..blocks.first_arc(graph, ranks.end)?),
+                () if !heads.contains(&ranks.start) => BlockRows::Skipped,
+                () if ranks.start >= locals.start => BlockRows::Resident,
+                () => BlockRows::Read(blocks.first_arc(graph, ranks.start)?..blocks.first_arc(graph, ranks.end)?),
             })
         };
         let streamed = |ranks: Range<u32>| Ok(Streamed { rows: rows(&ranks)?, ranks });
@@ -94,7 +94,7 @@ impl<'g> RankRange<'g> {
             bounds.windows(2).map(|pair| streamed(pair[0]..pair[1])).collect::<Result<Vec<Streamed>>>()?;
         if streamed.is_empty() {
             // A graph without vertices has one row block, too.
-            streamed.push(Streamed { ranks: locals.clone(), rows: Rows::Resident });
+            streamed.push(Streamed { ranks: locals.clone(), rows: BlockRows::Resident });
         }
         Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, stored: false })
     }
@@ -107,7 +107,8 @@ impl<'g> RankRange<'g> {
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
         let of_blocks = |block: &Streamed| {
             let Range { start, end } = block.ranks;
-            !matches!(block.rows, Rows::Read(_)) || (self.graph.begins_block(start) && self.graph.begins_block(end))
+            !matches!(block.rows, BlockRows::Read(_))
+                || (self.graph.begins_block(start) && self.graph.begins_block(end))
         };
         let passes = (self.blocks.whole && self.streamed.iter().all(of_blocks)) || self.ranks.start == 0;
         self.stored = longest.is_some_and(|longest| stored <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
@@ -141,7 +142,7 @@ impl PartitionSource for RankRange<'_> {
     fn row_block_words(&self, i: usize) -> u64 {
         let Streamed { ranks, rows } = &self.streamed[i];
         match rows {
-            Rows::Read(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
+            BlockRows::Read(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
             _ => self.row_block_size(i).words(),
         }
     }
@@ -149,7 +150,7 @@ impl PartitionSource for RankRange<'_> {
     fn buffer_words(&self) -> u64 {
         // Buffers are kept for later ranges, which may stream larger blocks; a range that streams no rows needs no such buffer.
         let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
-        let passes = self.streamed.iter().any(|block| matches!(block.rows, Rows::Read(_)));
+        let passes = self.streamed.iter().any(|block| matches!(block.rows, BlockRows::Read(_)));
         if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
     }
 
@@ -199,16 +200,16 @@ impl PartitionSource for RankRange<'_> {
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
         let Streamed { ranks, rows } = &self.streamed[i];
         match rows {
-            Rows::Resident => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
-            Rows::Skipped => into.reset(ranks.clone(), ranks.len() as u64, 0)?.0.fill(0),
-            Rows::Read(_) if self.stored => {
+            BlockRows::Resident => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
+            BlockRows::Skipped => into.reset(ranks.clone(), ranks.len() as u64, 0)?.0.fill(0),
+            BlockRows::Read(_) if self.stored => {
                 let bytes = self.graph.stored_of(ranks).get();
                 let (offsets, words, parts) =
                     into.reset_stored(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
                 let words: &mut [u8] = bytemuck::cast_slice_mut(words);
                 *parts = self.graph.read_stored(ranks.clone(), 0, offsets, &mut words[..bytes as usize])?;
             }
-            Rows::Read(arcs) => {
+            BlockRows::Read(arcs) => {
                 let (offsets, successors) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;
                 self.graph.read(ranks.clone(), offsets, successors)?;
             }
@@ -310,9 +311,9 @@ mod tests {
     }
 
     /// Checks what is read of a partition: the rows of its locals, and in the blocks only the rows of heads below the locals.
-    fn assert_read(rows: &[Vec<u32>], ranks: &Ranks, limit: Bytes, range: RankRange<'_>, run: Option<Bytes>) {
+    fn assert_read(rows: &[Vec<u32>], ranks: &LocalsAndHeads, limit: Bytes, range: RankRange<'_>, run: Option<Bytes>) {
         let (resident, blocks) = read(range, run);
-        let Ranks { locals, heads } = ranks;
+        let LocalsAndHeads { locals, heads } = ranks;
         assert!(resident.iter().map(|(rank, _)| *rank).eq(locals.clone()));
         assert!(resident.iter().all(|(rank, row)| *row == rows[*rank as usize]));
         let mut next = 0;
@@ -357,7 +358,7 @@ mod tests {
             ends.sort_unstable();
             let (all_totals, mut buffers) = (AllTotals::new(&graph, &blocks), Vec::new());
             for pair in ends.windows(2) {
-                let mut ranks = Ranks::of(pair[0]..pair[1]);
+                let mut ranks = LocalsAndHeads::of(pair[0]..pair[1]);
                 if heads.0 % 3 > 0 {
                     let (a, b) = (heads.0 % (pair[1] + 1), heads.1 % (pair[1] + 1));
                     ranks.heads = a.min(b)..a.max(b);
@@ -371,7 +372,7 @@ mod tests {
                     bytes: range.streamed.iter().map(|block| block.size().bytes()).sum(),
                 };
                 prop_assert_eq!(all_totals.of(&ranks).unwrap(), totals, "{:?} {:?}", ranks, blocks);
-                let reads = range.streamed.iter().any(|block| matches!(block.rows, Rows::Read(_)));
+                let reads = range.streamed.iter().any(|block| matches!(block.rows, BlockRows::Read(_)));
                 buffers.extend(reads.then(|| range.buffer_words()));
                 assert_read(&rows, &ranks, limit, range, run.map(Bytes));
             }
@@ -392,13 +393,13 @@ mod tests {
         assert!(0 < inner && inner < graph.vertices() && graph.begins_block(inner));
         let (n, first) = (graph.vertices(), graph.last_fitting_block(0, |_, arcs| arcs < 100_000).unwrap());
         assert!(0 < first && first < inner && graph.begins_block(first));
-        let of = |locals: Range<u32>, heads: Range<u32>| Ranks { locals, heads };
+        let of = |locals: Range<u32>, heads: Range<u32>| LocalsAndHeads { locals, heads };
         for (ranks, whole) in [
-            (Ranks::of(0..n), true),
-            (Ranks::of(0..inner), true),
-            (Ranks::of(inner..n), true),
-            (Ranks::of(0..inner - 1), false),
-            (Ranks::of(inner + 1..n), false),
+            (LocalsAndHeads::of(0..n), true),
+            (LocalsAndHeads::of(0..inner), true),
+            (LocalsAndHeads::of(inner..n), true),
+            (LocalsAndHeads::of(0..inner - 1), false),
+            (LocalsAndHeads::of(inner + 1..n), false),
             // Pieces of it.
             (of(inner..n, 0..first), true),
             (of(inner..n, first..inner), true),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::count::{Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
+use crate::count::{Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlockRoom};
 use crate::partition::section::{RowBlockSize, RowBlockView};
 use trimill_system::lock;
 
@@ -61,7 +61,7 @@ impl PartitionSource for Alternating {
 #[derive(Default)]
 struct Recorder(Arc<Mutex<Vec<u32>>>);
 
-impl Backend for Recorder {
+impl CountBackend for Recorder {
     fn name(&self) -> &'static str {
         "none"
     }
@@ -81,7 +81,7 @@ impl Backend for Recorder {
             apart: Bytes::ZERO,
         }
     }
-    fn begin<'a>(&'a mut self, _: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }
@@ -102,10 +102,10 @@ impl PartitionCounter for Recorder {
     }
 }
 
-fn run(mut source: Alternating) -> (Result<Counted, Failed>, Vec<u32>) {
+fn run(mut source: Alternating) -> (Result<CountedPartition, PartitionFailure>, Vec<u32>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut recorder = Recorder::default();
-    let counted = count_partition(&mut source, &mut recorder, Share::ALL, &pool, &Control::silent());
+    let counted = count_partition(&mut source, &mut recorder, EdgeShare::ALL, &pool, &Control::silent());
     let seen = lock(&recorder.0).clone();
     (counted, seen)
 }
@@ -125,7 +125,7 @@ fn row_blocks_come_in_order_and_two_buffers_never_hold_more_than_two_row_blocks(
 #[test]
 fn a_row_block_that_cannot_be_read_is_the_error_that_is_reported() {
     let (counted, seen) = run(Alternating { row_blocks: 9, fails_at: 4 });
-    let Failed::Job(error) = counted.unwrap_err() else { panic!("the device is blamed") };
+    let PartitionFailure::Job(error) = counted.unwrap_err() else { panic!("the device is blamed") };
     assert!(error.to_string().contains("row block is damaged"));
     assert!(seen.len() <= 4);
 }

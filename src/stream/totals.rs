@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::graph::OrientedGraph;
-use crate::partition::ranks::Ranks;
+use crate::partition::ranks::LocalsAndHeads;
 use crate::partition::section::RowBlockSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
@@ -35,13 +35,13 @@ impl StreamedTotals {
 
 /// How the rows of a row block are streamed, see [`super::ranges`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rows {
+enum StreamedRows {
     Read,
     Resident,
     Skipped,
 }
 
-impl Rows {
+impl StreamedRows {
     /// Bytes of a row block over so many ranks, whose rows have so many arcs.
     fn bytes(self, range: u32, arcs: u64) -> Bytes {
         let (rows, arcs) = match self {
@@ -71,12 +71,12 @@ impl<'a> AllTotals<'a> {
         let mut sum = 0;
         let before = |(range, _)| {
             let before = sum;
-            sum += Rows::Resident.bytes(range, 0).get();
+            sum += StreamedRows::Resident.bytes(range, 0).get();
             before
         };
         let mut resident: Vec<u64> = sizes().map(before).collect();
         resident.push(sum);
-        let read = Maxima::new(sizes().map(|(range, arcs)| Rows::Read.bytes(range, arcs).get()));
+        let read = Maxima::new(sizes().map(|(range, arcs)| StreamedRows::Read.bytes(range, arcs).get()));
         Self { graph, blocks, resident, read, ranges: Maxima::new(sizes().map(|(range, _)| range.into())) }
     }
 
@@ -84,30 +84,30 @@ impl<'a> AllTotals<'a> {
     ///
     /// # Errors
     /// When rows cannot be read.
-    pub fn of(&self, ranks: &Ranks) -> Result<StreamedTotals> {
-        let Ranks { locals, heads } = ranks;
+    pub fn of(&self, ranks: &LocalsAndHeads) -> Result<StreamedTotals> {
+        let LocalsAndHeads { locals, heads } = ranks;
         let whole = locals.start == 0 && heads == locals;
         let mut bounds = [0, locals.start, locals.end, heads.start, heads.end];
         bounds.sort_unstable();
         let mut totals = StreamedTotals::default();
         for pair in bounds.windows(2).filter(|pair| pair[0] < pair[1]) {
             let rows = match () {
-                () if !heads.contains(&pair[0]) => Rows::Skipped,
-                () if pair[0] >= locals.start => Rows::Resident,
-                () => Rows::Read,
+                () if !heads.contains(&pair[0]) => StreamedRows::Skipped,
+                () if pair[0] >= locals.start => StreamedRows::Resident,
+                () => StreamedRows::Read,
             };
             self.add(&mut totals, pair[0]..pair[1], rows, whole)?;
         }
         if totals.row_blocks == 0 {
             // A graph without vertices has one row block, too.
-            let bytes = Rows::Resident.bytes(0, 0);
+            let bytes = StreamedRows::Resident.bytes(0, 0);
             totals.add(1, bytes, bytes);
         }
         Ok(totals)
     }
 
     /// Adds the row blocks over `ranks`, whose rows are all streamed alike; not cut if it is `one`.
-    fn add(&self, totals: &mut StreamedTotals, ranks: Range<u32>, rows: Rows, one: bool) -> Result<()> {
+    fn add(&self, totals: &mut StreamedTotals, ranks: Range<u32>, rows: StreamedRows, one: bool) -> Result<()> {
         let starts = &self.blocks.starts;
         let place = |holds: &dyn Fn(u32) -> bool| starts.partition_point(|&(rank, _)| holds(rank));
         // The row blocks that begin within.
@@ -115,7 +115,8 @@ impl<'a> AllTotals<'a> {
             true => 0..0,
             false => place(&|rank| rank <= ranks.start)..place(&|rank| rank < ranks.end),
         };
-        let arcs_before = |rank| if rows == Rows::Read { self.blocks.first_arc(self.graph, rank) } else { Ok(0) };
+        let arcs_before =
+            |rank| if rows == StreamedRows::Read { self.blocks.first_arc(self.graph, rank) } else { Ok(0) };
         let mut part = |ranks: Range<u32>| {
             let bytes = rows.bytes(ranks.len() as u32, arcs_before(ranks.end)? - arcs_before(ranks.start)?);
             totals.add(1, bytes, bytes);
@@ -136,9 +137,9 @@ impl<'a> AllTotals<'a> {
         // Each row block has one offset more than rows.
         let words = |arcs: u64| Bytes::of::<u32>(u64::from(covered) + many + arcs);
         match rows {
-            Rows::Read => totals.add(many, Bytes(self.read.of(first..last)), words(arcs)),
-            Rows::Skipped => totals.add(many, rows.bytes(range, 0), words(0)),
-            Rows::Resident => {
+            StreamedRows::Read => totals.add(many, Bytes(self.read.of(first..last)), words(arcs)),
+            StreamedRows::Skipped => totals.add(many, rows.bytes(range, 0), words(0)),
+            StreamedRows::Resident => {
                 totals.add(many, rows.bytes(range, 0), Bytes(self.resident[last] - self.resident[first]));
             }
         }

@@ -7,7 +7,7 @@ use trimill_system::error::{Error, Result};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TableFormat {
     /// Lines of columns, separated by tabs.
     Text(Compress),
     /// A NumPy array.
@@ -25,7 +25,7 @@ pub const COLUMNS: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".parquet"];
 /// Those of all formats.
 pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".npy", ".parquet"];
 
-impl Format {
+impl TableFormat {
     /// The format of a file that may have one of `suffixes`.
     ///
     /// # Errors
@@ -63,15 +63,15 @@ mod tests {
     #[test]
     fn names_decide_the_format() {
         for (name, format) in [
-            ("a.tsv", Format::Text(Compress::No)),
-            ("dir.npy/a.tsv.gz", Format::Text(Compress::Gzip)),
-            ("a.b.tsv.zst", Format::Text(Compress::Zstd)),
-            ("a.npy", Format::Npy),
+            ("a.tsv", TableFormat::Text(Compress::No)),
+            ("dir.npy/a.tsv.gz", TableFormat::Text(Compress::Gzip)),
+            ("a.b.tsv.zst", TableFormat::Text(Compress::Zstd)),
+            ("a.npy", TableFormat::Npy),
         ] {
-            assert_eq!(Format::of(Path::new(name), ALL).unwrap(), format);
+            assert_eq!(TableFormat::of(Path::new(name), ALL).unwrap(), format);
         }
         for name in ["a", "a.csv", "a.tsv.bz2", "a.npy.gz", "tsv"] {
-            let error = Format::of(Path::new(name), ALL).unwrap_err().to_string();
+            let error = TableFormat::of(Path::new(name), ALL).unwrap_err().to_string();
             assert!(error.contains(name), "{error}");
             let all = match cfg!(feature = "parquet") {
                 true => ".tsv, .tsv.gz, .tsv.zst, .npy or .parquet",
@@ -79,9 +79,9 @@ mod tests {
             };
             assert!(error.ends_with(all), "{error}");
         }
-        let parquet = Format::of(Path::new("a.parquet"), COLUMNS);
+        let parquet = TableFormat::of(Path::new("a.parquet"), COLUMNS);
         match cfg!(feature = "parquet") {
-            true => assert_eq!(parquet.unwrap(), Format::Parquet),
+            true => assert_eq!(parquet.unwrap(), TableFormat::Parquet),
             false => {
                 let error = parquet.unwrap_err().to_string();
                 assert!(
@@ -91,9 +91,9 @@ mod tests {
             }
         }
         for (name, suffixes) in [("a.npy", COLUMNS), ("a.npy", TEXT), ("a.parquet", TEXT)] {
-            let error = Format::of(Path::new(name), suffixes).unwrap_err().to_string();
+            let error = TableFormat::of(Path::new(name), suffixes).unwrap_err().to_string();
             assert!(error.contains(".tsv.gz"), "{error}");
         }
-        assert!(Format::of(Path::new("a.tsv"), TEXT).is_ok());
+        assert!(TableFormat::of(Path::new("a.tsv"), TEXT).is_ok());
     }
 }

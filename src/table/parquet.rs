@@ -22,10 +22,10 @@ use trimill_system::ordered::make_and_write;
 const AT_A_TIME: usize = 1 << 12;
 
 /// An encoded column of a row group.
-pub(crate) type Column = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
+pub(crate) type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
 
 /// A table that is being written.
-pub(crate) struct Table<'a> {
+pub(crate) struct ParquetTable<'a> {
     writer: SerializedFileWriter<&'a mut Output>,
     columns: Vec<ColumnDescPtr>,
     properties: WriterPropertiesPtr,
@@ -33,12 +33,12 @@ pub(crate) struct Table<'a> {
 }
 
 /// Encodes a column of a row group.
-pub(crate) struct Encoder {
+pub(crate) struct ColumnEncoder {
     descriptor: ColumnDescPtr,
     properties: WriterPropertiesPtr,
 }
 
-impl<'a> Table<'a> {
+impl<'a> ParquetTable<'a> {
     /// Begins a table. `differences`: columns of which the differences from the row before are stored, bit-packed.
     ///
     /// # Errors
@@ -69,13 +69,13 @@ impl<'a> Table<'a> {
     pub(crate) fn write(
         &mut self,
         groups: usize,
-        encode: impl Fn(usize, usize, Encoder) -> Column + Sync,
+        encode: impl Fn(usize, usize, ColumnEncoder) -> EncodedColumn + Sync,
     ) -> Result<()> {
         let Self { writer, columns, properties, name } = self;
         let failed = |error| failed(name, error);
         let make = |group: u64| {
             let encoded = columns.par_iter().enumerate().map(|(column, descriptor)| {
-                let encoder = Encoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(properties) };
+                let encoder = ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(properties) };
                 encode(group as usize, column, encoder)
             });
             encoded.collect::<std::result::Result<Vec<_>, _>>().map_err(failed)
@@ -99,9 +99,9 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Encoder {
+impl ColumnEncoder {
     /// Encodes these values.
-    pub(crate) fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> Column {
+    pub(crate) fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> EncodedColumn {
         let mut bytes = TrackedWrite::new(Vec::new());
         let pages = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = ColumnWriterImpl::<T>::new(self.descriptor, self.properties, pages);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::order::InOrder;
+use super::order::VerticesInOrder;
 use super::summary::OfDegree;
 use super::{npy, tsv};
-use crate::table::format::{ALL, COLUMNS, Format, TEXT};
+use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
 use crate::table::new_file;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
@@ -14,8 +14,8 @@ use trimill_system::error::{Error, Result};
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Usage`].
-pub fn format(path: &Path) -> Result<Format> {
-    Format::of(path, ALL)
+pub fn format(path: &Path) -> Result<TableFormat> {
+    TableFormat::of(path, ALL)
 }
 
 /// Checks that the sums of each degree have a format.
@@ -23,7 +23,7 @@ pub fn format(path: &Path) -> Result<Format> {
 /// # Errors
 /// [`trimill_system::error::Kind::Usage`].
 pub fn check_degrees(path: &Path) -> Result<()> {
-    Format::of(path, TEXT).map(drop)
+    TableFormat::of(path, TEXT).map(drop)
 }
 
 /// The length of an array of the counts, where there may be one.
@@ -42,19 +42,19 @@ pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
-pub fn vertices(path: &Path, counts: &dyn InOrder) -> Result<Output> {
+pub fn vertices(path: &Path, counts: &dyn VerticesInOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {
-        Format::Text(compress) => tsv::write(to, compress, counts),
-        Format::Npy => {
-            let mut array = npy::Array::begin(to, has_array(counts.array_len(), path)?)?;
+        TableFormat::Text(compress) => tsv::write(to, compress, counts),
+        TableFormat::Npy => {
+            let mut array = npy::NpyWriter::begin(to, has_array(counts.array_len(), path)?)?;
             counts.in_order(&mut |rows| array.rows(to, rows))?;
             array.finish(to)
         }
         #[cfg(feature = "parquet")]
-        Format::Parquet => super::parquet::write(to, counts),
+        TableFormat::Parquet => super::parquet::write(to, counts),
         #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Err(Error::defect("a format that this build does not have")),
+        TableFormat::Parquet => Err(Error::defect("a format that this build does not have")),
     })
 }
 
@@ -63,8 +63,8 @@ pub fn vertices(path: &Path, counts: &dyn InOrder) -> Result<Output> {
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`].
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
-    match Format::of(path, TEXT)? {
-        Format::Text(compress) => new_file(path, |to| tsv::write_degrees(to, compress, by_degree)),
+    match TableFormat::of(path, TEXT)? {
+        TableFormat::Text(compress) => new_file(path, |to| tsv::write_degrees(to, compress, by_degree)),
         other => Err(Error::defect(format!("sums of degrees as {other:?}"))),
     }
 }

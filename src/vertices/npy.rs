@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use super::order::Rows;
+use super::order::VertexRows;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
@@ -12,12 +12,12 @@ use trimill_system::ordered::make_and_write;
 const PIECE: u64 = 1 << 16;
 
 /// The array that is being written.
-pub(super) struct Array {
+pub(super) struct NpyWriter {
     len: u64,
     next: u64,
 }
 
-impl Array {
+impl NpyWriter {
     /// Writes the head of an array of `len` entries.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Array {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`].
-    pub(super) fn rows(&mut self, to: &mut Output, rows: &Rows<'_>) -> Result<()> {
+    pub(super) fn rows(&mut self, to: &mut Output, rows: &VertexRows<'_>) -> Result<()> {
         let Some(last) = rows.count().checked_sub(1) else { return Ok(()) };
         let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
             return Err(Error::defect("an id beyond those that are declared"));

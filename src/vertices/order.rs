@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::Totals;
-use super::summary::Degrees;
+use super::summary::DegreeFinder;
 use crate::clean::is_sparse;
 use crate::graph::{Ids, OrientedGraph};
 use trimill_system::bytes::Bytes;
@@ -21,7 +21,7 @@ const PER_VERTEX: u64 = 12;
 
 /// A vertex and what was counted at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct VertexCount {
     /// The input's id.
     pub id: u64,
     /// Its degree.
@@ -31,14 +31,14 @@ pub struct Row {
 }
 
 /// The rows of consecutive vertices.
-pub struct Rows<'a> {
+pub struct VertexRows<'a> {
     ids: &'a Ids,
     vertices: Range<u32>,
     degrees: Vec<AtomicU32>,
     triangles: Vec<AtomicU64>,
 }
 
-impl Rows<'_> {
+impl VertexRows<'_> {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.vertices.len()
@@ -58,8 +58,8 @@ impl Rows<'_> {
     }
 
     /// A range of them.
-    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = Row> {
-        places.map(|place| Row {
+    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexCount> {
+        places.map(|place| VertexCount {
             id: self.ids.original(self.vertices.start + place as u32),
             degree: self.degrees[place].load(Relaxed),
             triangles: self.triangles[place].load(Relaxed),
@@ -68,7 +68,7 @@ impl Rows<'_> {
 }
 
 /// Counts at vertices that can be read in the order of the input's ids.
-pub trait InOrder {
+pub trait VerticesInOrder {
     /// One more than the largest id that the input declares; `None` where most of these have no edge.
     fn array_len(&self) -> Option<u64>;
 
@@ -76,18 +76,18 @@ pub trait InOrder {
     ///
     /// # Errors
     /// When the counts cannot be read; the errors of `write`.
-    fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()>;
+    fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// Counts that are listed in the order of the ids.
-pub struct Listed {
+pub struct ListedVertices {
     /// The ids.
     pub ids: Ids,
     /// Degrees.
     pub degrees: Vec<u32>,
     /// Triangles.
     pub triangles: Vec<u64>,
-    /// See [`InOrder::array_len`].
+    /// See [`VerticesInOrder::array_len`].
     pub array_len: Option<u64>,
     /// Stops the listing.
     pub control: Control,
@@ -96,18 +96,18 @@ pub struct Listed {
 /// The listed vertices that are written at a time.
 const AT_A_TIME: usize = 1 << 20;
 
-impl InOrder for Listed {
+impl VerticesInOrder for ListedVertices {
     fn array_len(&self) -> Option<u64> {
         self.array_len
     }
 
-    fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
+    fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
         let mut end = 0;
         self.degrees.chunks(AT_A_TIME).zip(self.triangles.chunks(AT_A_TIME)).try_for_each(|(degrees, triangles)| {
             self.control.check()?;
             let first = end;
             end += degrees.len() as u32;
-            write(&Rows {
+            write(&VertexRows {
                 ids: &self.ids,
                 vertices: first..end,
                 degrees: degrees.iter().copied().map(AtomicU32::new).collect(),
@@ -118,7 +118,7 @@ impl InOrder for Listed {
 }
 
 /// The sums of a graph.
-pub struct OfGraph<'a> {
+pub struct VerticesOfGraph<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
     /// The sums.
@@ -127,7 +127,7 @@ pub struct OfGraph<'a> {
     pub memory: Bytes,
 }
 
-/// See [`InOrder::array_len`].
+/// See [`VerticesInOrder::array_len`].
 pub fn array_len(graph: &OrientedGraph) -> Option<u64> {
     let ids = graph.declared_lines().map(|declared| graph.first_declared_id() + declared);
     ids.filter(|&ids| array_is_worthwhile(ids, graph.report().arcs))
@@ -149,19 +149,19 @@ pub fn least_window(vertices: u32) -> Bytes {
     Bytes(PER_VERTEX * u64::from(vertices) / 16).max(Bytes::mib(1))
 }
 
-impl InOrder for OfGraph<'_> {
+impl VerticesInOrder for VerticesOfGraph<'_> {
     fn array_len(&self) -> Option<u64> {
         array_len(self.graph)
     }
 
     /// In windows. Runs in the current thread pool.
-    fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
+    fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
         let Self { graph, totals, memory } = self;
-        let (order, ids, degrees) = (graph.order()?, graph.ids()?, Degrees::of(graph));
+        let (order, ids, degrees) = (graph.order()?, graph.ids()?, DegreeFinder::of(graph));
         let window = (memory.max(&Bytes::mib(1)).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
         for first in (0..graph.vertices()).step_by(window) {
             let vertices = first..graph.vertices().min(first.saturating_add(window as u32));
-            let rows = Rows {
+            let rows = VertexRows {
                 ids: &ids,
                 degrees: zeros(vertices.len()),
                 triangles: zeros(vertices.len()),

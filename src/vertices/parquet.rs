@@ -4,8 +4,8 @@
 use parquet::data_type::{DoubleType, Int32Type, Int64Type};
 
 use super::coefficient;
-use super::order::{InOrder, Row};
-use crate::table::parquet::Table;
+use super::order::{VertexCount, VerticesInOrder};
+use crate::table::parquet::ParquetTable;
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
@@ -23,14 +23,14 @@ const SCHEMA: &str = "message trimill {
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
-pub(super) fn write(to: &mut Output, counts: &dyn InOrder) -> Result<()> {
-    let mut table = Table::begin(to, SCHEMA, &[])?;
+pub(super) fn write(to: &mut Output, counts: &dyn VerticesInOrder) -> Result<()> {
+    let mut table = ParquetTable::begin(to, SCHEMA, &[])?;
     counts.in_order(&mut |all| {
         table.write(all.count().div_ceil(GROUP), |group, column, encoder| {
             let rows = all.range(group * GROUP..all.count().min((group + 1) * GROUP));
             // Unsigned numbers are stored as signed ones with the same bits.
             match column {
-                0 => encoder.column::<Int64Type>(rows.map(|row: Row| row.id as i64)),
+                0 => encoder.column::<Int64Type>(rows.map(|row: VertexCount| row.id as i64)),
                 1 => encoder.column::<Int32Type>(rows.map(|row| row.degree as i32)),
                 2 => encoder.column::<Int64Type>(rows.map(|row| row.triangles as i64)),
                 _ => encoder.column::<DoubleType>(rows.map(|row| coefficient(row.degree, row.triangles))),

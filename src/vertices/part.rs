@@ -8,15 +8,16 @@ use std::path::Path;
 
 use rayon::ThreadPool;
 
-use super::totals::{BLOCK, Places, Totals};
-use crate::part_file::{Kind, Owner, Verified, Writer};
+use super::totals::{BLOCK, CountedRanks, Totals};
+use crate::part_file::{Owner, PartFileKind, Verified, Writer};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
 /// The suffix of these files.
 pub const SUFFIX: &str = "vertices";
 
-const KIND: Kind = Kind { magic: b"TRIMVERT", version: 2, suffix: SUFFIX, longest_frame: 2 * 8 * BLOCK };
+const KIND: PartFileKind =
+    PartFileKind { magic: b"TRIMVERT", version: 2, suffix: SUFFIX, longest_frame: 2 * 8 * BLOCK };
 
 /// The most bytes of a file with the counts at `vertices` vertices of a partition: as a rule it takes far less, since counts compress.
 pub fn bytes_at_most(vertices: u64) -> Bytes {
@@ -25,7 +26,7 @@ pub fn bytes_at_most(vertices: u64) -> Bytes {
 
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct VertexPartKey {
     /// The job.
     pub fingerprint: u128,
     /// The partition.
@@ -34,7 +35,7 @@ pub struct Key {
     pub vertices: u32,
 }
 
-impl Key {
+impl VertexPartKey {
     fn owner(&self) -> Owner {
         let Self { fingerprint, part, vertices } = *self;
         Owner { kind: &KIND, fingerprint, part, size: vertices.to_le_bytes().to_vec() }
@@ -54,17 +55,17 @@ impl Key {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub struct PartWriter {
-    key: Key,
+pub struct VertexPartWriter {
+    key: VertexPartKey,
     file: Writer,
 }
 
-impl PartWriter {
+impl VertexPartWriter {
     /// Begins the file in `dir`.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`].
-    pub fn new(dir: &Path, key: Key) -> Result<Self> {
+    pub fn new(dir: &Path, key: VertexPartKey) -> Result<Self> {
         Ok(Self { key, file: Writer::new(dir, key.owner())? })
     }
 
@@ -72,7 +73,7 @@ impl PartWriter {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`].
-    pub fn add(&mut self, places: Places<'_>, counts: &[u64]) -> Result<()> {
+    pub fn add(&mut self, places: CountedRanks<'_>, counts: &[u64]) -> Result<()> {
         let (key, blocks) = (self.key, places.blocks(counts.len()).collect::<Vec<_>>());
         self.file.add(&blocks, |(block, range)| {
             let (places, mut all) = (places.slice(range.clone()), vec![0u64; key.ranks(*block)]);
@@ -93,18 +94,18 @@ impl PartWriter {
 
 /// The counts of a partition, verified.
 #[derive(Debug)]
-pub struct PartCounts {
-    key: Key,
+pub struct VertexPartCounts {
+    key: VertexPartKey,
     /// The keys are blocks.
     file: Verified<u32>,
 }
 
-impl PartCounts {
+impl VertexPartCounts {
     /// Opens and verifies the file in `dir`; `None` where there is none.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
-    pub fn open(dir: &Path, key: Key) -> Result<Option<Self>> {
+    pub fn open(dir: &Path, key: VertexPartKey) -> Result<Option<Self>> {
         let block = |block| {
             let block = u32::from_le_bytes(block);
             (u64::from(block) * u64::from(BLOCK) < key.vertices.into()).then_some(block)
@@ -121,7 +122,7 @@ impl PartCounts {
             |&block| self.key.ranks(block),
             |block, counts: &mut [u64]| {
                 counts.iter_mut().for_each(|count| *count = u64::from_le(*count));
-                totals.add(pool, Places::From(block * BLOCK), counts)
+                totals.add(pool, CountedRanks::From(block * BLOCK), counts)
             },
         )
     }
@@ -137,26 +138,26 @@ mod tests {
     #[test]
     fn counts_come_back_and_what_is_damaged_or_foreign_does_not() {
         let (dir, pool) = (tempfile::tempdir().unwrap(), threads::pool(None).unwrap());
-        let key = Key { fingerprint: 1 << 100, part: 3, vertices: 2 * BLOCK + 5 };
-        assert!(PartCounts::open(dir.path(), key).unwrap().is_none());
-        let mut writer = PartWriter::new(dir.path(), key).unwrap();
+        let key = VertexPartKey { fingerprint: 1 << 100, part: 3, vertices: 2 * BLOCK + 5 };
+        assert!(VertexPartCounts::open(dir.path(), key).unwrap().is_none());
+        let mut writer = VertexPartWriter::new(dir.path(), key).unwrap();
         let counts: Vec<u64> = (0..u64::from(key.vertices)).map(|rank| rank % 3 * (1 << 20)).collect();
-        writer.add(Places::From(0), &counts).unwrap();
+        writer.add(CountedRanks::From(0), &counts).unwrap();
         let ranks = [4, BLOCK - 1, BLOCK, 2 * BLOCK + 4];
-        writer.add(Places::List(&ranks), &[1, 2, 3, u64::MAX / 2]).unwrap();
+        writer.add(CountedRanks::List(&ranks), &[1, 2, 3, u64::MAX / 2]).unwrap();
         assert!(!key.path(dir.path()).exists(), "the name is given in the end");
         writer.finish().unwrap();
 
         let (totals, expected) = (Totals::in_memory(key.vertices), Totals::in_memory(key.vertices));
-        PartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&totals, &pool).unwrap();
-        expected.add(&pool, Places::From(0), &counts).unwrap();
-        expected.add(&pool, Places::List(&ranks), &[1, 2, 3, u64::MAX / 2]).unwrap();
+        VertexPartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&totals, &pool).unwrap();
+        expected.add(&pool, CountedRanks::From(0), &counts).unwrap();
+        expected.add(&pool, CountedRanks::List(&ranks), &[1, 2, 3, u64::MAX / 2]).unwrap();
         let all = |totals: &Totals| totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
         assert_eq!(all(&totals), all(&expected));
 
-        let open = |key| Ok(PartCounts::open(dir.path(), key)?.is_some());
+        let open = |key| Ok(VertexPartCounts::open(dir.path(), key)?.is_some());
         only_as_it_was(&key.path(dir.path()), || open(key));
-        for other in [Key { fingerprint: 0, ..key }, Key { vertices: BLOCK, ..key }] {
+        for other in [VertexPartKey { fingerprint: 0, ..key }, VertexPartKey { vertices: BLOCK, ..key }] {
             assert!(open(other).is_err());
         }
     }

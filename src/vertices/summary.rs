@@ -77,8 +77,8 @@ impl OfDegree {
 /// # Errors
 /// Sums that are not three times the triangles, which would be a defect of this program; when the sums cannot be read.
 pub fn summarised(graph: &OrientedGraph, totals: &Totals, triangles: u128) -> Result<(Vec<OfDegree>, Clustering)> {
-    let degrees = Degrees::of(graph);
-    let blocks = totals.each_block(|first, sums| Ok(Block::of(&degrees, first, sums)))?;
+    let degrees = DegreeFinder::of(graph);
+    let blocks = totals.each_block(|first, sums| Ok(BlockSummary::of(&degrees, first, sums)))?;
     let mut by_degree: Vec<OfDegree> = Vec::with_capacity(graph.degree_runs().len());
     let (mut in_triangles, mut most, mut first) = (0, 0, None);
     for block in &blocks {
@@ -123,13 +123,13 @@ pub fn summarised(graph: &OrientedGraph, totals: &Totals, triangles: u128) -> Re
 }
 
 /// Finds the degree of a rank.
-pub struct Degrees<'a> {
+pub struct DegreeFinder<'a> {
     runs: &'a [DegreeRun],
     /// The rank after each run.
     ends: Vec<u32>,
 }
 
-impl<'a> Degrees<'a> {
+impl<'a> DegreeFinder<'a> {
     /// Those of a graph.
     pub fn of(graph: &'a OrientedGraph) -> Self {
         let runs = graph.degree_runs();
@@ -155,15 +155,15 @@ impl<'a> Degrees<'a> {
 }
 
 /// What a block of ranks adds.
-struct Block {
+struct BlockSummary {
     by_degree: Vec<OfDegree>,
     in_triangles: u64,
     /// The most triangles, and the first rank that has them.
     most: (u64, u32),
 }
 
-impl Block {
-    fn of(degrees: &Degrees<'_>, first: u32, sums: &[u64]) -> Self {
+impl BlockSummary {
+    fn of(degrees: &DegreeFinder<'_>, first: u32, sums: &[u64]) -> Self {
         let by_degree = degrees.of_ranks(first..first + sums.len() as u32).map(|(degree, ranks)| {
             let own = &sums[(ranks.start - first) as usize..(ranks.end - first) as usize];
             OfDegree {
@@ -187,7 +187,7 @@ impl Block {
 }
 
 /// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more.
-fn quantiles(degrees: &Degrees<'_>, totals: &Totals, (all, with_pairs): (u64, u64)) -> Result<Vec<Quantile>> {
+fn quantiles(degrees: &DegreeFinder<'_>, totals: &Totals, (all, with_pairs): (u64, u64)) -> Result<Vec<Quantile>> {
     let triangles = select(places(all), |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
     let locals = select(places(with_pairs), |visit| {
         totals.each_block(|first, sums| {

@@ -24,14 +24,14 @@ const RUN: usize = 1 << 15;
 
 /// The ranks of some counts.
 #[derive(Debug, Clone, Copy)]
-pub enum Places<'a> {
+pub enum CountedRanks<'a> {
     /// Consecutive ranks from this one on.
     From(u32),
     /// Listed, ascending.
     List(&'a [u32]),
 }
 
-impl<'a> Places<'a> {
+impl<'a> CountedRanks<'a> {
     /// The rank at a place.
     pub fn at(&self, i: usize) -> u32 {
         match self {
@@ -44,7 +44,7 @@ impl<'a> Places<'a> {
     pub fn slice(&self, range: Range<usize>) -> Self {
         match self {
             Self::From(first) => Self::From(first + range.start as u32),
-            Self::List(ranks) => Places::<'a>::List(&ranks[range]),
+            Self::List(ranks) => CountedRanks::<'a>::List(&ranks[range]),
         }
     }
 
@@ -68,11 +68,11 @@ impl<'a> Places<'a> {
 #[derive(Debug)]
 pub struct Totals {
     vertices: u32,
-    store: Mutex<Store>,
+    store: Mutex<TotalsStore>,
 }
 
 #[derive(Debug)]
-enum Store {
+enum TotalsStore {
     Memory(Vec<u64>),
     File {
         file: File,
@@ -91,7 +91,7 @@ impl Totals {
 
     /// Zeros in memory.
     pub fn in_memory(vertices: u32) -> Self {
-        Self { vertices, store: Mutex::new(Store::Memory(zeros(vertices as usize))) }
+        Self { vertices, store: Mutex::new(TotalsStore::Memory(zeros(vertices as usize))) }
     }
 
     /// Zeros in a temporary file in `dir`.
@@ -100,7 +100,7 @@ impl Totals {
     /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(vertices: u32, dir: &Path) -> Result<Self> {
         let written = vec![false; vertices.div_ceil(BLOCK) as usize];
-        let store = Store::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
+        let store = TotalsStore::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
         Ok(Self { vertices, store: Mutex::new(store) })
     }
 
@@ -109,13 +109,13 @@ impl Totals {
     ///
     /// # Errors
     /// When the file cannot be read or written; the sums are then useless.
-    pub fn add(&self, pool: &ThreadPool, places: Places<'_>, counts: &[u64]) -> Result<()> {
+    pub fn add(&self, pool: &ThreadPool, places: CountedRanks<'_>, counts: &[u64]) -> Result<()> {
         match &mut *lock(&self.store) {
-            Store::Memory(sums) => {
+            TotalsStore::Memory(sums) => {
                 parallel::within(pool, || add_in_memory(sums, places, counts));
                 Ok(())
             }
-            Store::File { file, dir, written } => {
+            TotalsStore::File { file, dir, written } => {
                 let mut sums = Vec::new();
                 for (block, range) in places.blocks(counts.len()) {
                     read_block(file, dir, (block, self.vertices), written, &mut sums)?;
@@ -140,11 +140,11 @@ impl Totals {
     /// When the file cannot be read; the errors of `visit`.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u32, &[u64]) -> Result<T> + Sync) -> Result<Vec<T>> {
         match &*lock(&self.store) {
-            Store::Memory(sums) => {
+            TotalsStore::Memory(sums) => {
                 let block = |(i, sums): (usize, &[u64])| visit(i as u32 * BLOCK, sums);
                 parallel::try_map(sums.chunks(BLOCK as usize).enumerate(), block)
             }
-            Store::File { file, dir, written } => {
+            TotalsStore::File { file, dir, written } => {
                 let block = |sums: &mut Vec<u64>, block: u32| {
                     read_block(file, dir, (block, self.vertices), written, sums)?;
                     visit(block * BLOCK, sums)
@@ -155,7 +155,7 @@ impl Totals {
     }
 }
 
-fn add_in_memory(sums: &mut [u64], places: Places<'_>, counts: &[u64]) {
+fn add_in_memory(sums: &mut [u64], places: CountedRanks<'_>, counts: &[u64]) {
     // Each run of places has its own part of the sums.
     let mut runs = Vec::with_capacity(counts.len() / RUN + 1);
     let (mut rest, mut first) = (sums, 0);
@@ -167,8 +167,8 @@ fn add_in_memory(sums: &mut [u64], places: Places<'_>, counts: &[u64]) {
         (rest, first) = (after, past);
     }
     parallel::each(runs, |(sums, places, counts)| match places {
-        Places::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.wrapping_add(*count)),
-        Places::List(ranks) => ranks.iter().zip(counts).for_each(|(rank, count)| {
+        CountedRanks::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.wrapping_add(*count)),
+        CountedRanks::List(ranks) => ranks.iter().zip(counts).for_each(|(rank, count)| {
             let sum = &mut sums[(rank - ranks[0]) as usize];
             *sum = sum.wrapping_add(*count);
         }),
@@ -209,14 +209,14 @@ mod tests {
         for (first, len) in [(0, n), (5, 1), (BLOCK - 1, 2), (2 * BLOCK, BLOCK), (n - 1, 1), (100, 100_000)] {
             let counts: Vec<u64> = (0..u64::from(len)).map(|i| i * i + u64::from(first)).collect();
             counts.iter().zip(first..).for_each(|(count, rank)| expected[rank as usize] += count);
-            stores.iter().for_each(|store| store.add(&pool, Places::From(first), &counts).unwrap());
+            stores.iter().for_each(|store| store.add(&pool, CountedRanks::From(first), &counts).unwrap());
         }
         for _ in 0..2 {
             ranks.iter().zip(&of_list).for_each(|(&rank, count)| expected[rank as usize] += count);
-            stores.iter().for_each(|store| store.add(&pool, Places::List(&ranks), &of_list).unwrap());
+            stores.iter().for_each(|store| store.add(&pool, CountedRanks::List(&ranks), &of_list).unwrap());
         }
         for store in &stores {
-            store.add(&pool, Places::From(0), &[]).unwrap();
+            store.add(&pool, CountedRanks::From(0), &[]).unwrap();
             let blocks = store.each_block(|first, sums| Ok((first, sums.to_vec()))).unwrap();
             assert!(blocks.iter().map(|(first, _)| *first).eq((0..4).map(|block| block * BLOCK)));
             assert!(blocks.into_iter().flat_map(|(_, sums)| sums).eq(expected.iter().copied()));

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::coefficient;
-use super::order::InOrder;
+use super::order::VerticesInOrder;
 use super::summary::OfDegree;
 use crate::table::text::{Compress, put};
 use trimill_system::disk::Output;
@@ -13,7 +13,7 @@ use trimill_system::error::Result;
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
-pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -> Result<()> {
+pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn VerticesInOrder) -> Result<()> {
     compress.write_head(to, &["id", "degree", "triangles", "local_clustering"])?;
     counts.in_order(&mut |rows| {
         compress.write_rows(to, rows.count(), |places, text| {

@@ -64,14 +64,14 @@ impl FromStr for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Typed)
+        deserializer.deserialize_any(BytesVisitor)
     }
 }
 
 /// Reads a size as a number or as text.
-struct Typed;
+struct BytesVisitor;
 
-impl Visitor<'_> for Typed {
+impl Visitor<'_> for BytesVisitor {
     type Value = Bytes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

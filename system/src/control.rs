@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::timeline::{Name, Place, Recorder, Timeline, TrackKind};
+use crate::timeline::{Name, Recorder, SpanPlace, Timeline, TrackKind};
 
 /// The target of log lines that the program shows even without `-v`, although they are no warnings.
 pub const NOTE: &str = "trimill::note";
@@ -56,7 +56,7 @@ pub struct Control {
     /// What records the timeline, if the job asks for one.
     recorder: Option<Arc<Recorder>>,
     /// The device and the partition that this is for.
-    place: Place,
+    place: SpanPlace,
     /// Called at each check.
     #[cfg(feature = "testing")]
     watch: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -70,7 +70,7 @@ impl Control {
             outer: Vec::new(),
             observer,
             recorder: None,
-            place: Place::default(),
+            place: SpanPlace::default(),
             #[cfg(feature = "testing")]
             watch: None,
         }
@@ -117,7 +117,7 @@ impl Control {
     /// The same for a partition that a device counts, which the timeline names.
     #[must_use]
     pub fn at(&self, device: Option<u32>, partition: u32) -> Self {
-        Self { place: Place { device, partition: Some(partition) }, ..self.clone() }
+        Self { place: SpanPlace { device, partition: Some(partition) }, ..self.clone() }
     }
 
     /// Whether a timeline is recorded.
@@ -133,7 +133,7 @@ impl Control {
     /// Records that a stage began at `start` and took `time`.
     pub fn did_stage_for(&self, name: &'static str, start: Instant, time: Duration) {
         if let Some(recorder) = &self.recorder {
-            recorder.work(TrackKind::Stages, Place::default(), (name, None), start, time, None);
+            recorder.work(TrackKind::Stages, SpanPlace::default(), (name, None), start, time, None);
         }
     }
 

@@ -49,8 +49,8 @@ pub mod of_optional_u128 {
     /// Reads 32 digits, or nothing; anything else is an error.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
         #[derive(Deserialize)]
-        struct Known(#[serde(with = "of_u128")] u128);
-        Ok(Option::<Known>::deserialize(deserializer)?.map(|known| known.0))
+        struct KnownDigits(#[serde(with = "of_u128")] u128);
+        Ok(Option::<KnownDigits>::deserialize(deserializer)?.map(|known| known.0))
     }
 }
 

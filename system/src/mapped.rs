@@ -1,6 +1,6 @@
 //! Files mapped into memory, large pages, prefetches, and the allocator's settings: the only file of this crate with `unsafe` code.
 //!
-//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through a [`Window`]
+//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through a [`MappedPart`]
 //! that is dropped after use.
 //!
 //! A read of mapped pages that fails, because the disk fails or because another process truncates the file, returns no error:
@@ -17,7 +17,7 @@ use bytemuck::Zeroable;
 use memmap2::{Advice, Mmap, MmapOptions};
 
 use crate::error::{Error, Result};
-use failed_reads::Listed;
+use failed_reads::MappingEntry;
 
 /// From now on a read of mapped pages that fails ends the process with exit code 1 and names the file on standard error. Only
 /// programs should call this, since signal handlers are global to the process; any other SIGBUS ends it as before.
@@ -75,9 +75,9 @@ pub fn trim_heap() {
 
 /// A mapped part of a file; unmapped when dropped.
 #[derive(Debug)]
-pub struct Window(Option<(Listed, Mmap)>);
+pub struct MappedPart(Option<(MappingEntry, Mmap)>);
 
-impl Window {
+impl MappedPart {
     /// Maps `range` (in bytes) of `file`. `path` is for the error only.
     ///
     /// # Errors
@@ -92,11 +92,11 @@ impl Window {
             unsafe { MmapOptions::new().offset(range.start).len(len).map(file) }.map_err(|e| Error::read(path, e))?;
         // Advice is only a hint: if it is refused, reading is slower.
         let _ = map.advise(Advice::Sequential);
-        Ok(Self(Some((Listed::new(path, &map), map))))
+        Ok(Self(Some((MappingEntry::new(path, &map), map))))
     }
 }
 
-impl Deref for Window {
+impl Deref for MappedPart {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |(_, map)| map)

@@ -107,8 +107,8 @@ impl HostMemory {
     /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = Bytes(needs.total().get().div_ceil(ALLOCATOR - 1) * ALLOCATOR);
-        let own = Part { what: format!("the program and {} threads", self.threads), bytes: self.program() };
-        let allocator = Part { what: "the allocator".into(), bytes: rest.saturating_sub(needs.total()) };
+        let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };
+        let allocator = FloorPart { what: "the allocator".into(), bytes: rest.saturating_sub(needs.total()) };
         let parts = std::iter::once(own).chain(needs.parts.iter().cloned()).chain([allocator]).collect();
         HostFloor { stage: needs.stage.to_owned(), bytes: self.program() + rest, parts }
     }
@@ -119,7 +119,7 @@ impl HostMemory {
 pub struct Needs {
     /// What the stage does, such as 'prepare the graph'.
     stage: &'static str,
-    parts: Vec<Part>,
+    parts: Vec<FloorPart>,
     /// The least bytes of the buffers among the parts; buffers may take more.
     buffers: Bytes,
 }
@@ -135,7 +135,7 @@ impl Needs {
     pub fn array(mut self, per: u64, (many, things): (u64, &str)) -> Self {
         let bytes = Bytes(per.saturating_mul(many));
         if per > 0 {
-            self.parts.push(Part { what: format!("{per} bytes for each of {many} {things}"), bytes });
+            self.parts.push(FloorPart { what: format!("{per} bytes for each of {many} {things}"), bytes });
         }
         self
     }
@@ -144,7 +144,7 @@ impl Needs {
     #[must_use]
     pub fn fixed(mut self, what: impl Into<String>, bytes: Bytes) -> Self {
         if bytes > Bytes::ZERO {
-            self.parts.push(Part { what: what.into(), bytes });
+            self.parts.push(FloorPart { what: what.into(), bytes });
         }
         self
     }
@@ -173,7 +173,7 @@ pub struct HostFloor {
     /// The budget.
     pub bytes: Bytes,
     /// Its parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FloorPart>,
 }
 
 impl HostFloor {
@@ -186,7 +186,7 @@ impl HostFloor {
 
 /// A part of a floor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct FloorPart {
     /// What takes it.
     pub what: String,
     /// How much.

@@ -92,13 +92,13 @@ fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
 }
 
 /// An item, and later what was made of it.
-type Slot<T, R> = Mutex<(Option<T>, Option<R>)>;
+type ItemSlot<T, R> = Mutex<(Option<T>, Option<R>)>;
 
-fn slots<T, R>(items: impl IntoIterator<Item = T>) -> Vec<Slot<T, R>> {
+fn slots<T, R>(items: impl IntoIterator<Item = T>) -> Vec<ItemSlot<T, R>> {
     items.into_iter().map(|item| Mutex::new((Some(item), None))).collect()
 }
 
-fn fill<T, R>(slot: &Slot<T, R>, turn: impl FnOnce(T) -> Result<R>) -> Result<()> {
+fn fill<T, R>(slot: &ItemSlot<T, R>, turn: impl FnOnce(T) -> Result<R>) -> Result<()> {
     let item = lock(slot).0.take();
     if let Some(item) = item {
         let made = turn(item)?;
@@ -107,7 +107,7 @@ fn fill<T, R>(slot: &Slot<T, R>, turn: impl FnOnce(T) -> Result<R>) -> Result<()
     Ok(())
 }
 
-fn made<T, R>(slots: Vec<Slot<T, R>>) -> Vec<R> {
+fn made<T, R>(slots: Vec<ItemSlot<T, R>>) -> Vec<R> {
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1).collect()
 }
 

@@ -16,14 +16,14 @@ pub mod exact {
 
     #[derive(Serialize)]
     #[serde(untagged)]
-    enum Form<'a> {
+    enum PathForm<'a> {
         Text(&'a str),
         Bytes(&'a [u8]),
     }
 
-    struct Read;
+    struct PathVisitor;
 
-    impl<'de> Visitor<'de> for Read {
+    impl<'de> Visitor<'de> for PathVisitor {
         type Value = PathBuf;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,15 +46,15 @@ pub mod exact {
     /// Writes the path.
     pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
-            Some(text) => Form::Text(text),
-            None => Form::Bytes(path.as_os_str().as_bytes()),
+            Some(text) => PathForm::Text(text),
+            None => PathForm::Bytes(path.as_os_str().as_bytes()),
         }
         .serialize(serializer)
     }
 
     /// Reads the path as [`serialize`] wrote it.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        deserializer.deserialize_any(Read)
+        deserializer.deserialize_any(PathVisitor)
     }
 }
 

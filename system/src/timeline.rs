@@ -117,7 +117,7 @@ pub type Name = (&'static str, Option<u64>);
 
 /// Where a span belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SpanPlace {
     /// The GPU.
     pub device: Option<u32>,
     /// The partition.
@@ -144,7 +144,7 @@ impl Recorder {
     pub fn work(
         &self,
         kind: TrackKind,
-        place: Place,
+        place: SpanPlace,
         name: Name,
         start: Instant,
         time: Duration,
@@ -157,7 +157,7 @@ impl Recorder {
     }
 
     /// Adds a wait that began at `start` and ends now.
-    pub fn waited(&self, kind: TrackKind, place: Place, what: &'static str, start: Instant) {
+    pub fn waited(&self, kind: TrackKind, place: SpanPlace, what: &'static str, start: Instant) {
         let time = start.elapsed();
         if time >= SHORTEST_WAIT {
             self.add(kind, place, (what, None), start, time, (None, true));
@@ -167,7 +167,7 @@ impl Recorder {
     fn add(
         &self,
         kind: TrackKind,
-        Place { device, partition }: Place,
+        SpanPlace { device, partition }: SpanPlace,
         (word, number): Name,
         start: Instant,
         time: Duration,
@@ -261,11 +261,11 @@ mod tests {
     fn spans_have_their_time_their_track_and_their_order() {
         let begun = Instant::now();
         let recorder = Recorder::new(begun);
-        let place = Place { device: Some(1), partition: Some(7) };
+        let place = SpanPlace { device: Some(1), partition: Some(7) };
         let (second, third) = (begun + 2 * MILLISECOND, begun + 5 * MILLISECOND);
         recorder.work(TrackKind::Kernels, place, ("count", None), third, MILLISECOND, None);
         recorder.work(TrackKind::Kernels, place, ("row block", Some(3)), second, MILLISECOND, Some(Bytes(9)));
-        recorder.work(TrackKind::Stages, Place::default(), ("orient", None), begun, 3 * MILLISECOND, None);
+        recorder.work(TrackKind::Stages, SpanPlace::default(), ("orient", None), begun, 3 * MILLISECOND, None);
         let timeline = recorder.timeline(0.25);
         assert_eq!(timeline.seconds, 0.25);
         let names: Vec<_> = timeline.tracks.iter().map(|track| (track.name.as_str(), track.device)).collect();
@@ -284,7 +284,7 @@ mod tests {
         let recorder = Recorder::new(begun);
         let many = 5 * MOST as u32;
         for i in 0..many {
-            let (start, place) = (begun + i * MILLISECOND, Place { device: None, partition: Some(i / 1000) });
+            let (start, place) = (begun + i * MILLISECOND, SpanPlace { device: None, partition: Some(i / 1000) });
             recorder.work(
                 TrackKind::Reading,
                 place,
@@ -325,10 +325,10 @@ mod tests {
     fn the_shortest_waits_are_left_out() {
         let begun = Instant::now();
         let recorder = Recorder::new(begun);
-        recorder.waited(TrackKind::Counting, Place::default(), "rows", Instant::now() + MILLISECOND);
+        recorder.waited(TrackKind::Counting, SpanPlace::default(), "rows", Instant::now() + MILLISECOND);
         assert!(recorder.timeline(0.0).tracks.is_empty());
         std::thread::sleep(MILLISECOND);
-        recorder.waited(TrackKind::Counting, Place::default(), "rows", begun);
+        recorder.waited(TrackKind::Counting, SpanPlace::default(), "rows", begun);
         assert!(of(TrackKind::Counting, &recorder.timeline(0.0)).spans[0].waiting);
     }
 }

@@ -2,7 +2,7 @@
 
 use trimill::testing::bytes::Bytes;
 use trimill::testing::partition::batch::Kept;
-use trimill::testing::partition::cuts::Cuts;
+use trimill::testing::partition::cuts::RowBlockCuts;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::section::{Resident, RowBlock};
 
@@ -10,7 +10,7 @@ use trimill::testing::partition::section::{Resident, RowBlock};
 pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<RowBlock>) {
     let number = |&rank: &u32| kept.kept.rank(rank);
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    let (mut cuts, mut proxies) = (Cuts::new(limit), Vec::new());
+    let (mut cuts, mut proxies) = (RowBlockCuts::new(limit), Vec::new());
     for (place, rank) in (0..).zip(kept.kept.iter(0..rows.len() as u32)) {
         let row = rows[rank as usize].iter();
         if locals.part(rank) == kept.part {

@@ -3,15 +3,15 @@
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
-use trimill::testing::count::Share;
+use trimill::testing::count::EdgeShare;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::error::Kind;
 use trimill::testing::partition::section::Resident;
-use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
-use trimill::testing::spill::codec::Decoder;
+use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
+use trimill::testing::spill::codec::BlockDecoder;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
 use trimill::testing::stream::source::Spilled;
-use trimill::testing::stream::{Failed, count_partition};
+use trimill::testing::stream::{PartitionFailure, count_partition};
 
 use crate::common::job::{count, data};
 use crate::spill_support::*;
@@ -73,8 +73,8 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     let counted = |id: usize| {
         let mut spill = Spilled::new(manifest.open(&spills, &manifest.partitions[id])?);
         let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
-        Ok(count_partition(&mut spill, &mut cpu, Share::ALL, &pool, &Control::silent())
-            .map_err(Failed::error)?
+        Ok(count_partition(&mut spill, &mut cpu, EdgeShare::ALL, &pool, &Control::silent())
+            .map_err(PartitionFailure::error)?
             .triangles)
     };
     assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
@@ -172,7 +172,7 @@ proptest! {
         for bytes in [&changed[..], &stored[..cut], &noise] {
             let (mut numbers, mut successors) = (vec![0; numbers.len()], vec![0; successors.len()]);
             let mut ends = vec![0u64; numbers.len()];
-            let into = RowsMut { numbers: Numbers::Each(&mut numbers[..]), ends: &mut ends, successors: &mut successors, base: 0 };
+            let into = RowsMut { numbers: RowNumbers::Each(&mut numbers[..]), ends: &mut ends, successors: &mut successors, base: 0 };
             if decode(bytes, into, &mut Vec::new()).is_ok() {
                 prop_assert!(numbers.is_sorted_by(|a, b| a < b));
                 let starts = std::iter::once(&0).chain(&ends);
@@ -182,7 +182,7 @@ proptest! {
                 }
             }
             // Not a zstd frame, or one with more or fewer bytes.
-            prop_assert!(Decoder::new().unwrap().decode(bytes, &mut vec![0; bytes.len() + 1]).is_err());
+            prop_assert!(BlockDecoder::new().unwrap().decode(bytes, &mut vec![0; bytes.len() + 1]).is_err());
         }
     }
 

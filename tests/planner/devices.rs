@@ -4,7 +4,8 @@ use rayon::ThreadPool;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{
-    Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size,
+    CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    RowBlockRoom,
 };
 use trimill::testing::error::Result;
 use trimill::testing::partition::section::{Resident, ResidentSize, RowBlockView};
@@ -15,7 +16,7 @@ pub(crate) struct Holder {
     pub(crate) own_memory: Option<Bytes>,
 }
 
-impl Backend for Holder {
+impl CountBackend for Holder {
     fn name(&self) -> &'static str {
         "holder"
     }
@@ -39,8 +40,13 @@ impl Backend for Holder {
     fn resident_chunk(&self) -> Option<Bytes> {
         self.own_memory
     }
-    fn begin<'a>(&'a mut self, size: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let Size { locals, arcs, numbered, row_block_limit } = size;
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        _: EdgeShare,
+        _: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let (resident, largest) = (ResidentSize { locals, arcs }, Bytes(row_block_limit));
         let footprint = self.footprint();
         let taken = footprint.resident(locals, arcs) + footprint.overhead(numbered);
@@ -95,7 +101,7 @@ pub(crate) enum Device {
 }
 
 impl Device {
-    pub(crate) fn backend(self, budget: Bytes, vertices: u32) -> Box<dyn Backend> {
+    pub(crate) fn backend(self, budget: Bytes, vertices: u32) -> Box<dyn CountBackend> {
         match self {
             Self::Cpu => Box::new(Cpu::new(budget, vertices)),
             Self::Host => Box::new(Holder { own_memory: None }),

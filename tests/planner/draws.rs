@@ -5,7 +5,7 @@ use trimill::testing::clean::ids::mix;
 use trimill::testing::error::Result;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::plan::Assign;
-use trimill::testing::plan::sets::Vertices;
+use trimill::testing::plan::sets::VertexInfo;
 
 /// The random numbers of a case.
 pub(crate) struct Draws(pub(crate) u64);
@@ -25,7 +25,7 @@ impl Draws {
 
 /// A partitioner of the crate `partitioners`.
 pub(crate) struct Partitioner<'g> {
-    pub(crate) vertices: &'g Vertices,
+    pub(crate) vertices: &'g VertexInfo,
     pub(crate) way: u64,
     pub(crate) parts: Option<u32>,
 }

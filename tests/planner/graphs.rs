@@ -8,18 +8,18 @@ use std::path::Path;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
-use trimill::testing::count::{Backend, Share};
+use trimill::testing::count::{CountBackend, EdgeShare};
 use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::batch::kept;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::PartitionSize;
-use trimill::testing::plan::{Cut, Plan};
+use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::source::{PartitionSource, Spilled};
-use trimill::testing::stream::{Counted, count_partition};
+use trimill::testing::stream::{CountedPartition, count_partition};
 
 /// A graph, with its rows and triangles determined without the library's planner and counters.
 pub(crate) struct Known {
@@ -39,8 +39,8 @@ impl Known {
     }
 
     /// Streams a rank range through `backend`.
-    pub(crate) fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn Backend) -> Counted {
-        let Cut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
+    pub(crate) fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn CountBackend) -> CountedPartition {
+        let GraphCut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
         let source = RankRange::new(&self.graph, blocks, &ranges[part as usize]).unwrap();
         passed(Box::new(source), backend)
     }
@@ -52,8 +52,8 @@ impl Known {
         part: u32,
         (level, limit): (Prune, Bytes),
         size: &PartitionSize,
-        backend: &mut dyn Backend,
-    ) -> (SpillSummary, Counted) {
+        backend: &mut dyn CountBackend,
+    ) -> (SpillSummary, CountedPartition) {
         let control = Control::silent();
         let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
         let (resident, row_blocks) = sections(&self.rows, &found[0], locals, limit);
@@ -84,9 +84,9 @@ impl Known {
     }
 }
 
-pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn Backend) -> Counted {
+pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    count_partition(source.as_mut(), backend, Share::ALL, &pool, &Control::silent()).unwrap()
+    count_partition(source.as_mut(), backend, EdgeShare::ALL, &pool, &Control::silent()).unwrap()
 }
 
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {

@@ -15,22 +15,22 @@ use rayon::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{Backend, Footprint};
+use trimill::testing::count::{CountBackend, Footprint};
 use trimill::testing::engine::Engine;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::generate::Family;
-use trimill::testing::job::Stream;
+use trimill::testing::job::Mode;
 use trimill::testing::partition::prune::Prune;
-use trimill::testing::partition::ranks::Ranks;
+use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::pipeline::Pipeline;
 use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::ranges::ranges;
-use trimill::testing::plan::sets::{Vertices, assigned, sets};
-use trimill::testing::plan::{BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, is_ample, replan};
+use trimill::testing::plan::sets::{VertexInfo, assigned, sets};
+use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, RecordedCut, floor, is_ample, replan};
 use trimill::testing::spill::SpillSummary;
-use trimill::testing::stream::Counted;
+use trimill::testing::stream::CountedPartition;
 
 use devices::{Device, Holder};
 use draws::{Draws, Partitioner};
@@ -58,7 +58,7 @@ fn check(case: u64, graphs: &[Known]) {
         (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
     let way = draws.below(3);
-    let limits = Limits {
+    let limits = PlanLimits {
         whole: None,
         spills_whole: true,
         device,
@@ -85,10 +85,10 @@ fn check(case: u64, graphs: &[Known]) {
     }
     // Cut further by heads, for shards.
     let shards = 2 + draws.below(40) as u32;
-    let for_shards = planned(ranges(graph, None, &footprint, &Limits { shards, ..limits }, &control));
+    let for_shards = planned(ranges(graph, None, &footprint, &PlanLimits { shards, ..limits }, &control));
     assert!(for_shards.parts() >= shards, "{told}: {} parts for {shards} shards", for_shards.parts());
     check_ranges(known, &for_shards, counts, backend.as_mut(), &format!("{told}, for {shards} shards"));
-    let vertices = Vertices::of(graph).unwrap();
+    let vertices = VertexInfo::of(graph).unwrap();
     let cut = Partitioner { vertices: &vertices, way, parts };
     let cut = assigned(graph, &vertices, &cut, &footprint, &limits, &control);
     let of_sets = planned(cut.and_then(|cut| sets(graph, cut, &footprint, &limits, &control)));
@@ -99,8 +99,8 @@ fn check(case: u64, graphs: &[Known]) {
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
         // Planning again from the recorded cut gives the same plan.
         let settled = match plan.cut.clone() {
-            Cut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
-            Cut::Sets(locals) => RecordedCut::Sets(locals),
+            GraphCut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
+            GraphCut::Sets(locals) => RecordedCut::Sets(locals),
         };
         let second = planned(replan(graph, (&settled, plan.row_block_limit), &footprint, &limits, &control));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
@@ -108,11 +108,11 @@ fn check(case: u64, graphs: &[Known]) {
 }
 
 /// For rank ranges all figures must be as predicted.
-fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Backend, told: &str) {
-    let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{told}: no ranges") };
+fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn CountBackend, told: &str) {
+    let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{told}: no ranges") };
     let chunk = backend.resident_chunk().map(|chunk| chunk.get());
     let mut triangles = 0;
-    assert!(Ranks::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
+    assert!(LocalsAndHeads::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
     // Each of thousands of ranges would read thousands of blocks, so only some of them are tested.
     let step = plan.parts().div_ceil(300);
     for (part, (ranks, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
@@ -146,8 +146,8 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Ba
 }
 
 /// For other partitions sizes must be exact, and the other figures at most what was predicted.
-fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backend, told: &str) {
-    let Cut::Sets(locals) = &plan.cut else { panic!("{told}: no sets") };
+fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountBackend, told: &str) {
+    let GraphCut::Sets(locals) = &plan.cut else { panic!("{told}: no sets") };
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
     for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
         let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
@@ -176,7 +176,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
 fn is_bounded(
     (predicted, size, footprint): (&Prediction, &PartitionSize, Footprint),
     spill: &SpillSummary,
-    counted: &Counted,
+    counted: &CountedPartition,
     told: &str,
 ) {
     assert_eq!(predicted.resident, footprint.resident(size.locals, size.resident_arcs), "{told}");
@@ -207,7 +207,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
     assert!(graph.blocks() > 34, "{} blocks", graph.blocks());
     for (row_block, counts) in [(None, Device::Cpu), (Some(4 << 20), Device::Own), (Some(300_000), Device::Host)] {
         let mut backend = counts.backend(Bytes::mib(256), graph.vertices());
-        let limits = Limits {
+        let limits = PlanLimits {
             whole: None,
             spills_whole: false,
             device: Bytes::mib(256),
@@ -221,7 +221,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
             host_block: Bytes::mib(1),
         };
         let plan = ranges(graph, Some(2), &backend.footprint(), &limits, &Control::silent()).unwrap();
-        let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
+        let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
         let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
         let [first, second] = [&first.locals, &second.locals];
         assert!(graph.begins_block(second.start) && first.len().abs_diff(second.len()) < 60_000, "{ranges:?}");
@@ -245,7 +245,7 @@ fn bounds_of_larger_graphs_are_near() {
         let graph = &known.graph;
         let told = format!("{} edges, way {way}, {parts} parts, {prune}", graph.edges());
         let limit = Bytes(256 << 10);
-        let limits = Limits {
+        let limits = PlanLimits {
             whole: None,
             spills_whole: true,
             device: Bytes::mib(1 << 10),
@@ -259,11 +259,11 @@ fn bounds_of_larger_graphs_are_near() {
             host_block: Bytes(64 << 10),
         };
         let mut holder = Holder { own_memory: None };
-        let vertices = Vertices::of(graph).unwrap();
+        let vertices = VertexInfo::of(graph).unwrap();
         let cut = Partitioner { vertices: &vertices, way, parts: Some(parts) };
         let cut = assigned(graph, &vertices, &cut, &holder.footprint(), &limits, &control).unwrap();
         let plan = sets(graph, cut, &holder.footprint(), &limits, &control).unwrap();
-        let Cut::Sets(locals) = &plan.cut else { panic!("{told}") };
+        let GraphCut::Sets(locals) = &plan.cut else { panic!("{told}") };
         assert_eq!(plan.parts(), parts);
         for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
             let (spill, counted) = known.build_and_pass(locals, part, (prune, limit), size, &mut holder);
@@ -318,7 +318,7 @@ fn jobs_do_as_they_were_planned() {
                 (plan.stream, plan.parts, &plan.partitioner),
                 (result.stream, result.parts, &result.partitioner)
             );
-            let exact = result.stream == Stream::Graph;
+            let exact = result.stream == Mode::Graph;
             assert_eq!(plan.disk_bytes > Bytes::ZERO, !exact && !settings.contains("spill.to"), "{told}");
             assert_eq!(plan.partitions.len(), result.partitions.len(), "{told}");
             for (planned, found) in plan.partitions.iter().zip(&result.partitions) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
 use trimill::testing::input::format::Format;
-use trimill::testing::input::{Reading, Source};
+use trimill::testing::input::{InputSettings, Source};
 use zip::write::SimpleFileOptions;
 
 use crate::support::{Folder, TINY, arcs, gz, open, read, text_of, work_dir};
@@ -192,7 +192,7 @@ fn raw_numbers_may_begin_like_an_archive() {
     let folder = Folder::new();
     let numbers: Vec<u8> = [0x0403_4b50u32, 7, 1, 2].iter().flat_map(|number| number.to_le_bytes()).collect();
     assert_eq!(read(&folder.write("g.bin", &numbers)).unwrap(), [(1, 2), (0x0403_4b50, 7)]);
-    let reading = Reading { format: Some(Format::BinU32), ..Reading::default() };
+    let reading = InputSettings { format: Some(Format::BinU32), ..InputSettings::default() };
     let named = folder.write("data", &numbers);
     let source = Source::open_as(&[named], reading, &work_dir(), &Control::silent()).unwrap();
     assert_eq!(arcs(&source).unwrap().len(), 2);
@@ -205,7 +205,7 @@ fn unpacking_can_be_stopped_and_needs_space() {
     for name in ["suitesparse.tar.gz", "repository-times.zip", "csr.npz", "snap.txt.bz2"] {
         let control = Control::silent();
         control.stop();
-        let opened = Source::open_as(&[fixture(name)], Reading::default(), &work_dir(), &control);
+        let opened = Source::open_as(&[fixture(name)], InputSettings::default(), &work_dir(), &control);
         let stopped = opened.and_then(|source| source.scan(&crate::support::Keep::default(), &control));
         assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted, "{name}");
     }

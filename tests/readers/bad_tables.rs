@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Kind};
 use trimill::testing::input::format::Format;
-use trimill::testing::input::{ColumnNames, Reading, Source};
+use trimill::testing::input::{ColumnNames, InputSettings, Source};
 use zip::write::SimpleFileOptions;
 
 use crate::support::{Folder, arcs, read, work_dir};
@@ -198,7 +198,7 @@ fn wide(values: &'static [i64]) -> impl Fn(usize, &mut ColumnWriter<'_>) {
 /// Opens and reads with named columns.
 fn with_columns(path: &Path, names: Option<&str>) -> Result<Vec<(u64, u64)>, Error> {
     let columns = names.map(|names| names.parse::<ColumnNames>().unwrap());
-    let reading = Reading { columns, ..Reading::default() };
+    let reading = InputSettings { columns, ..InputSettings::default() };
     arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
 }
 

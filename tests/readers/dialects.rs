@@ -5,7 +5,7 @@ use std::path::Path;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::format::Format;
-use trimill::testing::input::{Header, Reading, Source};
+use trimill::testing::input::{Header, InputSettings, Source};
 
 use crate::support::{Folder, arcs, data, edges, gz, open, read, work_dir};
 
@@ -17,7 +17,7 @@ fn lines(first: u64, separator: &str, rest: &str) -> String {
 }
 
 fn read_as(path: &Path, format: Option<Format>, header: Option<Header>) -> Result<Vec<(u64, u64)>> {
-    let reading = Reading { format, header, columns: None };
+    let reading = InputSettings { format, header, columns: None };
     arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
 }
 

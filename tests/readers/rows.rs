@@ -17,7 +17,7 @@ use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::orient;
 use trimill::testing::orient::rows::orient_rows;
-use trimill::testing::orient::{Destination, Made};
+use trimill::testing::orient::{Destination, MadeGraph};
 use trimill::testing::prepare::prepare;
 use webgraph::prelude::CompFlags;
 
@@ -52,7 +52,7 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
     let source = open(path).unwrap();
     let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
-    let Some(Made::File(rows)) = made(Destination::File(dir.path())) else {
+    let Some(MadeGraph::File(rows)) = made(Destination::File(dir.path())) else {
         assert!(made(Destination::Memory(Bytes::mib(64), dir.path())).is_none());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the unfinished file is removed");
         return false;
@@ -60,7 +60,7 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let general = orient(clean(&General(&source), space, &control).unwrap(), "x", dir.path(), space, &control).unwrap();
     let bytes = std::fs::read(&rows.file).unwrap();
     assert!(bytes == std::fs::read(&general.file).unwrap(), "{}", path.display());
-    let Some(Made::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
+    let Some(MadeGraph::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
     };
     same(&in_memory, &file::open_temporary(general.file).unwrap());

@@ -8,12 +8,12 @@ use std::time::Duration;
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
 use trimill::testing::input::format::Format;
-use trimill::testing::input::{Reading, Source};
+use trimill::testing::input::{InputSettings, Source};
 
 use crate::support::{Folder, data, gz, work_dir};
 
 fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::testing::error::Result<Source> {
-    Source::open_as(&[path.to_path_buf()], Reading { format, ..Reading::default() }, &work_dir(), control)
+    Source::open_as(&[path.to_path_buf()], InputSettings { format, ..InputSettings::default() }, &work_dir(), control)
 }
 
 fn pipe(folder: &Folder) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use trimill::testing::job::Stream;
+use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 
 use crate::common::job::program;
@@ -76,7 +76,7 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
         assert!(stderr(&output).contains(differs), "{}", stderr(&output));
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
         let (result, _) = place.completes(ROUTERS, &parts(first));
-        assert_eq!((result.stream, result.partitioner.as_str()), (Stream::Graph, "rank"));
+        assert_eq!((result.stream, result.partitioner.as_str()), (Mode::Graph, "rank"));
         assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 4);
     }
 }

@@ -151,12 +151,12 @@ impl Place {
                     let part = u32::from_le_bytes(bytes[12..16].try_into().unwrap());
                     if suffix == "vertices" {
                         let vertices = u32::from_le_bytes(bytes[32..36].try_into().unwrap());
-                        let key = vertices::part::Key { fingerprint, part, vertices };
-                        vertices::part::PartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
+                        let key = vertices::part::VertexPartKey { fingerprint, part, vertices };
+                        vertices::part::VertexPartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
                     } else {
                         let arcs = u64::from_le_bytes(bytes[32..40].try_into().unwrap());
-                        let key = edges::part::Key { fingerprint, part, arcs };
-                        edges::part::PartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
+                        let key = edges::part::EdgePartKey { fingerprint, part, arcs };
+                        edges::part::EdgePartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
                     }
                 }
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),

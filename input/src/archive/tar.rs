@@ -39,7 +39,7 @@ fn has_checksum(block: &[u8; BLOCK]) -> bool {
 }
 
 /// Reads an archive.
-pub(super) struct Members<'a> {
+pub(super) struct TarMembers<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     control: &'a Control,
@@ -57,7 +57,7 @@ struct Extension {
     sparse: bool,
 }
 
-impl<'a> Members<'a> {
+impl<'a> TarMembers<'a> {
     /// From the beginning of an archive, which may be compressed.
     pub(super) fn new(file: &'a InputFile, control: &'a Control) -> Result<Self> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })

@@ -36,12 +36,12 @@ const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 
 /// The file of an archive.
-struct Bytes<'a> {
+struct ZipBytes<'a> {
     file: &'a File,
     length: u64,
 }
 
-impl ReaderAt for Bytes<'_> {
+impl ReaderAt for ZipBytes<'_> {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
         // An offset in a damaged archive may be more than the system takes.
         if at >= self.length {
@@ -53,7 +53,7 @@ impl ReaderAt for Bytes<'_> {
 }
 
 /// What the central directory says of a member beside its name and size.
-struct Place {
+struct DirectoryEntry {
     entry: ZipArchiveEntryWayfinder,
     method: CompressionMethod,
     encrypted: bool,
@@ -63,15 +63,15 @@ struct Place {
 /// An archive whose members are known.
 pub(crate) struct Zip<'a> {
     file: &'a InputFile,
-    archive: ZipArchive<Bytes<'a>>,
+    archive: ZipArchive<ZipBytes<'a>>,
     pub(crate) members: Vec<Member>,
-    places: Vec<Place>,
+    places: Vec<DirectoryEntry>,
 }
 
 impl<'a> Zip<'a> {
     /// Reads the list of members.
     pub(crate) fn open(file: &'a InputFile) -> Result<Self> {
-        let bytes = Bytes { file: &file.file, length: file.bytes };
+        let bytes = ZipBytes { file: &file.file, length: file.bytes };
         let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let archive = ZipLocator::new()
             .locate_in_reader(bytes, &mut buffer, file.bytes)
@@ -88,7 +88,7 @@ impl<'a> Zip<'a> {
                     .advice("the archive is damaged: fetch it again"));
             }
             members.push(member);
-            places.push(Place {
+            places.push(DirectoryEntry {
                 entry: entry.wayfinder(),
                 method: entry.compression_method(),
                 encrypted: entry.flags().is_encrypted(),
@@ -171,7 +171,7 @@ impl<'a> Zip<'a> {
         }
     }
 
-    fn entry(&self, at: usize) -> Result<ZipEntry<'_, Bytes<'a>>> {
+    fn entry(&self, at: usize) -> Result<ZipEntry<'_, ZipBytes<'a>>> {
         if self.places[at].encrypted {
             return Err(self.refused(at, "encrypted"));
         }

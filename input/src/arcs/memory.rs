@@ -12,7 +12,7 @@ use super::ArcSource;
 use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::ArcSink;
 use crate::parallel::in_order;
-use crate::rows::{AdjacencyRows, PART, Piece};
+use crate::rows::{AdjacencyRows, PART, RowChunk};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
@@ -117,7 +117,12 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
         Ok((0..n).into_par_iter().map(length).collect())
     }
 
-    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+    fn read(
+        &self,
+        piece: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()> {
         let (mut tail, mut at) = (piece.ids.start, piece.arcs.start);
         let mut row_end = self.0.row_end(tail);
         while at < piece.arcs.end {

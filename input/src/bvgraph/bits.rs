@@ -94,7 +94,7 @@ pub(super) enum StreamError {
 }
 
 /// A position in a file, and the bytes there.
-pub(super) struct Bits<'a, O> {
+pub(super) struct BitReader<'a, O> {
     file: &'a File,
     bytes: u64,
     /// Advanced by the bytes that are read.
@@ -110,7 +110,7 @@ pub(super) struct Bits<'a, O> {
     order: PhantomData<O>,
 }
 
-impl<'a, O: BitOrder> Bits<'a, O> {
+impl<'a, O: BitOrder> BitReader<'a, O> {
     /// The beginning of a file of `bytes` bytes; `task` is advanced by what is read.
     pub(super) fn new(file: &'a File, bytes: u64, task: Option<&'a Task>) -> Self {
         Self {

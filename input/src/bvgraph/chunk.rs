@@ -13,7 +13,7 @@ pub(super) const AGAIN_ROWS: u64 = 1 << 10;
 
 /// Some rows, and what is needed to decode them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Chunk {
+pub(super) struct BvChunk {
     /// The rows.
     pub(super) rows: Range<u64>,
     /// The row where decoding begins: the first of [`Self::rows`] or an earlier one.
@@ -33,12 +33,12 @@ pub(super) enum Before {
     /// Their degrees.
     Degrees(Vec<u64>),
     /// Where the first of them is in the file of offsets, which says where they begin.
-    Offset(Offset),
+    Offset(OffsetPosition),
 }
 
 /// A position in a file of offsets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Offset {
+pub(super) struct OffsetPosition {
     /// The bit of the file after the number of the row.
     pub(super) bit: u64,
     /// Where the row begins in the stream.

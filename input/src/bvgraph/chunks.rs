@@ -1,31 +1,31 @@
 //! The chunks of a graph, one after another, and a reader of their rows.
 
 use super::Bvgraph;
-use super::bits::{BitOrder, Bits, StreamError};
-use super::chunk::Chunk;
-use super::decode::{Decoder, Failed};
-use super::offsets::{Cuts, Offsets};
+use super::bits::{BitOrder, BitReader, StreamError};
+use super::chunk::BvChunk;
+use super::decode::{BvDecoder, DecodeFailure};
+use super::offsets::{OffsetCuts, Offsets};
 use super::scan::Scanner;
 use trimill_system::control::Task;
 use trimill_system::error::{Error, Result};
 
 /// Cuts the stream of a graph into chunks.
-pub(super) struct Chunks<'a, O> {
+pub(super) struct BvChunks<'a, O> {
     graph: &'a Bvgraph,
     cutter: Cutter<'a, O>,
 }
 
 enum Cutter<'a, O> {
     Scan(Box<Scanner<'a, O>>),
-    Offsets(Box<Cuts<'a>>),
+    Offsets(Box<OffsetCuts<'a>>),
 }
 
-impl<'a, O: BitOrder> Chunks<'a, O> {
+impl<'a, O: BitOrder> BvChunks<'a, O> {
     /// From the first row on; `task` is advanced by what is read of the stream.
     pub(super) fn new(graph: &'a Bvgraph, task: &'a Task) -> Self {
         let cuts = graph.offsets().and_then(|offsets| graph.cuts(&offsets));
         let scan = || {
-            let bits = Bits::new(&graph.file.file, graph.file.bytes, Some(task));
+            let bits = BitReader::new(&graph.file.file, graph.file.bytes, Some(task));
             Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs)
         };
         let cutter = cuts.map_or_else(|| Cutter::Scan(Box::new(scan())), |cuts| Cutter::Offsets(Box::new(cuts)));
@@ -36,7 +36,7 @@ impl<'a, O: BitOrder> Chunks<'a, O> {
     ///
     /// # Errors
     /// When a row cannot be read; after the last row, when these are not all arcs, or the file does not end there.
-    pub(super) fn next(&mut self, degree: impl FnMut(u64)) -> Result<Option<Chunk>> {
+    pub(super) fn next(&mut self, degree: impl FnMut(u64)) -> Result<Option<BvChunk>> {
         let graph = self.graph;
         match &mut self.cutter {
             Cutter::Scan(scanner) => {
@@ -63,34 +63,34 @@ impl<'a, O: BitOrder> Chunks<'a, O> {
 pub(super) struct ChunkReader<'a, O> {
     graph: &'a Bvgraph,
     offsets: Option<Offsets<'a>>,
-    decoder: Decoder,
-    bits: Bits<'a, O>,
+    decoder: BvDecoder,
+    bits: BitReader<'a, O>,
 }
 
 impl<'a, O: BitOrder> ChunkReader<'a, O> {
     /// `task` is advanced by what is read, unless a thread has read the stream before.
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
         let offsets = graph.offsets();
-        let bits = Bits::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
-        Self { graph, offsets, decoder: Decoder::new(graph.file.bytes), bits }
+        let bits = BitReader::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
+        Self { graph, offsets, decoder: BvDecoder::new(graph.file.bytes), bits }
     }
 
     /// Passes the successors of each row of `chunk` to `each`; returns how many there were.
     ///
     /// # Errors
     /// A row that cannot be decoded; those of `each`.
-    pub(super) fn read(&mut self, chunk: &Chunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
+    pub(super) fn read(&mut self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
         let Self { graph, offsets, decoder, bits } = self;
         let decoded = decoder.decode(&graph.properties.encoding, chunk, bits, offsets.as_ref(), each);
         decoded.map_err(|failed| match failed {
-            Failed::Row(node) => {
+            DecodeFailure::Row(node) => {
                 graph.stream_error(bits.take_error(), format!("the row of vertex {node} cannot be decoded"))
             }
-            Failed::Order(node) => graph.damaged(format!("the row of vertex {node} is not ascending")),
-            Failed::Offset(node) => graph.wrong_offsets(node),
-            Failed::Offsets(StreamError::Unreadable(e)) => Error::read(graph.offsets_path(), e),
-            Failed::Offsets(_) => graph.changed_offsets(),
-            Failed::Sink(error) => error,
+            DecodeFailure::Order(node) => graph.damaged(format!("the row of vertex {node} is not ascending")),
+            DecodeFailure::Offset(node) => graph.wrong_offsets(node),
+            DecodeFailure::Offsets(StreamError::Unreadable(e)) => Error::read(graph.offsets_path(), e),
+            DecodeFailure::Offsets(_) => graph.changed_offsets(),
+            DecodeFailure::Sink(error) => error,
         })
     }
 }

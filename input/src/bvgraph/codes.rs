@@ -6,14 +6,14 @@
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, Bits, Impossible, WINDOW_BITS};
+use super::bits::{BitOrder, BitReader, Impossible, WINDOW_BITS};
 
 /// The most bits of a number: signed distances between 32-bit ids take 33, and codes one more.
 const MOST_BITS: u64 = 40;
 
 /// Reads a number.
 #[inline(always)]
-pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     match code {
         Codes::Gamma => gamma(bits),
         Codes::Zeta(k) => zeta(bits, k as u32),
@@ -34,7 +34,7 @@ pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut Bits<'_, O>) -> Result<u
 
 /// The number of zeros before a one.
 #[inline(always)]
-fn unary<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+fn unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     let zeros = O::zeros(bits.window()?);
     if zeros < WINDOW_BITS {
         bits.advance(zeros + 1);
@@ -44,7 +44,7 @@ fn unary<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
 }
 
 #[cold]
-fn long_unary<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+fn long_unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     let mut sum = 0;
     loop {
         let zeros = O::zeros(bits.window()?);
@@ -58,7 +58,7 @@ fn long_unary<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
 }
 
 #[inline(always)]
-fn gamma<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+fn gamma<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     let window = bits.window()?;
     let zeros = O::zeros(window);
     if 2 * zeros < WINDOW_BITS {
@@ -70,7 +70,7 @@ fn gamma<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
 }
 
 #[inline(always)]
-fn zeta<O: BitOrder>(bits: &mut Bits<'_, O>, k: u32) -> Result<u64, Impossible> {
+fn zeta<O: BitOrder>(bits: &mut BitReader<'_, O>, k: u32) -> Result<u64, Impossible> {
     // A minimal binary code of 2^low (2^k - 1) numbers: those of `length` bits are below `short`.
     let window = bits.window()?;
     let zeros = O::zeros(window);
@@ -92,7 +92,7 @@ fn zeta<O: BitOrder>(bits: &mut Bits<'_, O>, k: u32) -> Result<u64, Impossible> 
 }
 
 #[inline(always)]
-fn omega<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+fn omega<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     let mut value = 1;
     while number(bits, 1)? == 1 {
         // The one that was read is the highest bit of `value + 1` bits.
@@ -104,14 +104,14 @@ fn omega<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
 
 /// The number whose successor has `length` bits after its highest one.
 #[inline(always)]
-fn below_power<O: BitOrder>(bits: &mut Bits<'_, O>, length: u64) -> Result<u64, Impossible> {
+fn below_power<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Result<u64, Impossible> {
     let rest = number(bits, at_most(length, MOST_BITS)?)?;
     Ok((1 << length) - 1 + rest)
 }
 
 /// The number in the next `length` bits, of which there are fewer than in a window.
 #[inline(always)]
-fn number<O: BitOrder>(bits: &mut Bits<'_, O>, length: u64) -> Result<u64, Impossible> {
+fn number<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Result<u64, Impossible> {
     let number = O::first(bits.window()?, length as u32);
     bits.advance(length as u32);
     Ok(number)
@@ -166,7 +166,7 @@ mod tests {
             BitWrite::flush(&mut writer).unwrap();
             drop(writer);
             let file = file(bytemuck::cast_slice(&words));
-            let mut bits = Bits::<$ours>::new(&file, 8 * words.len() as u64, None);
+            let mut bits = BitReader::<$ours>::new(&file, 8 * words.len() as u64, None);
             for number in numbers() {
                 assert_eq!(read($code, &mut bits).ok(), Some(number), "{:?}", $code);
             }
@@ -194,9 +194,9 @@ mod tests {
             let file = file(&[byte; 256]);
             for code in CODES.into_iter().chain([Codes::Unary]) {
                 // Ends without a panic.
-                let mut bits = Bits::<HighFirst>::new(&file, 256, None);
+                let mut bits = BitReader::<HighFirst>::new(&file, 256, None);
                 while read(code, &mut bits).is_ok() {}
-                let mut bits = Bits::<LowFirst>::new(&file, 256, None);
+                let mut bits = BitReader::<LowFirst>::new(&file, 256, None);
                 while read(code, &mut bits).is_ok() {}
             }
         }

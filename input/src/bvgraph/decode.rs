@@ -1,16 +1,16 @@
-//! Decodes the rows of a [`Chunk`].
+//! Decodes the rows of a [`BvChunk`].
 
 use std::ops::Range;
 
-use super::bits::{BitOrder, Bits, Impossible, StreamError};
-use super::chunk::{Before, Chunk};
+use super::bits::{BitOrder, BitReader, Impossible, StreamError};
+use super::chunk::{Before, BvChunk};
 use super::limit::RingLimit;
 use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
 use trimill_system::error::Result;
 
 /// Why a chunk was not decoded.
-pub(super) enum Failed {
+pub(super) enum DecodeFailure {
     /// The row of this vertex is not one.
     Row(u64),
     /// The successors of this vertex are not ascending.
@@ -24,13 +24,13 @@ pub(super) enum Failed {
 }
 
 /// The memory of a thread that decodes.
-pub(super) struct Decoder {
+pub(super) struct BvDecoder {
     /// The last rows, each at its number modulo the length: more than any row so far refers back.
     rows: Vec<Decoded>,
     limit: RingLimit,
     /// Bytes of the stream.
     bytes: u64,
-    parts: Parts,
+    parts: RowParts,
     /// Where rows begin, from the first one that rows may refer to.
     begins: Vec<u64>,
 }
@@ -45,21 +45,21 @@ struct Decoded {
 
 /// The successors of a row by how they are encoded, each part ascending.
 #[derive(Default)]
-struct Parts {
+struct RowParts {
     copied: Vec<u32>,
     intervals: Vec<u32>,
     residuals: Vec<u32>,
 }
 
 /// A row that is being decoded.
-struct Row<'a> {
+struct DecodingRow<'a> {
     rows: &'a [Decoded],
     node: u64,
-    parts: &'a mut Parts,
+    parts: &'a mut RowParts,
     known: bool,
 }
 
-impl Successors for Row<'_> {
+impl Successors for DecodingRow<'_> {
     #[inline(always)]
     fn copy(&mut self, distance: u64, range: Range<u64>) {
         let row = &self.rows[((self.node - distance) % self.rows.len() as u64) as usize];
@@ -80,7 +80,7 @@ impl Successors for Row<'_> {
     }
 }
 
-impl Parts {
+impl RowParts {
     fn clear(&mut self) {
         self.copied.clear();
         self.intervals.clear();
@@ -121,10 +121,10 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
     out.extend_from_slice(&b[j..]);
 }
 
-impl Decoder {
+impl BvDecoder {
     /// For a stream of `bytes` bytes.
     pub(super) fn new(bytes: u64) -> Self {
-        Self { rows: Vec::new(), limit: RingLimit::default(), bytes, parts: Parts::default(), begins: Vec::new() }
+        Self { rows: Vec::new(), limit: RingLimit::default(), bytes, parts: RowParts::default(), begins: Vec::new() }
     }
 
     /// Makes room for rows that refer `reach` rows back. The rows that are kept are lost.
@@ -141,11 +141,11 @@ impl Decoder {
     pub(super) fn decode<O: BitOrder>(
         &mut self,
         encoding: &Encoding,
-        chunk: &Chunk,
-        bits: &mut Bits<'_, O>,
+        chunk: &BvChunk,
+        bits: &mut BitReader<'_, O>,
         offsets: Option<&Offsets<'_>>,
         mut each: impl FnMut(u64, &[u32]) -> Result<()>,
-    ) -> std::result::Result<u64, Failed> {
+    ) -> std::result::Result<u64, DecodeFailure> {
         self.keep(chunk.reach);
         let before = self.begin(encoding, chunk, bits, offsets)?;
         let length = self.rows.len() as u64;
@@ -153,31 +153,31 @@ impl Decoder {
         for node in chunk.start..chunk.rows.end {
             let place = (node % length) as usize;
             self.parts.clear();
-            let mut row = Row { rows: &self.rows, node, parts: &mut self.parts, known: true };
+            let mut row = DecodingRow { rows: &self.rows, node, parts: &mut self.parts, known: true };
             let degree_of = |distance: u64| self.rows[((node - distance) % length) as usize].degree;
             let limit = &mut self.limit;
-            let mut read = |row: &mut Row<'_>| -> std::result::Result<u64, Impossible> {
+            let mut read = |row: &mut DecodingRow<'_>| -> std::result::Result<u64, Impossible> {
                 let degree = encoding.degree(bits, u64::MAX)?;
                 limit.grow(node, degree)?;
                 encoding.successors(bits, (node, degree), degree_of, row)?;
                 Ok(degree)
             };
-            let degree = read(&mut row).map_err(|_| Failed::Row(node))?;
+            let degree = read(&mut row).map_err(|_| DecodeFailure::Row(node))?;
             let known = row.known;
             let mut successors = std::mem::take(&mut self.rows[place].successors);
             let ascends = self.parts.merge(&mut successors);
             let wanted = node >= chunk.rows.start;
             if known && !ascends {
-                return Err(Failed::Order(node));
+                return Err(DecodeFailure::Order(node));
             }
             if wanted && !known
                 || self.begins.get((node + 1 - before) as usize).is_some_and(|&end| end != bits.position())
             {
-                return Err(Failed::Offset(node));
+                return Err(DecodeFailure::Offset(node));
             }
             if wanted {
                 arcs += degree;
-                each(node, &successors).map_err(Failed::Sink)?;
+                each(node, &successors).map_err(DecodeFailure::Sink)?;
             }
             self.rows[place] = Decoded { successors, degree, known };
         }
@@ -188,10 +188,10 @@ impl Decoder {
     fn begin<O: BitOrder>(
         &mut self,
         encoding: &Encoding,
-        chunk: &Chunk,
-        bits: &mut Bits<'_, O>,
+        chunk: &BvChunk,
+        bits: &mut BitReader<'_, O>,
         offsets: Option<&Offsets<'_>>,
-    ) -> std::result::Result<u64, Failed> {
+    ) -> std::result::Result<u64, DecodeFailure> {
         let length = self.rows.len() as u64;
         let first = match &chunk.before {
             Before::Degrees(degrees) => chunk.start - degrees.len() as u64,
@@ -205,14 +205,14 @@ impl Decoder {
         match (&chunk.before, offsets) {
             (Before::Offset(offset), Some(offsets)) => {
                 let many = chunk.rows.end + 1 - first;
-                offsets.read(*offset, many, &mut self.begins).map_err(Failed::Offsets)?;
+                offsets.read(*offset, many, &mut self.begins).map_err(DecodeFailure::Offsets)?;
                 for (node, &begin) in (first..chunk.start).zip(&self.begins) {
                     bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
-                    set(node, encoding.degree(bits, u64::MAX).map_err(|_| Failed::Offset(node))?);
+                    set(node, encoding.degree(bits, u64::MAX).map_err(|_| DecodeFailure::Offset(node))?);
                 }
             }
             (Before::Degrees(degrees), _) => (first..).zip(degrees).for_each(|(node, &degree)| set(node, degree)),
-            (Before::Offset(_), None) => return Err(Failed::Offset(chunk.start)),
+            (Before::Offset(_), None) => return Err(DecodeFailure::Offset(chunk.start)),
         }
         bits.seek(chunk.bits.start, (chunk.bits.end - chunk.bits.start) / 8);
         Ok(first)

@@ -8,14 +8,14 @@ use trimill_system::error::{Error, Result};
 
 /// The files of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Files {
+pub(crate) struct BvGraphFiles {
     base: PathBuf,
     pub(crate) graph: PathBuf,
     pub(crate) properties: PathBuf,
     pub(super) offsets: PathBuf,
 }
 
-impl Files {
+impl BvGraphFiles {
     /// The files meant by `NAME.graph`, `NAME.properties` or `NAME`.
     pub(crate) fn of(path: &Path) -> Self {
         let named = matches!(path.extension().and_then(|e| e.to_str()), Some("graph" | "properties"));
@@ -51,7 +51,7 @@ impl Files {
 
 /// The files that are read together with `path` if it names a BVGraph, whether or not they exist.
 pub fn companions(path: &Path) -> [PathBuf; 3] {
-    let Files { graph, properties, offsets, .. } = Files::of(path);
+    let BvGraphFiles { graph, properties, offsets, .. } = BvGraphFiles::of(path);
     [graph, properties, offsets]
 }
 

@@ -10,8 +10,8 @@ use std::fs::File;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{Bits, HighFirst, Impossible, StreamError};
-use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk, Offset};
+use super::bits::{BitReader, HighFirst, Impossible, StreamError};
+use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK, OffsetPosition};
 use super::codes::read;
 use super::row::Encoding;
 
@@ -27,8 +27,8 @@ pub(super) struct Offsets<'a> {
 
 impl Offsets<'_> {
     /// Where `many` rows begin, or end: from the one at `offset` on.
-    pub(super) fn read(&self, offset: Offset, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
-        let mut bits = Bits::<HighFirst>::new(self.file, self.bytes, None);
+    pub(super) fn read(&self, offset: OffsetPosition, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
+        let mut bits = BitReader::<HighFirst>::new(self.file, self.bytes, None);
         // About a byte for each row.
         bits.seek(offset.bit, many);
         let mut begin = offset.begin;
@@ -43,20 +43,20 @@ impl Offsets<'_> {
 }
 
 /// Cuts a stream into chunks where its offsets say.
-pub(super) struct Cuts<'a> {
-    bits: Bits<'a, HighFirst>,
+pub(super) struct OffsetCuts<'a> {
+    bits: BitReader<'a, HighFirst>,
     encoding: &'a Encoding,
     /// Rows before a chunk that its rows may need.
     again: u64,
     /// Bits of a chunk, more or less.
     size: u64,
     /// The offset of the next row, and those of the rows before it that are kept, the last one first.
-    next: Offset,
-    kept: VecDeque<Offset>,
+    next: OffsetPosition,
+    kept: VecDeque<OffsetPosition>,
     node: u64,
 }
 
-impl<'a> Cuts<'a> {
+impl<'a> OffsetCuts<'a> {
     /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the
     /// first offset is not 0.
     pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {
@@ -65,9 +65,9 @@ impl<'a> Cuts<'a> {
             return None;
         }
         let size = (u128::from(bits) * u128::from(CHUNK) / u128::from(arcs.max(1))).max(1) as u64;
-        let mut bits = Bits::new(offsets.file, offsets.bytes, None);
+        let mut bits = BitReader::new(offsets.file, offsets.bytes, None);
         let begin = read(offsets.code, &mut bits).ok()?;
-        let next = Offset { bit: bits.position(), begin };
+        let next = OffsetPosition { bit: bits.position(), begin };
         (begin == 0).then_some(Self { bits, encoding, again, size, next, kept: VecDeque::new(), node: 0 })
     }
 
@@ -83,7 +83,7 @@ impl<'a> Cuts<'a> {
     }
 
     /// The next chunk; `None` after the last row.
-    pub(super) fn next_chunk(&mut self) -> Result<Option<Chunk>, Impossible> {
+    pub(super) fn next_chunk(&mut self) -> Result<Option<BvChunk>, Impossible> {
         let first = self.node;
         if first == self.encoding.nodes {
             return Ok(None);
@@ -100,7 +100,7 @@ impl<'a> Cuts<'a> {
             self.step()?;
         }
         let (bits, reach) = (begin..self.next.begin, self.encoding.window);
-        Ok(Some(Chunk { rows: first..self.node, start, bits, reach, before }))
+        Ok(Some(BvChunk { rows: first..self.node, start, bits, reach, before }))
     }
 
     fn step(&mut self) -> Result<(), Impossible> {
@@ -108,7 +108,7 @@ impl<'a> Cuts<'a> {
         self.kept.truncate((self.again + self.encoding.window) as usize);
         self.kept.push_front(self.next);
         let begin = self.next.begin.checked_add(length).ok_or(Impossible)?;
-        self.next = Offset { bit: self.bits.position(), begin };
+        self.next = OffsetPosition { bit: self.bits.position(), begin };
         self.node += 1;
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::Files;
+use super::BvGraphFiles;
 use super::row::Encoding;
 use crate::check_vertices;
 use trimill_system::error::{Error, Result};
@@ -25,7 +25,7 @@ impl Properties {
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Data`] that names the file and the property.
-    pub(super) fn read(files: &Files) -> Result<Self> {
+    pub(super) fn read(files: &BvGraphFiles) -> Result<Self> {
         let path = &files.properties;
         if !path.is_file() {
             return Err(Error::data(path, "does not exist")
@@ -33,7 +33,7 @@ impl Properties {
                 .advice("fetch it too; if the .graph is of another format, name that with --format"));
         }
         let text = std::fs::read(path).map_err(|e| Error::read(path, e))?;
-        let values = Values::of(&String::from_utf8_lossy(&text));
+        let values = PropertyValues::of(&String::from_utf8_lossy(&text));
         let properties = values.properties().map_err(|found| {
             Error::data(path, found).expected("the properties of a BVGraph").advice("fetch the file again")
         })?;
@@ -43,9 +43,9 @@ impl Properties {
 }
 
 /// The values by their names.
-struct Values(HashMap<String, String>);
+struct PropertyValues(HashMap<String, String>);
 
-impl Values {
+impl PropertyValues {
     /// Of a file of Java properties: `name=value` in each line, comments after `#` or `!`, escapes by `\`.
     fn of(text: &str) -> Self {
         let line = |line: &str| {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Properties, String> {
-        Values::of(text).properties()
+        PropertyValues::of(text).properties()
     }
 
     #[test]

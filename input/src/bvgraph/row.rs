@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, Bits, Impossible};
+use super::bits::{BitOrder, BitReader, Impossible};
 use super::codes::{at_most, read};
 
 /// How rows are encoded.
@@ -47,7 +47,7 @@ pub(super) trait Successors {
 impl Encoding {
     /// Reads the degree of a row, which may have at most `most` arcs.
     #[inline(always)]
-    pub(super) fn degree<O: BitOrder>(&self, bits: &mut Bits<'_, O>, most: u64) -> Result<u64, Impossible> {
+    pub(super) fn degree<O: BitOrder>(&self, bits: &mut BitReader<'_, O>, most: u64) -> Result<u64, Impossible> {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
     }
 
@@ -56,7 +56,7 @@ impl Encoding {
     #[inline(always)]
     pub(super) fn successors<O: BitOrder>(
         &self,
-        bits: &mut Bits<'_, O>,
+        bits: &mut BitReader<'_, O>,
         (node, degree): (u64, u64),
         degree_of: impl Fn(u64) -> u64,
         into: &mut impl Successors,
@@ -94,7 +94,7 @@ impl Encoding {
     #[inline(always)]
     fn copies<O: BitOrder>(
         &self,
-        bits: &mut Bits<'_, O>,
+        bits: &mut BitReader<'_, O>,
         (distance, length): (u64, u64),
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
@@ -123,7 +123,7 @@ impl Encoding {
     #[inline(always)]
     fn intervals<O: BitOrder>(
         &self,
-        bits: &mut Bits<'_, O>,
+        bits: &mut BitReader<'_, O>,
         (node, left): (u64, u64),
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {

@@ -5,32 +5,32 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use super::bits::{BitOrder, Bits};
-use super::chunk::{Before, Chunk};
-use super::chunks::{ChunkReader, Chunks};
+use super::bits::{BitOrder, BitReader};
+use super::chunk::{Before, BvChunk};
+use super::chunks::{BvChunks, ChunkReader};
 use super::{BATCH, Bvgraph};
-use crate::rows::{AdjacencyRows, PART, Piece};
+use crate::rows::{AdjacencyRows, PART, RowChunk};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
 use trimill_system::parallel;
 
 /// The rows of a graph.
-pub(super) struct CompressedRows<'a, O> {
+pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
-    chunks: OnceLock<Vec<Chunk>>,
+    chunks: OnceLock<Vec<BvChunk>>,
     /// Readers that no thread uses at the moment.
     idle: Mutex<Vec<ChunkReader<'a, O>>>,
 }
 
-impl<'a, O: BitOrder> CompressedRows<'a, O> {
+impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     pub(super) fn new(graph: &'a Bvgraph) -> Self {
         Self { graph, chunks: OnceLock::new(), idle: Mutex::default() }
     }
 
     /// Whether the first arcs, which ascend, could be those of a symmetric graph: each has its reverse, if the row of its head is
     /// among them. So most directed graphs are recognised before all of them is read.
-    fn may_be_symmetric(&self, first: &Chunk) -> Result<bool> {
+    fn may_be_symmetric(&self, first: &BvChunk) -> Result<bool> {
         let mut arcs = Vec::new();
         self.with_reader(|reader| {
             reader.read(first, |tail, successors| {
@@ -53,9 +53,9 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
     }
 
     /// The chunks, and the degrees of all rows if there is no file of offsets; `None` if the graph is directed.
-    fn find_chunks(&self, control: &Control) -> Result<Option<(Vec<Chunk>, Vec<u32>)>> {
+    fn find_chunks(&self, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
         let task = control.task("read", Some(self.graph.file.bytes), Unit::Bytes);
-        let mut all = Chunks::<O>::new(self.graph, &task);
+        let mut all = BvChunks::<O>::new(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
         while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {
             control.check()?;
@@ -68,12 +68,12 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
     }
 
     /// The degrees of all rows, for chunks with offsets; `None` if they cannot be read, or do not add up to the number of arcs.
-    fn degrees(&self, chunks: &[Chunk], control: &Control) -> Result<Option<Vec<u32>>> {
+    fn degrees(&self, chunks: &[BvChunk], control: &Control) -> Result<Option<Vec<u32>>> {
         let (graph, encoding) = (self.graph, &self.graph.properties.encoding);
         let Some(offsets) = graph.offsets() else { return Ok(None) };
         let mut lengths = vec![0; encoding.nodes as usize];
         let mut rest = &mut lengths[..];
-        let parts: Vec<(&Chunk, &mut [u32])> = chunks
+        let parts: Vec<(&BvChunk, &mut [u32])> = chunks
             .iter()
             .map(|chunk| {
                 let (part, after) =
@@ -90,7 +90,7 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
             if offsets.read(offset, chunk.rows.end - first, &mut begins).is_err() {
                 return Ok(None);
             }
-            let mut bits = Bits::<O>::new(&graph.file.file, graph.file.bytes, None);
+            let mut bits = BitReader::<O>::new(&graph.file.file, graph.file.bytes, None);
             let mut sum = 0;
             for (length, &begin) in lengths.iter_mut().zip(&begins[(chunk.rows.start - first) as usize..]) {
                 bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
@@ -105,7 +105,7 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
     }
 }
 
-impl<O: BitOrder> AdjacencyRows for CompressedRows<'_, O> {
+impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
     fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
         // The scan reports what is wrong.
         let found = self.find_chunks(control).or_else(|e| if e.kind() == Kind::Data { Ok(None) } else { Err(e) })?;
@@ -120,7 +120,12 @@ impl<O: BitOrder> AdjacencyRows for CompressedRows<'_, O> {
         Some(self.chunks.get()?.iter().map(|chunk| chunk.rows.start).collect())
     }
 
-    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+    fn read(
+        &self,
+        piece: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()> {
         let chunks = self.chunks.get().map_or(&[][..], |chunks| chunks);
         let place = chunks.partition_point(|chunk| chunk.rows.start < piece.ids.start);
         let Some(chunk) = chunks.get(place).filter(|chunk| chunk.rows == piece.ids) else { return Ok(()) };

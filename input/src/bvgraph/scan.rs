@@ -2,7 +2,7 @@
 //!
 //! A row refers to rows before it, so rows can be decoded only from a point where all that they need is known, and without a file
 //! of offsets their beginnings are known only once all numbers before them were read. So one thread reads the numbers, for which
-//! only the degrees of the rows in the window are needed, and cuts the stream into [`Chunk`]s that other threads decode.
+//! only the degrees of the rows in the window are needed, and cuts the stream into [`BvChunk`]s that other threads decode.
 //!
 //! Each row refers to one other row at most; these chains end in a row that refers to none, its *root*. To decode a chunk, the
 //! rows from the smallest root of the rows that it may refer to must be decoded, too. The stream is cut where these are few.
@@ -14,8 +14,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::bits::{BitOrder, Bits, Impossible, StreamError};
-use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk};
+use super::bits::{BitOrder, BitReader, Impossible, StreamError};
+use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK};
 use super::row::{Encoding, Successors};
 
 /// Arcs before a chunk that are decoded again, at most.
@@ -25,7 +25,7 @@ const AGAIN_ARCS: u64 = CHUNK / 4;
 const KEPT: usize = 1 << 14;
 
 /// A row whose beginning is known.
-struct Row {
+struct ScannedRow {
     bit: u64,
     degree: u64,
     /// The row without a reference where the chain of its references ends.
@@ -35,11 +35,11 @@ struct Row {
 /// Reads the stream of a graph.
 pub(super) struct Scanner<'a, O> {
     encoding: &'a Encoding,
-    bits: Bits<'a, O>,
+    bits: BitReader<'a, O>,
     /// The next row.
     node: u64,
     /// The rows before it that are kept.
-    rows: VecDeque<Row>,
+    rows: VecDeque<ScannedRow>,
     /// The arcs that may follow.
     arcs_left: u64,
     /// No row so far refers to one farther before it.
@@ -63,7 +63,7 @@ impl Successors for Skipped {
 
 impl<'a, O: BitOrder> Scanner<'a, O> {
     /// Reads rows from `bits`, a stream with at most `arcs` arcs.
-    pub(super) fn new(encoding: &'a Encoding, bits: Bits<'a, O>, arcs: u64) -> Self {
+    pub(super) fn new(encoding: &'a Encoding, bits: BitReader<'a, O>, arcs: u64) -> Self {
         Self {
             encoding,
             bits,
@@ -100,7 +100,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
     ///
     /// # Errors
     /// When a row cannot be read.
-    pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Result<Option<Chunk>, Impossible> {
+    pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Result<Option<BvChunk>, Impossible> {
         let first = self.node;
         if first == self.encoding.nodes {
             return Ok(None);
@@ -110,7 +110,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         let mut degrees: Vec<u64> = (start - self.reach.min(start)..start).map(|node| self.row(node).degree).collect();
         let mut arcs = 0;
         while self.node < self.encoding.nodes && (arcs < CHUNK || self.start_for_next().is_none()) {
-            let Row { degree: row, root, .. } = *self.read_row()?;
+            let ScannedRow { degree: row, root, .. } = *self.read_row()?;
             if root < start {
                 (start, begin) = (0, 0);
                 degrees.clear();
@@ -119,7 +119,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
             arcs += row;
         }
         let (bits, before) = (begin..self.position(), Before::Degrees(degrees));
-        Ok(Some(Chunk { rows: first..self.node, start, bits, reach: self.reach, before }))
+        Ok(Some(BvChunk { rows: first..self.node, start, bits, reach: self.reach, before }))
     }
 
     /// Where decoding has to begin for a chunk that begins with the next row; `None` if that is too far.
@@ -138,7 +138,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
     }
 
     /// A row that is kept.
-    fn row(&self, node: u64) -> &Row {
+    fn row(&self, node: u64) -> &ScannedRow {
         #[cfg(test)]
         self.looked_at.update(|rows| rows + 1);
         &self.rows[self.rows.len() - (self.node - node) as usize]
@@ -146,7 +146,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
 
     /// Reads a row.
     #[inline(always)]
-    fn read_row(&mut self) -> Result<&Row, Impossible> {
+    fn read_row(&mut self) -> Result<&ScannedRow, Impossible> {
         let Self { encoding, bits, node, rows, arcs_left, reach, .. } = self;
         let bit = bits.position();
         let degree = encoding.degree(bits, *arcs_left)?;
@@ -161,7 +161,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         if rows.len() >= KEPT.max(encoding.window as usize) {
             rows.pop_front();
         }
-        rows.push_back(Row { bit, degree, root });
+        rows.push_back(ScannedRow { bit, degree, root });
         *node += 1;
         Ok(&rows[rows.len() - 1])
     }
@@ -174,7 +174,7 @@ mod tests {
 
     use super::super::Bvgraph;
     use super::super::bits::HighFirst;
-    use super::super::files::Files;
+    use super::super::files::BvGraphFiles;
     use super::*;
     use trimill_system::control::Control;
 
@@ -188,8 +188,9 @@ mod tests {
         let cut = |window: u64| {
             let properties = properties.replace("windowsize=7", &format!("windowsize={window}"));
             std::fs::write(dir.path().join("g.properties"), properties).unwrap();
-            let graph = Bvgraph::open(&Files::of(&dir.path().join("g.graph")), dir.path(), &Control::silent()).unwrap();
-            let bits = Bits::<HighFirst>::new(&graph.file.file, graph.file.bytes, None);
+            let graph =
+                Bvgraph::open(&BvGraphFiles::of(&dir.path().join("g.graph")), dir.path(), &Control::silent()).unwrap();
+            let bits = BitReader::<HighFirst>::new(&graph.file.file, graph.file.bytes, None);
             let mut scanner = Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs);
             let (mut chunks, mut again) = (0, 0);
             while let Some(chunk) = scanner.next_chunk(|_| {}).unwrap() {

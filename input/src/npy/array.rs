@@ -1,21 +1,21 @@
 //! The elements of a NumPy array of integers in a file, which begin at some offset.
 
-use super::header::{Header, MOST};
+use super::header::{MOST, NpyHeader};
 use crate::file::InputFile;
 use std::os::unix::fs::FileExt;
 use trimill_system::error::{Error, Result};
-use trimill_system::mapped::Window;
+use trimill_system::mapped::MappedPart;
 
 /// How integers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Integers {
-    width: Width,
+pub(crate) struct NpyIntegers {
+    width: IntegerWidth,
     signed: bool,
     big_endian: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Width {
+enum IntegerWidth {
     One,
     Two,
     Four,
@@ -26,19 +26,19 @@ enum Width {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Negative(pub(crate) i64);
 
-impl Integers {
+impl NpyIntegers {
     /// The integers of a type as NumPy names it, such as `<i8`; `None` if it is another type.
     fn of(descr: &str) -> Option<Self> {
         let &[order, kind, width] = descr.as_bytes() else { return None };
         let width = match width {
-            b'1' => Width::One,
-            b'2' => Width::Two,
-            b'4' => Width::Four,
-            b'8' => Width::Eight,
+            b'1' => IntegerWidth::One,
+            b'2' => IntegerWidth::Two,
+            b'4' => IntegerWidth::Four,
+            b'8' => IntegerWidth::Eight,
             _ => return None,
         };
         let fits = match order {
-            b'|' => width == Width::One,
+            b'|' => width == IntegerWidth::One,
             order => matches!(order, b'<' | b'>'),
         };
         let known = fits && matches!(kind, b'i' | b'u');
@@ -48,10 +48,10 @@ impl Integers {
     /// The bytes of one.
     pub(crate) const fn bytes(self) -> u64 {
         match self.width {
-            Width::One => 1,
-            Width::Two => 2,
-            Width::Four => 4,
-            Width::Eight => 8,
+            IntegerWidth::One => 1,
+            IntegerWidth::Two => 2,
+            IntegerWidth::Four => 4,
+            IntegerWidth::Eight => 8,
         }
     }
 
@@ -59,10 +59,10 @@ impl Integers {
     #[inline(always)]
     pub(crate) fn get(self, bytes: &[u8], at: usize) -> Result<u64, Negative> {
         match self.width {
-            Width::One => self.value(bytes.as_chunks::<1>().0[at]),
-            Width::Two => self.value(bytes.as_chunks::<2>().0[at]),
-            Width::Four => self.value(bytes.as_chunks::<4>().0[at]),
-            Width::Eight => self.value(bytes.as_chunks::<8>().0[at]),
+            IntegerWidth::One => self.value(bytes.as_chunks::<1>().0[at]),
+            IntegerWidth::Two => self.value(bytes.as_chunks::<2>().0[at]),
+            IntegerWidth::Four => self.value(bytes.as_chunks::<4>().0[at]),
+            IntegerWidth::Eight => self.value(bytes.as_chunks::<8>().0[at]),
         }
     }
 
@@ -81,26 +81,26 @@ impl Integers {
 }
 
 /// An array of integers in a file.
-pub(crate) struct Array {
+pub(crate) struct NpyArray {
     pub(crate) file: InputFile,
-    pub(crate) integers: Integers,
+    pub(crate) integers: NpyIntegers,
     /// The number of elements.
     pub(crate) length: u64,
     /// Where the elements begin in the file.
     start: u64,
 }
 
-impl Array {
+impl NpyArray {
     /// The array in the `bytes` from `start` of `file`, which hold nothing else; and its header.
-    pub(crate) fn open(file: InputFile, start: u64, bytes: u64) -> Result<(Self, Header)> {
+    pub(crate) fn open(file: InputFile, start: u64, bytes: u64) -> Result<(Self, NpyHeader)> {
         let wrong = |found: String| Error::data(&file.path, found);
         let mut head = vec![0; bytes.min(MOST) as usize];
         file.file.read_exact_at(&mut head, start).map_err(|e| Error::read(&file.path, e))?;
-        let header = Header::of(&head).map_err(|found| {
+        let header = NpyHeader::of(&head).map_err(|found| {
             wrong(found.into()).expected("the header of a .npy file").advice("write it again with numpy.save")
         })?;
         let descr = header.descr.as_deref();
-        let Some(integers) = descr.and_then(Integers::of) else {
+        let Some(integers) = descr.and_then(NpyIntegers::of) else {
             let found =
                 descr.map_or("records".to_string(), |descr| format!("elements of type '{}'", descr.escape_debug()));
             return Err(wrong(found)
@@ -124,7 +124,7 @@ impl Array {
     }
 
     /// The bytes of the elements from `first` to `end`.
-    pub(crate) fn window(&self, first: u64, end: u64) -> Result<Window> {
+    pub(crate) fn window(&self, first: u64, end: u64) -> Result<MappedPart> {
         let bytes = self.integers.bytes();
         self.file.window(self.start + bytes * first, self.start + bytes * end)
     }
@@ -164,12 +164,12 @@ mod tests {
             ("<i8", &[1, 0, 0, 0, 0, 0, 0, 0x7f], Ok(0x7f00_0000_0000_0001)),
             ("<i8", &[0, 0, 0, 0, 0, 0, 0, 0x80], Err(Negative(i64::MIN))),
         ] {
-            let integers = Integers::of(descr).unwrap();
+            let integers = NpyIntegers::of(descr).unwrap();
             assert_eq!(integers.bytes() as usize, bytes.len());
             assert_eq!(integers.get(&[&[9; 8][..bytes.len()], bytes].concat(), 1), value, "{descr}");
         }
         for descr in ["<f8", "|b1", "|i2", "=i4", "<i3", "<c16", "|S3", "i4", "<i16", "|O", ""] {
-            assert_eq!(Integers::of(descr), None, "{descr}");
+            assert_eq!(NpyIntegers::of(descr), None, "{descr}");
         }
     }
 }

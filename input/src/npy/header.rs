@@ -17,7 +17,7 @@ pub(crate) const MOST: u64 = 1 << 16;
 
 /// A header that was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct NpyHeader {
     /// The type of elements, as NumPy writes it; `None` for records.
     pub(crate) descr: Option<String>,
     /// Whether columns, not rows, are stored one after another.
@@ -28,7 +28,7 @@ pub(crate) struct Header {
     pub(crate) end: u64,
 }
 
-impl Header {
+impl NpyHeader {
     /// Reads the header of a file that begins with `bytes`; the error says what is wrong.
     pub(crate) fn of(bytes: &[u8]) -> Result<Self, &'static str> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("no NumPy array")?;

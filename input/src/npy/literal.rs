@@ -13,7 +13,7 @@ pub(super) struct Dictionary {
 
 /// Reads the dictionary, which ends the text except for blanks. `None` if it is anything else.
 pub(super) fn dictionary(text: &str) -> Option<Dictionary> {
-    let mut text = Text(text.trim_end_matches(['\n', ' ', '\0']));
+    let mut text = UnreadText(text.trim_end_matches(['\n', ' ', '\0']));
     let (mut descr, mut fortran, mut shape) = (None, None, None);
     text.take('{')?;
     while text.take('}').is_none() {
@@ -35,9 +35,9 @@ pub(super) fn dictionary(text: &str) -> Option<Dictionary> {
 }
 
 /// What was not read yet.
-struct Text<'a>(&'a str);
+struct UnreadText<'a>(&'a str);
 
-impl<'a> Text<'a> {
+impl<'a> UnreadText<'a> {
     /// Skips blanks and one character.
     fn take(&mut self, wanted: char) -> Option<()> {
         self.0 = self.0.trim_start_matches(' ').strip_prefix(wanted)?;

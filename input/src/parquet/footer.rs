@@ -5,7 +5,7 @@
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
-use super::thrift::{Found, walk};
+use super::thrift::{ThriftItem, walk};
 use crate::file::InputFile;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
@@ -52,8 +52,8 @@ fn is_whole(bytes: &[u8]) -> bool {
     let (mut left, mut begun, mut children) = (Vec::new(), false, 0);
     let walked = walk(bytes, &mut |path, found| {
         match (path, found) {
-            ([2, 5], Found::Integer(count)) => children = count,
-            ([2], Found::End) => {
+            ([2, 5], ThriftItem::Integer(count)) => children = count,
+            ([2], ThriftItem::End) => {
                 match left.last_mut() {
                     Some(count) => *count -= 1,
                     None if begun => return None,

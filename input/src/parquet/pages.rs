@@ -14,7 +14,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::thrift::{Found, varint, walk};
+use super::thrift::{ThriftItem, varint, walk};
 use crate::file::InputFile;
 use trimill_system::disk;
 
@@ -29,7 +29,7 @@ const MOST_GROWTH: i64 = 256;
 
 /// A column of a row group.
 pub(super) struct Pages {
-    pages: SerializedPageReader<Chunk>,
+    pages: SerializedPageReader<PageBytes>,
     /// Bytes of a value.
     width: usize,
     /// Whether values may be missing.
@@ -38,7 +38,7 @@ pub(super) struct Pages {
 }
 
 /// Hands out the bytes of a file from the header of a page on.
-pub(super) struct Chunk(pub(super) Arc<InputFile>);
+pub(super) struct PageBytes(pub(super) Arc<InputFile>);
 
 impl Pages {
     /// The pages of `column`; integers take `width` bytes.
@@ -52,7 +52,7 @@ impl Pages {
         if column.file_path().is_some() {
             return Err(wrong("pages in another file"));
         }
-        let pages = SerializedPageReader::new(Arc::new(Chunk(Arc::clone(file))), column, rows, None)?;
+        let pages = SerializedPageReader::new(Arc::new(PageBytes(Arc::clone(file))), column, rows, None)?;
         let nullable = column.column_descr().max_def_level() > 0;
         Ok(Self { pages, width, nullable, has_dictionary: false })
     }
@@ -134,13 +134,13 @@ impl PageReader for Pages {
     }
 }
 
-impl Length for Chunk {
+impl Length for PageBytes {
     fn len(&self) -> u64 {
         self.0.bytes
     }
 }
 
-impl ChunkReader for Chunk {
+impl ChunkReader for PageBytes {
     type T = Cursor<Vec<u8>>;
 
     /// Reads the header of a page and checks it. The library calls this for headers only.
@@ -164,7 +164,7 @@ impl ChunkReader for Chunk {
 fn check_header(bytes: &[u8]) -> Result<()> {
     let (mut plain, mut packed, mut wrong_part) = (0, 0, false);
     let walked = walk(bytes, &mut |path, found| {
-        if let Found::Integer(value) = found {
+        if let ThriftItem::Integer(value) = found {
             match path {
                 [2] => plain = value,
                 [3] => packed = value,

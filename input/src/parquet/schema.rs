@@ -16,7 +16,7 @@ const MOST_LISTED: usize = 12;
 
 /// A column of integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct IntegerColumn {
     /// Its place among the leaves.
     pub(super) leaf: usize,
     pub(super) name: String,
@@ -26,7 +26,7 @@ pub(super) struct Column {
 }
 
 /// The columns of tails and heads; the error lacks the file.
-pub(super) fn ends(schema: &SchemaDescriptor, named: Option<&ColumnNames>) -> Result<[Column; 2], Error> {
+pub(super) fn ends(schema: &SchemaDescriptor, named: Option<&ColumnNames>) -> Result<[IntegerColumn; 2], Error> {
     let fields: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let advice = "name the columns with the ends of edges: --columns TAIL,HEAD";
     let listed = || format!("the columns {}", listed(schema));
@@ -58,7 +58,7 @@ pub(super) fn ends(schema: &SchemaDescriptor, named: Option<&ColumnNames>) -> Re
 }
 
 /// The column of integers that is this field of the root.
-fn column(schema: &SchemaDescriptor, field: usize) -> Result<Column, Error> {
+fn column(schema: &SchemaDescriptor, field: usize) -> Result<IntegerColumn, Error> {
     let mut leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == field);
     let name = schema.root_schema().get_fields()[field].name();
     let refused = |what: &str| {
@@ -75,7 +75,7 @@ fn column(schema: &SchemaDescriptor, field: usize) -> Result<Column, Error> {
         _ => return refused(&format!("of type {}", kind(&column))),
     };
     match signed(&column) {
-        Some(signed) => Ok(Column { leaf, name: name.to_owned(), wide, signed }),
+        Some(signed) => Ok(IntegerColumn { leaf, name: name.to_owned(), wide, signed }),
         None => refused(&format!("of type {}", kind(&column))),
     }
 }

@@ -7,7 +7,7 @@
 const MOST_DEPTH: usize = 24;
 
 /// What a walk finds, each with the path of field numbers that leads there.
-pub(super) enum Found {
+pub(super) enum ThriftItem {
     /// An integer field.
     Integer(i64),
     /// The end of a structure.
@@ -15,7 +15,7 @@ pub(super) enum Found {
 }
 
 /// Walks the structure at the beginning of `bytes`; returns its length. `None` if it is damaged.
-pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(&[i16], Found) -> Option<()>) -> Option<usize> {
+pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(&[i16], ThriftItem) -> Option<()>) -> Option<usize> {
     let mut walk = Walk { bytes, at: 0, path: Vec::with_capacity(MOST_DEPTH), visit };
     walk.structure(0)?;
     Some(walk.at)
@@ -39,7 +39,7 @@ struct Walk<'a, 'v> {
     bytes: &'a [u8],
     at: usize,
     path: Vec<i16>,
-    visit: &'v mut dyn FnMut(&[i16], Found) -> Option<()>,
+    visit: &'v mut dyn FnMut(&[i16], ThriftItem) -> Option<()>,
 }
 
 impl Walk<'_, '_> {
@@ -71,7 +71,7 @@ impl Walk<'_, '_> {
         loop {
             let head = self.byte()?;
             if head == 0 {
-                return (self.visit)(&self.path, Found::End);
+                return (self.visit)(&self.path, ThriftItem::End);
             }
             field = match head >> 4 {
                 0 => i16::try_from(self.integer()?).ok()?,
@@ -94,7 +94,7 @@ impl Walk<'_, '_> {
             1..=3 => self.skip(1),
             4..=6 => {
                 let value = self.integer()?;
-                (self.visit)(&self.path, Found::Integer(value))
+                (self.visit)(&self.path, ThriftItem::Integer(value))
             }
             7 => self.skip(8),
             8 => {
@@ -137,8 +137,8 @@ mod tests {
         let mut found = Vec::new();
         let end = walk(bytes, &mut |path, value| {
             found.push(match value {
-                Found::Integer(value) => format!("{path:?}={value}"),
-                Found::End => format!("{path:?}."),
+                ThriftItem::Integer(value) => format!("{path:?}={value}"),
+                ThriftItem::End => format!("{path:?}."),
             });
             Some(())
         })?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::archive::zip::Zip;
 use crate::file::InputFile;
-use crate::npy::array::Array;
-use crate::npy::header::{Header, MOST};
+use crate::npy::array::NpyArray;
+use crate::npy::header::{MOST, NpyHeader};
 use crate::spool::Spool;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -49,18 +49,18 @@ impl<'a> Arrays<'a> {
     }
 
     /// An array of integers of one dimension, in the file itself or unpacked.
-    pub(super) fn integers(&mut self, name: &str) -> Result<Array> {
+    pub(super) fn integers(&mut self, name: &str) -> Result<NpyArray> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
         let member = format!("{name}.npy");
         let (array, header) = if let Some(start) = self.archive.stored_at(at)? {
             self.archive.contents(at, self.control, |_| Ok(()))?;
             let file = self.file.file.try_clone().map_err(|e| Error::read(&self.file.path, e))?;
-            Array::open(self.file.member(&member, file)?, start, bytes)?
+            NpyArray::open(self.file.member(&member, file)?, start, bytes)?
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
             self.archive.contents(at, self.control, |piece| spool.write(piece))?;
-            Array::open(self.file.member(&member, spool.finish())?, 0, bytes)?
+            NpyArray::open(self.file.member(&member, spool.finish())?, 0, bytes)?
         };
         if header.shape.len() != 1 {
             return Err(self
@@ -73,7 +73,7 @@ impl<'a> Arrays<'a> {
     /// Checks that there are as many values as entries, if there are values.
     pub(super) fn check_values(&mut self, entries: u64) -> Result<()> {
         let Some(at) = self.archive.place("data.npy") else { return Ok(()) };
-        let header = Header::of(&self.archive.head(at, MOST)?).map_err(|found| self.error("data", found.into()))?;
+        let header = NpyHeader::of(&self.archive.head(at, MOST)?).map_err(|found| self.error("data", found.into()))?;
         if header.shape == [entries] {
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// All bytes of a small member, which begin with a header.
-    fn small(&mut self, name: &str) -> Result<(Header, Vec<u8>)> {
+    fn small(&mut self, name: &str) -> Result<(NpyHeader, Vec<u8>)> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
         if bytes > MOST_SMALL {
@@ -95,7 +95,7 @@ impl<'a> Arrays<'a> {
             read.extend_from_slice(piece);
             Ok(())
         })?;
-        let header = Header::of(&read).map_err(|found| self.error(name, found.into()))?;
+        let header = NpyHeader::of(&read).map_err(|found| self.error(name, found.into()))?;
         Ok((header, read))
     }
 

@@ -5,18 +5,18 @@ use std::sync::OnceLock;
 
 use super::pairs::index;
 use crate::ArcSink;
-use crate::batch::Batch;
-use crate::lines::Sizes;
-use crate::npy::array::Array;
+use crate::batch::ArcBatch;
+use crate::lines::ReadSizes;
+use crate::npy::array::NpyArray;
 use crate::parallel::in_order;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
 /// The arrays of a matrix, whose lengths agree.
-pub(super) struct CompressedRows {
+pub(super) struct CompressedMatrix {
     /// Where each row begins, and at last where the last one ends.
-    indptr: Array,
-    indices: Array,
+    indptr: NpyArray,
+    indices: NpyArray,
     rows: u64,
     /// Whether what this module calls rows are the columns of the matrix.
     transposed: bool,
@@ -24,8 +24,14 @@ pub(super) struct CompressedRows {
     checked: OnceLock<()>,
 }
 
-impl CompressedRows {
-    pub(super) fn new(indptr: Array, indices: Array, rows: u64, transposed: bool, sizes: Sizes) -> Result<Self> {
+impl CompressedMatrix {
+    pub(super) fn new(
+        indptr: NpyArray,
+        indices: NpyArray,
+        rows: u64,
+        transposed: bool,
+        sizes: ReadSizes,
+    ) -> Result<Self> {
         let wrong = |found: String, expected: String| {
             Error::data(&indptr.file.path, found)
                 .expected(expected)
@@ -99,13 +105,13 @@ impl CompressedRows {
             (0..self.arcs().div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs())).collect();
         in_order(&pieces, |arcs| {
             control.check()?;
-            let found = self.scan_range(arcs, Batch::new(sink, control))?;
+            let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
             task.advance(found * self.indices.integers.bytes());
             Ok(found)
         })
     }
 
-    fn scan_range(&self, arcs: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+    fn scan_range(&self, arcs: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let window = self.indices.window(arcs.start, arcs.end)?;
         let (mut row, mut at) = (self.row_of(arcs.start)?, arcs.start);
         while at < arcs.end {

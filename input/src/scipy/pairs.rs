@@ -1,23 +1,23 @@
 //! A matrix in COO: an array of rows and one of columns.
 
 use crate::ArcSink;
-use crate::batch::Batch;
-use crate::lines::Sizes;
-use crate::npy::array::Array;
+use crate::batch::ArcBatch;
+use crate::lines::ReadSizes;
+use crate::npy::array::NpyArray;
 use crate::parallel::in_order;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
 /// Entries as two arrays of the same length.
-pub(super) struct Pairs {
-    rows: Array,
-    columns: Array,
+pub(super) struct CoordinatePairs {
+    rows: NpyArray,
+    columns: NpyArray,
     vertices: u64,
     window: u64,
 }
 
-impl Pairs {
-    pub(super) fn new(rows: Array, columns: Array, vertices: u64, sizes: Sizes) -> Result<Self> {
+impl CoordinatePairs {
+    pub(super) fn new(rows: NpyArray, columns: NpyArray, vertices: u64, sizes: ReadSizes) -> Result<Self> {
         if rows.length != columns.length {
             return Err(Error::data(&columns.file.path, format!("{} columns of entries", columns.length))
                 .expected(format!("{}, as there are rows of entries", rows.length))
@@ -46,7 +46,7 @@ impl Pairs {
             control.check()?;
             let end = (first + step).min(self.arcs());
             let (rows, columns) = (self.rows.window(first, end)?, self.columns.window(first, end)?);
-            let mut batch = Batch::new(sink, control);
+            let mut batch = ArcBatch::new(sink, control);
             for at in 0..(end - first) as usize {
                 let tail = index(&self.rows, &rows, at, first, self.vertices)?;
                 let head = index(&self.columns, &columns, at, first, self.vertices)?;
@@ -60,7 +60,7 @@ impl Pairs {
 
 /// Element `at` of a window that begins with element `first` of `array`; below `vertices`.
 #[inline(always)]
-pub(super) fn index(array: &Array, window: &[u8], at: usize, first: u64, vertices: u64) -> Result<u64> {
+pub(super) fn index(array: &NpyArray, window: &[u8], at: usize, first: u64, vertices: u64) -> Result<u64> {
     match array.integers.get(window, at) {
         Ok(index) if index < vertices => Ok(index),
         Ok(index) => Err(outside(array, &index.to_string(), first + at as u64, vertices)),
@@ -69,7 +69,7 @@ pub(super) fn index(array: &Array, window: &[u8], at: usize, first: u64, vertice
 }
 
 #[cold]
-fn outside(array: &Array, index: &str, at: u64, vertices: u64) -> Error {
+fn outside(array: &NpyArray, index: &str, at: u64, vertices: u64) -> Error {
     Error::data(&array.file.path, format!("the index {index} at place {at}, which is outside of the matrix"))
         .expected(format!("indices below {vertices}, from 0"))
 }

@@ -25,12 +25,15 @@ mod tests;
 
 use std::cmp::Ordering;
 
-use trimill_kernels::{Counted, Counter, Error, Footprint, ResidentSlices, Result, RowBlockSlices, Run, Scope, Size};
+use trimill_kernels::{
+    DeviceFootprint, GpuCounter, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentRun, ResidentSlices,
+    RowBlockSlices, Scope,
+};
 
 use compact_forward::CompactForward;
 use forward::Forward;
-use reverse_edge::ReverseEdge;
-use reverse_edge_serial::Edges;
+use reverse_edge::ReverseEdgeSerial;
+use reverse_edge_serial::EdgeArrays;
 
 /// One of the methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +74,7 @@ impl SerialMethod {
     }
 
     /// The host memory that it takes, the resident section included.
-    pub fn footprint(self) -> Footprint {
+    pub fn footprint(self) -> DeviceFootprint {
         // For its own lists.
         let (per_arc, per_vertex) = match self {
             Self::Forward => (2 * 4, 2 * VECTOR),
@@ -79,7 +82,7 @@ impl SerialMethod {
             Self::ReverseEdge => (4, VECTOR),
             Self::ReverseEdgeSerial => (4, 0),
         };
-        Footprint {
+        DeviceFootprint {
             per_resident_arc: 4 + per_arc,
             per_local: 4 + 8 + per_vertex,
             per_numbered: 0,
@@ -93,26 +96,26 @@ impl SerialMethod {
     /// Begins a partition.
     ///
     /// # Errors
-    /// [`Error::Whole`]: the method counts whole graphs only, and this is a partition.
-    pub fn begin<R: Run>(self, size: Size) -> Result<Box<dyn Counter<R>>> {
+    /// [`GpuError::Whole`]: the method counts whole graphs only, and this is a partition.
+    pub fn begin<R: ResidentRun>(self, size: PartitionExtent) -> GpuResult<Box<dyn GpuCounter<R>>> {
         if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(Error::Whole { method: self.name(), bytes: self.footprint().least(&size) });
+            return Err(GpuError::Whole { method: self.name(), bytes: self.footprint().least(&size) });
         }
-        Ok(Box::new(Counting { method: self, resident: None, lists: None, counted: Counted::default() }))
+        Ok(Box::new(SerialCounter { method: self, resident: None, lists: None, counted: MethodCount::default() }))
     }
 
-    fn lists(self, resident: &ResidentSlices<'_>) -> Box<dyn Lists> {
+    fn lists(self, resident: &ResidentSlices<'_>) -> Box<dyn ResidentLists> {
         match self {
             Self::Forward => Box::new(Forward::new(resident)),
             Self::CompactForward => Box::new(CompactForward::new(resident)),
-            Self::ReverseEdge => Box::new(ReverseEdge::new(resident)),
-            Self::ReverseEdgeSerial => Box::new(Edges::new(resident)),
+            Self::ReverseEdge => Box::new(ReverseEdgeSerial::new(resident)),
+            Self::ReverseEdgeSerial => Box::new(EdgeArrays::new(resident)),
         }
     }
 }
 
 /// The lists that a method makes of the resident section.
-trait Lists: Send {
+trait ResidentLists: Send {
     /// Triangles whose middle corner is in the row block's range; for methods that need the whole graph, all triangles.
     fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64;
 
@@ -120,19 +123,19 @@ trait Lists: Send {
     fn bytes(&self) -> u64;
 }
 
-struct Counting<R> {
+struct SerialCounter<R> {
     method: SerialMethod,
     /// The resident section.
     resident: Option<R>,
     /// Made for the first row block.
-    lists: Option<Box<dyn Lists>>,
-    counted: Counted,
+    lists: Option<Box<dyn ResidentLists>>,
+    counted: MethodCount,
 }
 
-impl<R: Run> Counter<R> for Counting<R> {
-    fn resident(&mut self, run: R) -> Result<Option<R>> {
+impl<R: ResidentRun> GpuCounter<R> for SerialCounter<R> {
+    fn resident(&mut self, run: R) -> GpuResult<Option<R>> {
         if self.resident.is_some() || run.slices().compact.is_some() {
-            return Err(Error::Section(format!(
+            return Err(GpuError::Section(format!(
                 "method {} takes plain rows, all resident ones at once",
                 self.method.name()
             )));
@@ -141,14 +144,14 @@ impl<R: Run> Counter<R> for Counting<R> {
         Ok(None)
     }
 
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         if self.lists.is_some() && self.method.scope() != Scope::Partitions {
             // Everything was counted with the first row block.
             return Ok(());
         }
         let Self { method, resident, lists, counted } = self;
         let Some(resident) = resident else {
-            return Err(Error::Section("a row block before the resident section".into()));
+            return Err(GpuError::Section("a row block before the resident section".into()));
         };
         let resident = resident.slices();
         counted.triangles += lists.get_or_insert_with(|| method.lists(&resident)).count(&resident, row_block);
@@ -160,7 +163,7 @@ impl<R: Run> Counter<R> for Counting<R> {
         self.lists.as_ref().map_or(0, |lists| lists.bytes())
     }
 
-    fn finish(self: Box<Self>) -> Result<Counted> {
+    fn finish(self: Box<Self>) -> GpuResult<MethodCount> {
         Ok(self.counted)
     }
 }

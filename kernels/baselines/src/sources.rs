@@ -1,6 +1,6 @@
 //! The CUDA sources of this crate.
 
-use trimill_kernels::{BLOCK, Part, Source};
+use trimill_kernels::{BLOCK, CudaSource, SourceFile};
 
 use crate::gpu::primitives;
 
@@ -10,14 +10,14 @@ const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
 /// A file of the folder `cuda`.
 macro_rules! part {
     ($name:literal) => {
-        Part { name: $name, text: include_str!(concat!("../cuda/", $name)) }
+        SourceFile { name: $name, text: include_str!(concat!("../cuda/", $name)) }
     };
 }
 
 /// A source; the primitives that all share come first.
 macro_rules! source {
     ($($name:literal),*; $own:literal) => {
-        Source {
+        CudaSource {
             name: $own,
             parts: &[primitives::CONSTANTS, BLOCK, part!("primitives.cuh"), $(part!($name),)* part!($own)],
             images: IMAGES,
@@ -26,16 +26,16 @@ macro_rules! source {
 }
 
 /// Method `polak`.
-pub(crate) static POLAK: Source = source!(; "polak.cu");
+pub(crate) static POLAK: CudaSource = source!(; "polak.cu");
 
 /// Method `reverse-edge`.
-pub(crate) static REVERSE_EDGE: Source = source!("rows.cuh"; "reverse_edge.cu");
+pub(crate) static REVERSE_EDGE: CudaSource = source!("rows.cuh"; "reverse_edge.cu");
 
 /// Method `skiff`.
-pub(crate) static SKIFF: Source = source!("rows.cuh"; "skiff.cu");
+pub(crate) static SKIFF: CudaSource = source!("rows.cuh"; "skiff.cu");
 
 /// Method `radix-binning`.
-pub(crate) static RADIX_BINNING: Source = source!(; "radix_binning.cu");
+pub(crate) static RADIX_BINNING: CudaSource = source!(; "radix_binning.cu");
 
 /// All sources; each is compiled on its own.
-pub static SOURCES: [&Source; 4] = [&POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
+pub static SOURCES: [&CudaSource; 4] = [&POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];

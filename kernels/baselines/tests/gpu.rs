@@ -5,23 +5,26 @@
 use trimill_baselines::{GpuMethod, Organisation, Preprocess, polak, radix_binning, reverse_edge, skiff};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{Counted, Counter, Error, Form, Gpu, Method, Scope, Share};
+use trimill_kernels::{CountingMethod, EdgeShare, Gpu, GpuCounter, GpuError, ImageForm, MethodCount, Scope};
 
 fn polaks() -> Vec<GpuMethod> {
     let with =
-        |preprocess, block_threads, blocks| GpuMethod::Polak(polak::Options { preprocess, block_threads, blocks });
+        |preprocess, block_threads, blocks| GpuMethod::Polak(polak::PolakOptions { preprocess, block_threads, blocks });
     vec![with(Preprocess::Gpu, 64, 8), with(Preprocess::Cpu, 64, 8), with(Preprocess::Auto, 256, 3)]
 }
 
 fn reverse_edges() -> Vec<GpuMethod> {
-    let with = |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::Options { block_threads, streams });
+    let with =
+        |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams });
     vec![with(256, 1), with(256, reverse_edge::STREAMS), with(64, 3)]
 }
 
 fn skiffs(nodes: Option<u32>) -> Vec<GpuMethod> {
     [(Organisation::BlockDegree, 64), (Organisation::BlockIndex, 256), (Organisation::WarpIndex, 256)]
         .into_iter()
-        .map(|(organisation, block_threads)| GpuMethod::Skiff(skiff::Options { organisation, block_threads, nodes }))
+        .map(|(organisation, block_threads)| {
+            GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads, nodes })
+        })
         .collect()
 }
 
@@ -29,7 +32,7 @@ fn binnings() -> Vec<GpuMethod> {
     [(6, 32, None), (8, 16, Some(1 << 22)), (4, 0, Some(1 << 20)), (2, 64, Some(100_003))]
         .into_iter()
         .map(|(radix_bits, threshold, batch)| {
-            GpuMethod::RadixBinning(radix_binning::Options { radix_bits, threshold, batch })
+            GpuMethod::RadixBinning(radix_binning::RadixBinningOptions { radix_bits, threshold, batch })
         })
         .collect()
 }
@@ -38,15 +41,15 @@ fn binnings() -> Vec<GpuMethod> {
 fn count(
     gpu: &mut Gpu,
     method: &GpuMethod,
-    share: Share,
+    share: EdgeShare,
     partition: &Partition,
     (row_blocks, bytes): (&[OwnedRowBlock], Option<u64>),
-) -> Result<Counted, Error> {
+) -> Result<MethodCount, GpuError> {
     let size = partition.size_with(row_blocks);
     // Some can begin with less than their footprint.
     let bytes = bytes.unwrap_or_else(|| method.footprint().least(&size)).next_multiple_of(256);
     gpu.reserve(bytes).unwrap();
-    let mut counter: Box<dyn Counter<OwnedRun>> = method.begin(gpu, size, share)?;
+    let mut counter: Box<dyn GpuCounter<OwnedRun>> = method.begin(gpu, size, share)?;
     for run in partition.runs(size.locals as usize / 3 + 1) {
         counter.resident(run)?;
     }
@@ -67,7 +70,7 @@ fn agree(gpu: &mut Gpu, methods: &[GpuMethod], partition: &Partition, all_cuts: 
     for method in methods {
         for cuts in all_cuts {
             for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
-                let counted = count(gpu, method, Share::ALL, partition, (&row_blocks, bytes));
+                let counted = count(gpu, method, EdgeShare::ALL, partition, (&row_blocks, bytes));
                 let counted = counted.unwrap_or_else(|error| panic!("{method:?}: {error}"));
                 assert_eq!(counted.triangles, expected, "{method:?}, {} row blocks", row_blocks.len());
             }
@@ -124,8 +127,8 @@ fn partitions_are_counted_by_those_methods_of_the_papers_that_can() {
         }
         for method in [&polaks()[0], &binnings()[0]] {
             assert_ne!(method.scope(), Scope::Partitions);
-            let refused = count(&mut gpu, method, Share::ALL, &partition, (&partition.row_blocks(&[]), None));
-            assert!(matches!(refused, Err(Error::Whole { .. })), "{refused:?}");
+            let refused = count(&mut gpu, method, EdgeShare::ALL, &partition, (&partition.row_blocks(&[]), None));
+            assert!(matches!(refused, Err(GpuError::Whole { .. })), "{refused:?}");
         }
     }
 }
@@ -155,10 +158,10 @@ fn shares_of_several_devices_add_up() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(51, 20_000, 40, 3, 1.0);
     let row_blocks = partition.row_blocks(&[]);
-    let method = GpuMethod::Polak(polak::Options::default());
+    let method = GpuMethod::Polak(polak::PolakOptions::default());
     let share = |gpu: &mut Gpu, share| count(gpu, &method, share, &partition, (&row_blocks, None)).unwrap().triangles;
     for of in [2, 3, 8] {
-        let sum: u64 = (0..of).map(|i| share(&mut gpu, Share { index: i, of })).sum();
+        let sum: u64 = (0..of).map(|i| share(&mut gpu, EdgeShare { index: i, of })).sum();
         assert_eq!(sum, partition.triangles());
     }
 }
@@ -167,10 +170,10 @@ fn shares_of_several_devices_add_up() {
 fn the_ptx_of_the_methods_counts_the_same() {
     let Some((gpu, _alone)) = gpu() else { return };
     drop(gpu);
-    let mut gpu = Gpu::open(0, Form::Portable).unwrap_or_else(|error| panic!("{error}"));
+    let mut gpu = Gpu::open(0, ImageForm::Portable).unwrap_or_else(|error| panic!("{error}"));
     let partition = random(61, 3000, 50, 3, 1.0);
     for method in [polaks()[0], reverse_edges()[1], skiffs(None)[2], binnings()[0]] {
-        let counted = count(&mut gpu, &method, Share::ALL, &partition, (&partition.row_blocks(&[]), None)).unwrap();
+        let counted = count(&mut gpu, &method, EdgeShare::ALL, &partition, (&partition.row_blocks(&[]), None)).unwrap();
         assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
     }
 }

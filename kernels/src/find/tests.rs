@@ -94,7 +94,7 @@ fn each_fault_of_a_driver_has_its_reason() {
 
 #[test]
 fn devices_are_described() {
-    let device = |ordinal, name: &str, memory| Device {
+    let device = |ordinal, name: &str, memory| GpuInfo {
         ordinal,
         name: name.into(),
         memory,
@@ -104,7 +104,7 @@ fn devices_are_described() {
     let devices = vec![device(0, "First", 40_000_000_000), device(1, "Second", 41_000_000_000)];
     let driver = Version { major: 12, minor: 8 };
     if let Some([found, _]) = found_with_driver(0, 12_080, 2) {
-        assert_eq!(found, format!("{:?}", Ok::<_, Absence>(Devices { driver, devices })));
+        assert_eq!(found, format!("{:?}", Ok::<_, Absence>(FoundGpus { driver, devices })));
     }
 }
 

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use cudarc::driver::{CudaEvent, CudaStream, sys};
 
 use crate::engine::Timed;
-use crate::error::{Result, driver};
+use crate::error::{GpuResult, driver};
 
 /// A copy, or some kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Work {
+pub struct TimedCommand {
     /// What it was.
     pub what: Timed,
     /// When it began, by the host's clock.
@@ -27,12 +27,12 @@ pub struct Work {
 pub(super) struct Clock {
     base: CudaEvent,
     at: Instant,
-    work: Vec<Work>,
+    work: Vec<TimedCommand>,
 }
 
 impl Clock {
     /// Starts at the end of what `stream` is doing.
-    pub(super) fn start(stream: &Arc<CudaStream>) -> Result<Self> {
+    pub(super) fn start(stream: &Arc<CudaStream>) -> GpuResult<Self> {
         let starting = driver("starting a clock");
         let base = stream.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&starting)?;
         base.record(stream).map_err(&starting)?;
@@ -41,14 +41,14 @@ impl Clock {
     }
 
     /// Adds what began at `from`, which was reached, and took `seconds`.
-    pub(super) fn add(&mut self, what: Timed, from: &CudaEvent, seconds: f64) -> Result<()> {
+    pub(super) fn add(&mut self, what: Timed, from: &CudaEvent, seconds: f64) -> GpuResult<()> {
         let milliseconds = self.base.elapsed_ms(from).map_err(driver("timing"))?;
         let start = self.at + Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0);
-        self.work.push(Work { what, start, time: Duration::from_secs_f64(seconds.max(0.0)) });
+        self.work.push(TimedCommand { what, start, time: Duration::from_secs_f64(seconds.max(0.0)) });
         Ok(())
     }
 
-    pub(super) fn take(&mut self) -> Vec<Work> {
+    pub(super) fn take(&mut self) -> Vec<TimedCommand> {
         std::mem::take(&mut self.work)
     }
 }

@@ -5,10 +5,10 @@ use cudarc::driver::result;
 use super::Gpu;
 use super::module::Module;
 use crate::arena::{Arena, ArenaLayout};
-use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Piece, Queue, Timed};
-use crate::error::{Error, Result, driver};
+use crate::engine::{Engine, Event, Grid, HostWords, Kernel, ReservedMemory, Stream, Timed};
+use crate::error::{GpuError, GpuResult, driver};
 use crate::images;
-use crate::source::Source;
+use crate::source::CudaSource;
 
 impl Engine for Gpu {
     fn layout(&mut self) -> &mut ArenaLayout {
@@ -19,11 +19,11 @@ impl Engine for Gpu {
         self.arena.as_ref().map_or(0, Arena::address)
     }
 
-    fn scratch(&self) -> Piece {
+    fn scratch(&self) -> ReservedMemory {
         self.scratch
     }
 
-    fn counters(&self) -> Piece {
+    fn counters(&self) -> ReservedMemory {
         self.counters
     }
 
@@ -31,11 +31,11 @@ impl Engine for Gpu {
         self.device.multiprocessors
     }
 
-    fn host_words(&mut self, words: usize) -> Result<HostWords> {
+    fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
         self.pinned(words).map(HostWords::Pinned)
     }
 
-    fn load(&mut self, source: &'static Source) -> Result<()> {
+    fn load(&mut self, source: &'static CudaSource) -> GpuResult<()> {
         if self.modules.iter().all(|module| module.source != source) {
             let image = images::image(source, self.device.compute_capability, self.form)?;
             self.modules.push(Module::load(self.context(), source, &image)?);
@@ -43,17 +43,17 @@ impl Engine for Gpu {
         Ok(())
     }
 
-    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()> {
         self.bind()?;
         // SAFETY: as the caller promised.
         unsafe { self.staging.copy(to, pieces) }
     }
 
-    fn sent(&mut self) -> Result<()> {
+    fn sent(&mut self) -> GpuResult<()> {
         self.staging.sent()
     }
 
-    fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()> {
+    fn fill(&mut self, queue: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
         self.bind()?;
         if bytes == 0 {
             return Ok(());
@@ -63,28 +63,29 @@ impl Engine for Gpu {
             .map_err(driver("filling device memory"))
     }
 
-    fn launch(&mut self, queue: Queue, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> Result<()> {
+    fn launch(&mut self, queue: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
         self.bind()?;
         self.make_queue(queue)?;
-        let missing = || Error::Launch { doing: "finding it", reason: format!("{} is not loaded", kernel.source.name) };
+        let missing =
+            || GpuError::Launch { doing: "finding it", reason: format!("{} is not loaded", kernel.source.name) };
         let module = self.modules.iter().find(|module| module.source == kernel.source).ok_or_else(missing)?;
         module.launch(self.queue(queue)?, grid, kernel.name, parameters)
     }
 
-    fn record(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+    fn record(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
         self.marks[mark].record(self.queue(queue)?).map_err(driver("recording an event"))
     }
 
-    fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+    fn wait(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
         self.make_queue(queue)?;
         self.queue(queue)?.wait(&self.marks[mark]).map_err(driver("waiting for an event"))
     }
 
-    fn reach(&mut self, mark: Mark) -> Result<()> {
+    fn reach(&mut self, mark: Event) -> GpuResult<()> {
         self.waiting.for_event(&self.marks[mark], "waiting for the GPU")
     }
 
-    fn seconds(&mut self, what: Timed, from: Mark, to: Mark) -> Result<f64> {
+    fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64> {
         let milliseconds = self.marks[from].elapsed_ms(&self.marks[to]).map_err(driver("timing"))?;
         let seconds = f64::from(milliseconds) / 1000.0;
         if let Some(clock) = &mut self.clock {
@@ -93,7 +94,7 @@ impl Engine for Gpu {
         Ok(seconds)
     }
 
-    fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {
+    fn read(&mut self, queue: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
         self.await_queue(queue)?;
         // SAFETY: callers pass a piece of the arena; the call returns when the copy is done.
         unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(driver("reading the result"))
@@ -101,8 +102,8 @@ impl Engine for Gpu {
 
     fn settle(&mut self) {
         // Failures are ignored: an error was reported already, or the result is not needed.
-        let extra = (0..self.extra.len()).map(Queue::Extra);
-        for queue in [Queue::Copy, Queue::Compute].into_iter().chain(extra) {
+        let extra = (0..self.extra.len()).map(Stream::Extra);
+        for queue in [Stream::Copy, Stream::Compute].into_iter().chain(extra) {
             let _ = self.await_queue(queue);
         }
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 
 use crate::engine::Grid;
-use crate::error::{Error, Result, driver};
-use crate::source::Source;
+use crate::error::{GpuError, GpuResult, driver};
+use crate::source::CudaSource;
 use crate::waiting::is_abandoned;
 
 /// A module of the driver and its kernels; unloaded on drop.
@@ -15,7 +15,7 @@ use crate::waiting::is_abandoned;
 pub(super) struct Module {
     context: Arc<CudaContext>,
     handle: sys::CUmodule,
-    pub(super) source: &'static Source,
+    pub(super) source: &'static CudaSource,
     kernels: Vec<Loaded>,
 }
 
@@ -37,7 +37,7 @@ impl Module {
     ///
     /// # Errors
     /// An error of the driver.
-    pub(super) fn load(context: &Arc<CudaContext>, source: &'static Source, image: &[u8]) -> Result<Self> {
+    pub(super) fn load(context: &Arc<CudaContext>, source: &'static CudaSource, image: &[u8]) -> GpuResult<Self> {
         let loading = driver("loading the kernels");
         context.bind_to_thread().map_err(&loading)?;
         // SAFETY: an ELF image whose header has its length, or zero-terminated text; embedded in the program, or just compiled.
@@ -48,7 +48,7 @@ impl Module {
             let function = unsafe { result::module::get_function(handle, CString::new(name).unwrap_or_default()) };
             let function = function.map_err(&loading)?;
             let parameters =
-                (0..parameters).map(|index| size_of(function, index).map_err(&loading)).collect::<Result<_>>()?;
+                (0..parameters).map(|index| size_of(function, index).map_err(&loading)).collect::<GpuResult<_>>()?;
             module.kernels.push(Loaded { name, function, parameters });
         }
         Ok(module)
@@ -58,8 +58,8 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::Launch`].
-    pub(super) fn launch(&self, queue: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> Result<()> {
-        let refused = |reason: String| Error::Launch { doing: "starting it", reason: format!("{name}: {reason}") };
+    pub(super) fn launch(&self, queue: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> GpuResult<()> {
+        let refused = |reason: String| GpuError::Launch { doing: "starting it", reason: format!("{name}: {reason}") };
         let known = self.kernels.iter().find(|kernel| kernel.name == name);
         let kernel = known.ok_or_else(|| refused(format!("not a kernel of {}", self.source.name)))?;
         if !kernel.parameters.iter().copied().eq(values.iter().map(|value| value.len())) {
@@ -81,7 +81,7 @@ impl Module {
             )
         }
         .map_err(|error| match driver("starting it")(error) {
-            Error::Driver { reason, .. } => refused(reason),
+            GpuError::Driver { reason, .. } => refused(reason),
             other => other,
         })
     }

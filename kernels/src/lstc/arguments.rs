@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 /// `Arguments` of `lstc.cu`, field by field. Addresses are on the device; zero is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Arguments {
+pub(crate) struct LstcArguments {
     pub(crate) offsets: u64,
     pub(crate) successors: u64,
     pub(crate) work: u64,
@@ -30,9 +30,9 @@ pub(crate) struct Arguments {
 }
 
 // SAFETY: 15 `u64` and six `u32`, without padding; any bit pattern is valid.
-unsafe impl Zeroable for Arguments {}
+unsafe impl Zeroable for LstcArguments {}
 // SAFETY: as above.
-unsafe impl Pod for Arguments {}
+unsafe impl Pod for LstcArguments {}
 
 #[cfg(test)]
 mod tests {
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        assert_eq!(crate::testing::fields(&LSTC.code()), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 15 * 8 + 6 * 4);
+        assert_eq!(crate::testing::fields(&LSTC.code()), crate::testing::fields_of(&LstcArguments::default()));
+        assert_eq!(size_of::<LstcArguments>(), 15 * 8 + 6 * 4);
     }
 }

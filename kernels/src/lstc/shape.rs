@@ -1,6 +1,6 @@
 //! The method's two parameters.
 
-use crate::error::{Error, Result};
+use crate::error::{GpuError, GpuResult};
 
 /// Threads of a block and the width of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,15 +20,17 @@ impl Shape {
     /// `block_threads` is a multiple of 32 from 32 to 1024; `tile` is 0 (no shared memory) or 64 to 1024.
     ///
     /// # Errors
-    /// [`Error::Shape`].
-    pub fn new(block_threads: u32, tile: u32) -> Result<Self> {
+    /// [`GpuError::Shape`].
+    pub fn new(block_threads: u32, tile: u32) -> GpuResult<Self> {
         if !(32..=1024).contains(&block_threads) || !block_threads.is_multiple_of(32) {
             let found =
                 format!("a block cannot have {block_threads} threads; expected a multiple of 32 from 32 to 1024");
-            return Err(Error::Shape(found));
+            return Err(GpuError::Shape(found));
         }
         if tile != 0 && !(64..=1024).contains(&tile) {
-            return Err(Error::Shape(format!("a tile cannot hold {tile} vertices; expected 0 (none) or 64 to 1024")));
+            return Err(GpuError::Shape(format!(
+                "a tile cannot hold {tile} vertices; expected 0 (none) or 64 to 1024"
+            )));
         }
         Ok(Self { block_threads, tile })
     }
@@ -64,7 +66,7 @@ mod tests {
             assert!(Shape::new(threads, tile).is_ok_and(|shape| shape.shared_with_details() <= 48 << 10));
         }
         for (threads, tile) in [(0, 0), (16, 128), (100, 128), (1056, 128), (128, 32), (128, 1025)] {
-            assert!(matches!(Shape::new(threads, tile), Err(Error::Shape(_))), "{threads} {tile}");
+            assert!(matches!(Shape::new(threads, tile), Err(GpuError::Shape(_))), "{threads} {tile}");
         }
     }
 }

@@ -5,11 +5,11 @@ use crate::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, rando
 use crate::testing::{Double, Pace, has_compiler};
 
 use super::*;
-use crate::error::Error;
+use crate::error::GpuError;
 use crate::vertices::COUNTER_BYTES;
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
-fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u64) -> Counted {
+fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u64) -> MethodCount {
     let shared = count_with(partition, &partition.shared_row_blocks(cuts), shape, pace, longest_grid);
     let own = count_with(partition, &partition.row_blocks(cuts), shape, pace, longest_grid);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?} {pace:?}");
@@ -26,18 +26,18 @@ fn count_with(
     shape: Shape,
     pace: Pace,
     longest_grid: u64,
-) -> Counted {
+) -> MethodCount {
     let size = partition.size_with(row_blocks);
     let arena = FOOTPRINT.least(&size);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counting = Counting::begin(&mut double, shape, size, longest_grid as u32).unwrap();
+    let mut counting = LstcCounter::begin(&mut double, shape, size, longest_grid as u32).unwrap();
     let rows = if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 };
     let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
     let runs = if stored { partition.stored_runs(rows, 5) } else { partition.runs(rows) };
     runs.into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
     let work = counting.work;
     for row_block in row_blocks {
-        Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
+        GpuCounter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
     }
     let counted = counting.end().unwrap();
     assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < FOOTPRINT.fixed + 4 * size.locals);
@@ -151,13 +151,13 @@ fn an_arena_of_one_byte_less_than_is_needed_refuses() {
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late).unwrap();
-        let began = Counting::begin(&mut double, Shape::default(), partition.size(512), 1000);
+        let began = LstcCounter::begin(&mut double, Shape::default(), partition.size(512), 1000);
         began.map(|counting| counting.so_far.peak_bytes)
     };
     let needed = begin(1 << 20).unwrap();
     assert_eq!(begin(needed), Ok(needed));
-    assert!(matches!(begin(needed - 1), Err(Error::Budget { .. })));
-    assert!(matches!(begin(0), Err(Error::Budget { .. })));
+    assert!(matches!(begin(needed - 1), Err(GpuError::Budget { .. })));
+    assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
 }
 
 #[test]
@@ -168,41 +168,41 @@ fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
     let partition = random(2, 200, 20, 1, 0.5);
     let row_blocks = partition.row_blocks(&[100]);
     let limit = row_blocks[0].bytes();
-    let with = |limit: u64, use_it: &dyn Fn(&mut dyn Counter<OwnedRun>)| {
+    let with = |limit: u64, use_it: &dyn Fn(&mut dyn GpuCounter<OwnedRun>)| {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-        let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
+        let mut counting = LstcCounter::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
         partition.runs(99).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
         use_it(&mut counting);
     };
     with(limit - 1, &|counting| {
         let error = counting.row_block(&row_blocks[0].slices()).unwrap_err();
-        assert_eq!(error, Error::RowBlockTooLarge { bytes: limit, limit: limit - 1 });
+        assert_eq!(error, GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 1 });
     });
     with(1 << 16, &|counting| {
-        assert!(matches!(counting.row_block(&row_blocks[1].slices()), Err(Error::Section(_))));
+        assert!(matches!(counting.row_block(&row_blocks[1].slices()), Err(GpuError::Section(_))));
     });
     with(1 << 16, &|counting| {
         counting.row_block(&row_blocks[0].slices()).unwrap();
-        assert!(matches!(counting.resident(partition.runs(200).remove(0)), Err(Error::Section(_))));
+        assert!(matches!(counting.resident(partition.runs(200).remove(0)), Err(GpuError::Section(_))));
     });
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
+    let mut counting = LstcCounter::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
     partition.runs(99).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
-    Counter::<OwnedRun>::row_block(&mut counting, &row_blocks[0].slices()).unwrap();
-    assert!(matches!(counting.end(), Err(Error::Section(_))), "half of the row blocks");
+    GpuCounter::<OwnedRun>::row_block(&mut counting, &row_blocks[0].slices()).unwrap();
+    assert!(matches!(counting.end(), Err(GpuError::Section(_))), "half of the row blocks");
     // A row block before all of the resident section is there.
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
+    let mut counting = LstcCounter::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
     counting.resident(partition.runs(3).remove(0)).unwrap();
-    let early = Counter::<OwnedRun>::row_block(&mut counting, &row_blocks[0].slices());
-    assert!(matches!(early, Err(Error::Section(_))));
+    let early = GpuCounter::<OwnedRun>::row_block(&mut counting, &row_blocks[0].slices());
+    assert!(matches!(early, Err(GpuError::Section(_))));
 }
 
 #[test]
 fn counters_and_gpus_go_from_thread_to_thread() {
     fn send<T: Send>() {}
     send::<Gpu>();
-    send::<Box<dyn Counter<OwnedRun>>>();
+    send::<Box<dyn GpuCounter<OwnedRun>>>();
     send::<crate::Pinned<u32>>();
 }
 
@@ -224,13 +224,13 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
                 let bytes = COUNTER_BYTES * counters.held();
                 let mut double = Double::new(FOOTPRINT.least(&size), pace).unwrap().with_counters(bytes);
                 let mut into = vec![7; counters.held() as usize];
-                let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
+                let counting = LstcCounter::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
                 let mut counting = counting.with(Detail::Vertices(counters), &size).unwrap();
                 partition.runs(133).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
                 for row_block in &row_blocks {
-                    Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
+                    GpuCounter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
                 }
-                Counter::<OwnedRun>::vertices(&mut counting, &mut into).unwrap();
+                GpuCounter::<OwnedRun>::vertices(&mut counting, &mut into).unwrap();
                 assert_eq!(counting.end().unwrap().triangles, total);
                 into
             });
@@ -254,7 +254,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
             let (row_blocks, size) = partition.case(i, cuts);
             let shape = shapes[(i + seed as usize) % shapes.len()];
             let mut double = Double::new(FOOTPRINT_WITH_EDGES.least(&size), pace).unwrap();
-            let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
+            let counting = LstcCounter::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
             let counting = Box::new(counting.with(Detail::Edges, &size).unwrap());
             let found = partition.count_on_arcs(counting, partition.runs(133), &row_blocks);
             assert_eq!(found, expected, "seed {seed}, {cuts:?}, {pace:?}, {shape:?}");

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 /// `Arguments` of `packed.cu`, field by field. Addresses are on the device; zero is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Arguments {
+pub(crate) struct PackedArguments {
     pub(crate) rows: u64,
     pub(crate) next: u64,
     pub(crate) words: u64,
@@ -50,9 +50,9 @@ pub(crate) struct Arguments {
 }
 
 // SAFETY: 23 `u64` and 18 `u32`, without padding; any bit pattern is valid.
-unsafe impl Zeroable for Arguments {}
+unsafe impl Zeroable for PackedArguments {}
 // SAFETY: as above.
-unsafe impl Pod for Arguments {}
+unsafe impl Pod for PackedArguments {}
 
 #[cfg(test)]
 mod tests {
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        assert_eq!(crate::testing::fields(&PACKED.code()), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 23 * 8 + 18 * 4);
+        assert_eq!(crate::testing::fields(&PACKED.code()), crate::testing::fields_of(&PackedArguments::default()));
+        assert_eq!(size_of::<PackedArguments>(), 23 * 8 + 18 * 4);
         assert!(PACKED.kernels().all(|(_, parameters)| parameters == 1));
     }
 }

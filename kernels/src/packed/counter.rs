@@ -2,30 +2,30 @@
 
 use bytemuck::cast_slice_mut;
 
-use super::{Counting, RESIDENT};
+use super::{PackedCounter, RESIDENT};
 use crate::compact;
 use crate::edges;
-use crate::engine::{Engine, Queue};
-use crate::error::Result;
-use crate::method::{Counted, Counter, Run};
+use crate::engine::{Engine, Stream};
+use crate::error::GpuResult;
+use crate::method::{GpuCounter, MethodCount, ResidentRun};
 use crate::sections::RowBlockSlices;
 
 /// A counter and the run that the device may still be copying.
 #[derive(Debug)]
-pub(super) struct Owning<'g, R: Run, E: Engine> {
+pub(super) struct Owning<'g, R: ResidentRun, E: Engine> {
     // Dropped first: that waits for the device, which reads the run.
-    counting: Counting<'g, E>,
+    counting: PackedCounter<'g, E>,
     copied: Option<R>,
 }
 
-impl<'g, R: Run, E: Engine> Owning<'g, R, E> {
-    pub(super) fn new(counting: Counting<'g, E>) -> Self {
+impl<'g, R: ResidentRun, E: Engine> Owning<'g, R, E> {
+    pub(super) fn new(counting: PackedCounter<'g, E>) -> Self {
         Self { counting, copied: None }
     }
 }
 
-impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
-    fn resident(&mut self, run: R) -> Result<Option<R>> {
+impl<R: ResidentRun, E: Engine + Send> GpuCounter<R> for Owning<'_, R, E> {
+    fn resident(&mut self, run: R) -> GpuResult<Option<R>> {
         // SAFETY: the run is kept until the next call but one has waited for its copy, or until `counting` is dropped.
         let ordered = unsafe { self.counting.resident(&run.slices()) };
         // Kept even after an error, as a part of it may still be being copied.
@@ -35,33 +35,33 @@ impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
         Ok(before)
     }
 
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         // SAFETY: the slices live until `sent` has returned, which is called in any case.
         let queued = unsafe { self.counting.row_block(row_block) };
         let sent = self.counting.engine.sent();
         queued.and(sent)
     }
 
-    fn bins(&mut self) -> Result<Vec<u64>> {
+    fn bins(&mut self) -> GpuResult<Vec<u64>> {
         compact::bins(self.counting.engine)
     }
 
-    fn vertices(&mut self, into: &mut [u64]) -> Result<()> {
-        let Counting { engine, arguments, .. } = &mut self.counting;
+    fn vertices(&mut self, into: &mut [u64]) -> GpuResult<()> {
+        let PackedCounter { engine, arguments, .. } = &mut self.counting;
         // Where nothing was counted, no kernel has waited for the zeros.
-        engine.wait(Queue::Compute, RESIDENT.copied)?;
-        engine.read(Queue::Compute, arguments.counters, cast_slice_mut(into))
+        engine.wait(Stream::Compute, RESIDENT.copied)?;
+        engine.read(Stream::Compute, arguments.counters, cast_slice_mut(into))
     }
 
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
-        let Counting { engine, edges, .. } = &mut self.counting;
+    fn row_block_edges(&mut self, into: &mut [u32]) -> GpuResult<()> {
+        let PackedCounter { engine, edges, .. } = &mut self.counting;
         edges.as_mut().ok_or_else(edges::missing)?.read_row_block(*engine, into)
     }
 
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
-        let Counting { engine, edges, .. } = &mut self.counting;
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> GpuResult<()> {
+        let PackedCounter { engine, edges, .. } = &mut self.counting;
         // Where nothing was counted, no kernel has waited for the zeros.
-        engine.wait(Queue::Compute, RESIDENT.copied)?;
+        engine.wait(Stream::Compute, RESIDENT.copied)?;
         edges.as_ref().ok_or_else(edges::missing)?.read_resident(*engine, first, into)
     }
 
@@ -69,7 +69,7 @@ impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
         self.counting.so_far.peak_bytes
     }
 
-    fn finish(self: Box<Self>) -> Result<Counted> {
+    fn finish(self: Box<Self>) -> GpuResult<MethodCount> {
         let Self { counting, copied } = *self;
         let counted = counting.end();
         drop(copied);

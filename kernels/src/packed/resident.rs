@@ -2,20 +2,20 @@
 
 use bytemuck::cast_slice;
 
-use super::arguments::Arguments;
-use super::{COPIED, Counting, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
+use super::arguments::PackedArguments;
+use super::{COPIED, PackedCounter, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
 use crate::arena::ALIGNMENT;
 use crate::compact::{self, CompactPart, CompactSlices, Unpack, bin_shift};
-use crate::engine::{Engine, Queue, Timed};
-use crate::error::{Error, Result};
+use crate::engine::{Engine, Stream, Timed};
+use crate::error::{GpuError, GpuResult};
 use crate::sections::ResidentSlices;
 
-impl<E: Engine> Counting<'_, E> {
+impl<E: Engine> PackedCounter<'_, E> {
     /// Copies and packs a run. Plain rows are cut to fit a half, even within a row; compact rows only between parts.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
-    pub(super) unsafe fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+    pub(super) unsafe fn resident(&mut self, run: &ResidentSlices<'_>) -> GpuResult<()> {
         let (first_local, first_successor) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         self.blocks.extend(&run.offsets[1..]);
@@ -26,13 +26,13 @@ impl<E: Engine> Counting<'_, E> {
                 Some(compact) => self.compact(run.offsets, compact, first_local)?,
             }
         }
-        self.engine.record(Queue::Copy, COPIED[self.runs % COPIED.len()])?;
+        self.engine.record(Stream::Copy, COPIED[self.runs % COPIED.len()])?;
         self.runs += 1;
-        self.engine.record(Queue::Copy, RESIDENT.copied)
+        self.engine.record(Stream::Copy, RESIDENT.copied)
     }
 
     /// Waits until the last run but one is copied.
-    pub(super) fn run_before_is_copied(&mut self) -> Result<()> {
+    pub(super) fn run_before_is_copied(&mut self) -> GpuResult<()> {
         match self.runs.checked_sub(2) {
             Some(run) => self.engine.reach(COPIED[run % COPIED.len()]),
             None => Ok(()),
@@ -46,7 +46,7 @@ impl<E: Engine> Counting<'_, E> {
 
     /// # Safety
     /// As [`Self::resident`].
-    unsafe fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_successor: u64) -> Result<()> {
+    unsafe fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_successor: u64) -> GpuResult<()> {
         let half = self.half();
         let (mut row, mut successor) = (0, first_successor);
         while row + 1 < run.offsets.len() {
@@ -72,7 +72,7 @@ impl<E: Engine> Counting<'_, E> {
     ///
     /// # Safety
     /// As [`Self::resident`].
-    unsafe fn compact(&mut self, offsets: &[u64], compact: CompactSlices<'_>, first_local: u32) -> Result<()> {
+    unsafe fn compact(&mut self, offsets: &[u64], compact: CompactSlices<'_>, first_local: u32) -> GpuResult<()> {
         let CompactSlices { bytes, mut parts } = compact;
         while let Some(&CompactPart { row, arc, .. }) = parts.first() {
             let taken = |part: &CompactPart| {
@@ -80,7 +80,7 @@ impl<E: Engine> Counting<'_, E> {
             };
             let many = parts.iter().take_while(|part| taken(part) <= self.half()).count();
             if many == 0 {
-                return Err(Error::Section("a file block is larger than half of the work space".into()));
+                return Err(GpuError::Section("a file block is larger than half of the work space".into()));
             }
             let (now, later) = parts.split_at(many);
             let past = (now[many - 1].row + now[many - 1].rows) as usize;
@@ -111,8 +111,8 @@ impl<E: Engine> Counting<'_, E> {
         row: u32,
         offsets: &[u64],
         (first, end): (u64, u64),
-        send: impl FnOnce(&mut E, u64) -> Result<()>,
-    ) -> Result<()> {
+        send: impl FnOnce(&mut E, u64) -> GpuResult<()>,
+    ) -> GpuResult<()> {
         let half = self.halves % SLOTS;
         let marks = of_row_block(half);
         if self.halves >= SLOTS {
@@ -121,7 +121,7 @@ impl<E: Engine> Counting<'_, E> {
         self.halves += 1;
         let at = self.space + half as u64 * self.half();
         let count = offsets.len() as u32 - 1;
-        let arguments = Arguments {
+        let arguments = PackedArguments {
             offsets: at,
             successors: at + size_of_val(offsets) as u64,
             successors_first: first,
@@ -133,17 +133,17 @@ impl<E: Engine> Counting<'_, E> {
         };
         let engine = &mut *self.engine;
         send(engine, at)?;
-        engine.record(Queue::Copy, marks.copied)?;
-        engine.wait(Queue::Compute, marks.copied)?;
-        engine.record(Queue::Compute, marks.kernel)?;
+        engine.record(Stream::Copy, marks.copied)?;
+        engine.wait(Stream::Compute, marks.copied)?;
+        engine.record(Stream::Compute, marks.kernel)?;
         launch(engine, "packed_resident", blocks(grid_blocks(count, arguments.lanes)), &arguments)?;
-        engine.record(Queue::Compute, marks.counted)?;
+        engine.record(Stream::Compute, marks.counted)?;
         self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
         Ok(())
     }
 
     /// Waits until the rows in a half are packed, and adds the time.
-    fn packed(&mut self, half: usize) -> Result<()> {
+    fn packed(&mut self, half: usize) -> GpuResult<()> {
         let marks = of_row_block(half);
         self.engine.reach(marks.counted)?;
         self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, marks.kernel, marks.counted)?;
@@ -151,7 +151,7 @@ impl<E: Engine> Counting<'_, E> {
     }
 
     /// Ends the resident section: takes its times before row blocks reuse the marks.
-    pub(super) fn end_resident(&mut self) -> Result<()> {
+    pub(super) fn end_resident(&mut self) -> GpuResult<()> {
         self.blocks.end();
         for half in 0..SLOTS.min(self.halves) {
             self.packed(half)?;

@@ -1,20 +1,20 @@
 //! Copies a row block to its slot and counts it in pieces, each against batches of locals.
 
-use super::arguments::Arguments;
-use super::space::{BLOCK, Batch, BlockRange, MOST, places, scan_blocks};
+use super::arguments::PackedArguments;
+use super::space::{BLOCK, BlockRange, LocalsBatch, MOST, places, scan_blocks};
 use super::{
-    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, OTHER_BLOCKS, OWNER_THREADS, ROW_LANES, SLOTS, THREADS, blocks,
+    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, PackedCounter, ROW_LANES, SLOTS, THREADS, blocks,
     grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
 use crate::edges::EDGE_COUNTER_BYTES;
-use crate::engine::{Engine, Grid, Queue, RING, Timed};
-use crate::error::Result;
+use crate::engine::{Engine, Grid, RING, Stream, Timed};
+use crate::error::GpuResult;
 use crate::sections::RowBlockSlices;
 
-impl<E: Engine> Counting<'_, E> {
+impl<E: Engine> PackedCounter<'_, E> {
     /// # Safety
     /// As [`Engine::copy`], for the row block.
-    pub(super) unsafe fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    pub(super) unsafe fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let first = self.order.is_first_row_block();
         let bytes = self.order.row_block(row_block)?;
         if first {
@@ -32,17 +32,17 @@ impl<E: Engine> Counting<'_, E> {
             self.account(self.row_blocks - RING)?;
         }
         if self.row_blocks >= SLOTS {
-            self.engine.wait(Queue::Copy, of_row_block(self.row_blocks - SLOTS).counted)?;
+            self.engine.wait(Stream::Copy, of_row_block(self.row_blocks - SLOTS).counted)?;
         }
         self.row_blocks += 1;
-        let mut arguments = Arguments {
+        let mut arguments = PackedArguments {
             row_block_start: row_block.range.start,
             row_block_locals: row_block.first_local,
             together: u32::from(row_block.all_local),
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.record(Queue::Copy, marks.copy)?;
+        engine.record(Stream::Copy, marks.copy)?;
         if bytes > 0 {
             let start = self.slots[slot];
             let places = row_block.places(start);
@@ -52,8 +52,8 @@ impl<E: Engine> Counting<'_, E> {
             unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
         }
-        engine.record(Queue::Copy, marks.copied)?;
-        engine.wait(Queue::Compute, marks.copied)?;
+        engine.record(Stream::Copy, marks.copied)?;
+        engine.wait(Stream::Compute, marks.copied)?;
         if let Some(edges) = &mut self.edges {
             let counters = edges.begin_row_block(engine, (slot, row_block.arcs()), marks.counted)?;
             // There are fewer than 2^32: see `begin`.
@@ -68,14 +68,20 @@ impl<E: Engine> Counting<'_, E> {
             self.piece(row_block, start, end, &arguments)?;
             start = end;
         }
-        self.engine.record(Queue::Compute, marks.counted)
+        self.engine.record(Stream::Compute, marks.counted)
     }
 
     /// Enqueues the counting of the arcs into the numbers `start..end`.
-    fn piece(&mut self, row_block: &RowBlockSlices<'_>, start: u32, end: u32, shared: &Arguments) -> Result<()> {
+    fn piece(
+        &mut self,
+        row_block: &RowBlockSlices<'_>,
+        start: u32,
+        end: u32,
+        shared: &PackedArguments,
+    ) -> GpuResult<()> {
         let piece = piece(row_block, start, end, self.edges.is_some());
         let row_first = if row_block.all_local { 0 } else { row_of(row_block, start) };
-        let mut arguments = Arguments {
+        let mut arguments = PackedArguments {
             range_start: start,
             range_end: end,
             row_first,
@@ -107,12 +113,12 @@ impl<E: Engine> Counting<'_, E> {
 
     fn batch(
         &mut self,
-        arguments: &mut Arguments,
+        arguments: &mut PackedArguments,
         piece: &BlockRange,
-        batch: &Batch,
+        batch: &LocalsBatch,
         others: u64,
         begins: bool,
-    ) -> Result<()> {
+    ) -> GpuResult<()> {
         if self.batches >= RING {
             self.account_batch(self.batches - RING)?;
         }
@@ -121,7 +127,7 @@ impl<E: Engine> Counting<'_, E> {
         let owners = u64::from(batch.count) + others;
         let places = places(piece, owners, batch.arcs);
         let at = |place: u64| self.space + place;
-        *arguments = Arguments {
+        *arguments = PackedArguments {
             table: if piece.all_local {
                 self.arguments.rows
                     + 8 * u64::from(arguments.row_block_locals + (arguments.range_start - arguments.row_block_start))
@@ -144,7 +150,7 @@ impl<E: Engine> Counting<'_, E> {
         let engine = &mut *self.engine;
         let processors = engine.processors();
         let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
-        engine.record(Queue::Compute, marks.copy)?;
+        engine.record(Stream::Compute, marks.copy)?;
         if begins && !piece.all_local {
             arguments.lanes = lanes_for(piece.rows, piece.arcs);
             launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, arguments.lanes)), arguments)?;
@@ -162,7 +168,7 @@ impl<E: Engine> Counting<'_, E> {
         launch(engine, "packed_scan", blocks(scans), arguments)?;
         launch(engine, "packed_assign_arcs", blocks(locals), arguments)?;
         launch(engine, "packed_list", blocks(lists), arguments)?;
-        engine.record(Queue::Compute, marks.kernel)?;
+        engine.record(Stream::Compute, marks.kernel)?;
         let [by_thread, by_warp, by_block] = match (arguments.counters, arguments.on_arcs) {
             (0, 0) => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
             (0, _) => ["packed_by_thread_edges", "packed_by_warp_edges", "packed_by_block_edges"],
@@ -175,18 +181,18 @@ impl<E: Engine> Counting<'_, E> {
         let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };
         launch(engine, by_warp, owned(BY_WARP_BLOCKS), arguments)?;
         launch(engine, by_block, owned(BY_BLOCK_BLOCKS), arguments)?;
-        engine.record(Queue::Compute, marks.counted)
+        engine.record(Stream::Compute, marks.counted)
     }
 
     /// Waits for a row block's last batch and adds the time of its copy.
-    pub(super) fn account(&mut self, row_block: usize) -> Result<()> {
+    pub(super) fn account(&mut self, row_block: usize) -> GpuResult<()> {
         let marks = of_row_block(row_block);
         self.engine.reach(marks.counted)?;
         self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, marks.copy, marks.copied)?;
         Ok(())
     }
 
-    pub(super) fn account_batch(&mut self, batch: usize) -> Result<()> {
+    pub(super) fn account_batch(&mut self, batch: usize) -> GpuResult<()> {
         let marks = of_batch(batch);
         self.engine.reach(marks.counted)?;
         self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, marks.copy, marks.kernel)?;

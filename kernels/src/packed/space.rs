@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{SCAN, Words};
+use super::{PackedWords, SCAN};
 use crate::edges::EDGE_COUNTER_BYTES;
 
 /// Locals of a block; a batch is a run of blocks.
@@ -33,7 +33,7 @@ pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
 
 /// Offsets in the work space, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct WorkOffsets {
     pub(super) table: u64,
     pub(super) ends: u64,
     pub(super) arcs: u64,
@@ -63,7 +63,7 @@ pub(super) struct BlockRange {
 impl BlockRange {
     /// Bytes of its packed rows.
     pub(super) fn words(&self) -> u64 {
-        if self.all_local { 0 } else { Words::of(self.rows, self.arcs).bytes() }
+        if self.all_local { 0 } else { PackedWords::of(self.rows, self.arcs).bytes() }
     }
 
     /// Bytes of the counters of its chunks' first arcs.
@@ -87,7 +87,7 @@ pub(super) const fn firsts_bytes(words: u64) -> u64 {
 }
 
 /// The places of the data of a piece and a batch, with `owners` owners of at most `arcs` arcs.
-pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
+pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> WorkOffsets {
     let mut at = 0;
     let mut next = |bytes: u64| {
         let begin = at;
@@ -105,7 +105,7 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
     let list = next(8 * list_length);
     let sums = next(4 * scan_blocks(owners));
     let state = next(16);
-    Places { table, ends, arcs: arcs_at, arc_counters, firsts, list, list_length, sums, state, end: at }
+    WorkOffsets { table, ends, arcs: arcs_at, arc_counters, firsts, list, list_length, sums, state, end: at }
 }
 
 /// Thread blocks of the scan over the ends of `owners` owners.
@@ -115,14 +115,14 @@ pub(super) fn scan_blocks(owners: u64) -> u64 {
 
 /// The number of arcs before each block of [`BLOCK`] locals, and of all arcs at the end.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Blocks {
+pub(super) struct ArcsBefore {
     before: Vec<u64>,
     locals: u32,
     arcs: u64,
     largest: u64,
 }
 
-impl Blocks {
+impl ArcsBefore {
     /// Appends a run, given the ends of its rows.
     pub(super) fn extend(&mut self, ends: &[u64]) {
         let first = self.locals.next_multiple_of(BLOCK) - self.locals;
@@ -153,11 +153,15 @@ impl Blocks {
     }
 
     /// The locals of a range of blocks, and the arcs that they can have into a piece.
-    pub(super) fn batch(&self, first: u32, end: u32, piece: &BlockRange) -> Batch {
+    pub(super) fn batch(&self, first: u32, end: u32, piece: &BlockRange) -> LocalsBatch {
         let (begin, past) = (first * BLOCK, (u64::from(end) * u64::from(BLOCK)).min(u64::from(self.locals)) as u32);
         let arcs = self.before[end as usize] - self.before[first as usize];
         let count = past - begin;
-        Batch { first: begin, count, arcs: arcs.min(u64::from(count).saturating_mul(piece.numbers)).min(piece.into) }
+        LocalsBatch {
+            first: begin,
+            count,
+            arcs: arcs.min(u64::from(count).saturating_mul(piece.numbers)).min(piece.into),
+        }
     }
 
     /// The most bytes that a batch of one block takes against a piece.
@@ -195,7 +199,7 @@ impl Blocks {
 
 /// A batch of locals, and the most arcs that it has into a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Batch {
+pub(super) struct LocalsBatch {
     pub(super) first: u32,
     pub(super) count: u32,
     pub(super) arcs: u64,
@@ -228,7 +232,7 @@ mod tests {
 
     #[test]
     fn batches_and_pieces_fit_whatever_the_space() {
-        let mut blocks = Blocks::default();
+        let mut blocks = ArcsBefore::default();
         // A long row in the midst of short ones.
         let mut end = 0;
         let ends: Vec<u64> = (0..2000u64)
@@ -275,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_preferred_space_is_enough_for_everything_at_once() {
-        let mut blocks = Blocks::default();
+        let mut blocks = ArcsBefore::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
         let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
@@ -286,21 +290,21 @@ mod tests {
 
     #[test]
     fn batches_are_numbered_with_32_bits() {
-        let mut blocks = Blocks::default();
+        let mut blocks = ArcsBefore::default();
         // A row has 2^24 arcs, a block 2^32, all 256 blocks 2^40.
         let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
         blocks.extend(&ends);
         blocks.end();
         let piece = BlockRange { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
         assert_eq!(blocks.cut_batch(7, u64::MAX / 2, &piece, 0), 8, "a block is the least");
-        let mut blocks = Blocks::default();
+        let mut blocks = ArcsBefore::default();
         blocks.extend(&ends.iter().map(|end| end >> 20).collect::<Vec<_>>());
         blocks.end();
         let many = |others| blocks.cut_batch(0, u64::MAX / 2, &piece, others);
         assert_eq!(many(0), 256);
         assert_eq!(many(MOST - (1 << 16)), 256);
         assert_eq!(many(MOST + 1 - (1 << 16)), 255);
-        let mut blocks = Blocks::default();
+        let mut blocks = ArcsBefore::default();
         blocks.extend(&ends.iter().map(|end| end >> 8).collect::<Vec<_>>());
         blocks.end();
         let end = blocks.cut_batch(0, u64::MAX / 2, &piece, 0);

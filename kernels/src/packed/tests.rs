@@ -7,7 +7,7 @@ use crate::testing::{Double, Pace, has_compiler};
 use crate::vertices::COUNTER_BYTES;
 
 /// Arenas of the least and of the preferred size, and of one between.
-fn arenas(size: &Size) -> [u64; 3] {
+fn arenas(size: &PartitionExtent) -> [u64; 3] {
     let (least, preferred) = (FOOTPRINT.least(size), preferred_bytes(size));
     [least, least + (preferred - least) / 8, preferred]
 }
@@ -28,7 +28,7 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
 fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
     let size = partition.size_with(row_blocks);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counter = Box::new(Owning::new(Counting::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
+    let mut counter = Box::new(Owning::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
     let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
     let runs = if stored { partition.stored_runs(rows, 1) } else { partition.runs(rows) };
     runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
@@ -73,7 +73,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
         let size = partition.size_with(&row_blocks);
         let orders = |space| {
             let mut double = Double::new(preferred_bytes(&size), Pace::Late).unwrap();
-            let mut counting = Counting::begin(&mut double, size, space, Detail::Total).unwrap();
+            let mut counting = PackedCounter::begin(&mut double, size, space, Detail::Total).unwrap();
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
             runs.iter().for_each(|run| unsafe { counting.resident(&run.slices()).unwrap() });
@@ -97,7 +97,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     }
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
-    let mut counting = Counting::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
+    let mut counting = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
     for (index, run) in runs.iter().enumerate() {
@@ -156,19 +156,19 @@ fn words_say_what_was_packed() {
             vec![],
         ];
         let offsets: Vec<u64> = (0..=4).map(|end| rows[..end].iter().map(|row| row.len() as u64).sum()).collect();
-        let size = Size { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
+        let size = PartitionExtent { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
-        let mut counting = Counting::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
+        let mut counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
         let run = OwnedRun::new(offsets.clone(), rows.concat());
         // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&run.slices()).unwrap() };
         let (at, words) = (counting.arguments.rows, counting.arguments.words);
         let mut placed = [[0u32; 2]; 4];
-        counting.engine.read(Queue::Compute, at, bytemuck::cast_slice_mut(&mut placed)).unwrap();
+        counting.engine.read(Stream::Compute, at, bytemuck::cast_slice_mut(&mut placed)).unwrap();
         for ([chunk, many], row) in placed.into_iter().zip(&rows) {
             let mut packed = vec![0u32; many as usize];
             let at = words + 16 * u64::from(chunk);
-            counting.engine.read(Queue::Compute, at, bytemuck::cast_slice_mut(&mut packed)).unwrap();
+            counting.engine.read(Stream::Compute, at, bytemuck::cast_slice_mut(&mut packed)).unwrap();
             assert!(packed.is_sorted_by(|a, b| a < b));
             assert_eq!(packed.iter().flat_map(|&word| successors(word, k)).collect::<Vec<_>>(), *row, "{k}");
         }
@@ -209,24 +209,24 @@ fn an_arena_that_is_too_small_refuses() {
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late).unwrap();
-        Counting::begin(&mut double, partition.size(512), u64::MAX, Detail::Total)
+        PackedCounter::begin(&mut double, partition.size(512), u64::MAX, Detail::Total)
             .map(|counting| counting.so_far.peak_bytes)
     };
     let size = partition.size(512);
     let least = FOOTPRINT.least(&size);
     assert!(begin(least).is_ok_and(|used| used <= least));
     assert!(begin(1 << 24).is_ok_and(|used| used <= preferred_bytes(&size)), "no more is taken than is of use");
-    assert!(matches!(begin(least - FOOTPRINT.fixed), Err(Error::Budget { .. })));
-    assert!(matches!(begin(0), Err(Error::Budget { .. })));
+    assert!(matches!(begin(least - FOOTPRINT.fixed), Err(GpuError::Budget { .. })));
+    assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let huge = Size { numbered: 1_879_048_193, ..size };
-    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX, Detail::Total), Err(Error::Section(_))));
+    let huge = PartitionExtent { numbered: 1_879_048_193, ..size };
+    assert!(matches!(PackedCounter::begin(&mut double, huge, u64::MAX, Detail::Total), Err(GpuError::Section(_))));
 }
 
 #[test]
 fn counters_go_from_thread_to_thread() {
     fn send<T: Send>() {}
-    send::<Box<dyn Counter<OwnedRun>>>();
+    send::<Box<dyn GpuCounter<OwnedRun>>>();
 }
 
 /// Counts at each number, with `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
@@ -236,11 +236,11 @@ fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, 
     partition.in_passes(held, |counters| {
         let mut double = Double::new(arena, pace).unwrap().with_counters(COUNTER_BYTES * counters.held());
         let mut into = vec![7; counters.held() as usize];
-        let counting = Counting::begin(&mut double, size, u64::MAX, Detail::Vertices(counters)).unwrap();
+        let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Vertices(counters)).unwrap();
         let mut counter = Box::new(Owning::new(counting));
         partition.runs(133).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-        Counter::<OwnedRun>::vertices(&mut *counter, &mut into).unwrap();
+        GpuCounter::<OwnedRun>::vertices(&mut *counter, &mut into).unwrap();
         assert_eq!(counter.finish().unwrap().triangles, total);
         into
     })
@@ -297,8 +297,9 @@ fn too_little_memory_for_counters_is_refused() {
     let partition = random(2, 200, 20, 1, 0.5);
     let mut double = Double::new(1 << 20, Pace::Late).unwrap().with_counters(8 * 99);
     let counters = VertexCounters { window: 0..100, locals_at: 200 };
-    let refused = Counting::begin(&mut double, partition.size(512), u64::MAX, Detail::Vertices(counters)).map(drop);
-    assert_eq!(refused, Err(Error::Budget { asked: 800, used: 0, capacity: 792 }));
+    let refused =
+        PackedCounter::begin(&mut double, partition.size(512), u64::MAX, Detail::Vertices(counters)).map(drop);
+    assert_eq!(refused, Err(GpuError::Budget { asked: 800, used: 0, capacity: 792 }));
 }
 
 #[test]
@@ -331,7 +332,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
             let (least, most) = (FOOTPRINT_WITH_EDGES.least(&size), preferred_bytes_with_edges(&size));
             let arena = [least, most, least + (most - least) / 8][i % 3];
             let mut double = Double::new(arena, pace).unwrap();
-            let counting = Counting::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
+            let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
             let found = partition.count_on_arcs(Box::new(Owning::new(counting)), partition.runs(133), &row_blocks);
             assert!(found == expected, "seed {seed}, {cuts:?}, {pace:?}, an arena of {arena} bytes");
         }
@@ -343,7 +344,7 @@ fn counters_of_arcs_are_numbered_with_32_bits() {
     assert!(takes_edges((1 << 32) - 256, u64::MAX) && !takes_edges(1 << 32, u64::MAX));
     assert!(takes_edges(u64::MAX / 2, 16 << 30) && !takes_edges(u64::MAX / 2, 17 << 30));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let size = Size { locals: 1 << 20, arcs: (1 << 32) - 300, numbered: 1 << 20, row_block_limit: 1 << 10 };
-    let refused = Counting::begin(&mut double, size, u64::MAX, Detail::Edges).map(drop);
-    assert!(matches!(refused, Err(Error::Section(_))), "{refused:?}");
+    let size = PartitionExtent { locals: 1 << 20, arcs: (1 << 32) - 300, numbered: 1 << 20, row_block_limit: 1 << 10 };
+    let refused = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).map(drop);
+    assert!(matches!(refused, Err(GpuError::Section(_))), "{refused:?}");
 }

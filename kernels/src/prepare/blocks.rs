@@ -5,16 +5,16 @@ use std::ops::Range;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::constants::{ENCODE_THREADS, SCAN_THREADS};
-use super::edges::{Place, bits_below, unique};
-use super::ranks::Ranks;
+use super::edges::{EdgePlace, bits_below, unique};
+use super::ranks::RankedVertices;
 use super::runs::Runs;
-use super::work::Work;
-use crate::engine::{Engine, HostWords, Queue};
-use crate::error::{Error, Result};
+use super::work::PrepareSpace;
+use crate::engine::{Engine, HostWords, Stream};
+use crate::error::{GpuError, GpuResult};
 
 /// Rows in rank order: keys `rank << bits | rank of the successor`.
-pub struct Rows<'e, E: Engine + ?Sized> {
-    work: Work<'e, E>,
+pub struct RankedRows<'e, E: Engine + ?Sized> {
+    work: PrepareSpace<'e, E>,
     arcs: Sorted,
     bits: u32,
     vertices: u64,
@@ -34,26 +34,26 @@ enum Sorted {
     Host(Runs),
 }
 
-impl<'e, E: Engine + ?Sized> Rows<'e, E> {
+impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     /// Makes the rows. What is to be read of the ranks must have been read.
     ///
     /// # Errors
-    /// [`Error::Budget`]: too little memory. What the device fails with.
-    pub fn new(ranks: Ranks<'e, E>) -> Result<Self> {
-        let Ranks { edges, vertices, keys, most, lengths, begin, .. } = ranks;
+    /// [`GpuError::Budget`]: too little memory. What the device fails with.
+    pub fn new(ranks: RankedVertices<'e, E>) -> GpuResult<Self> {
+        let RankedVertices { edges, vertices, keys, most, lengths, begin, .. } = ranks;
         let (count, rank_of, of_ids) = (edges.edges(), edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
         let wide = u64::from(bits);
         work.fill(lengths, 0, 4 * vertices)?;
         let (arcs, sums) = match place {
-            Place::Device { at, free, bytes } => {
+            EdgePlace::Device { at, free, bytes } => {
                 work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
                 let (at, free) = work.sort((at, free), count, 0, 2 * bits)?;
                 work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
                 (Sorted::Device { at, count, free, bytes }, work.take(16)?)
             }
-            Place::Host(mut runs, host) => {
+            EdgePlace::Host(mut runs, host) => {
                 work.release(begin);
                 let sums = work.take(16)?;
                 let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(host));
@@ -79,7 +79,7 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn sums(&mut self) -> Result<(u64, u32)> {
+    pub fn sums(&mut self) -> GpuResult<(u64, u32)> {
         let (work, (keys, most)) = (&mut self.work, self.vertex_keys);
         work.fill(self.sums, 0, 16)?;
         let values = [self.lengths, self.vertices, keys, most, self.sums];
@@ -91,8 +91,8 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
     /// the graph, and the number of vertices behind them. To be called for all blocks, in order.
     ///
     /// # Errors
-    /// [`Error::Budget`]: too little memory for a block. What the device fails with.
-    pub fn cut(&mut self, ranks: &[u32], first: usize) -> Result<Blocks<'_, 'e, E>> {
+    /// [`GpuError::Budget`]: too little memory for a block. What the device fails with.
+    pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
         let Self { work, arcs, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
         work.release(*begin);
@@ -104,7 +104,7 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
                 let from = runs.below(first_key(first as u64))?;
                 let fits = runs.largest_fitting(first as u64..ranks.len() as u64, &from, most, first_key)? as usize;
                 if fits == first && first + 1 < ranks.len() {
-                    return Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most });
+                    return Err(GpuError::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most });
                 }
                 let to = runs.below(first_key(fits as u64))?;
                 let (keys, count) = runs.load(work, &from, &to)?;
@@ -127,16 +127,16 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
         }
         work.scan(positions, many - 1)?;
         let (mut first_arcs, mut begins) = (vec![0; ranks.len()], vec![0; ranks.len()]);
-        work.engine.read(Queue::Compute, firsts, cast_slice_mut(&mut first_arcs))?;
-        work.engine.read(Queue::Compute, positions, cast_slice_mut(&mut begins))?;
+        work.engine.read(Stream::Compute, firsts, cast_slice_mut(&mut first_arcs))?;
+        work.engine.read(Stream::Compute, positions, cast_slice_mut(&mut begins))?;
         let sources = [at, wide, *lengths, table, firsts, positions];
-        Ok(Blocks { work, sources, blocks: first..end, first_arcs, positions: begins, out })
+        Ok(FileBlocks { work, sources, blocks: first..end, first_arcs, positions: begins, out })
     }
 }
 
 /// Consecutive file blocks, to be encoded.
-pub struct Blocks<'r, 'e, E: Engine + ?Sized> {
-    work: &'r mut Work<'e, E>,
+pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
+    work: &'r mut PrepareSpace<'e, E>,
     sources: [u64; 6],
     /// Which blocks of the graph these are.
     pub blocks: Range<usize>,
@@ -148,12 +148,12 @@ pub struct Blocks<'r, 'e, E: Engine + ?Sized> {
     out: Range<u64>,
 }
 
-impl<E: Engine + ?Sized> Blocks<'_, '_, E> {
+impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
     /// A buffer of so many words, to which copies are fastest.
     ///
     /// # Errors
-    /// [`crate::Error::HostMemory`].
-    pub fn buffer(&mut self, words: usize) -> Result<HostWords> {
+    /// [`crate::GpuError::HostMemory`].
+    pub fn buffer(&mut self, words: usize) -> GpuResult<HostWords> {
         self.work.engine.host_words(words)
     }
 
@@ -169,12 +169,12 @@ impl<E: Engine + ?Sized> Blocks<'_, '_, E> {
     ///
     /// # Panics
     /// If `bytes` has another length.
-    pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> Result<()> {
+    pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");
         let [at, wide, lengths, table, first, positions] = self.sources;
         let values = [at, wide, lengths, table, first, positions, blocks.start as u64, self.out.start];
         self.work.launch("encode", (blocks.len() as u64, ENCODE_THREADS), &values)?;
-        self.work.engine.read(Queue::Compute, self.out.start, bytes)
+        self.work.engine.read(Stream::Compute, self.out.start, bytes)
     }
 }

@@ -5,13 +5,13 @@ use bytemuck::cast_slice;
 use super::MOST_ID_BITS;
 use super::runs::Runs;
 use super::stored::HostKeys;
-use super::work::{COPIED, Work, largest, needed};
-use crate::engine::{Engine, HostWords, Mark, Queue};
-use crate::error::{Error, Result};
+use super::work::{COPIED, PrepareSpace, largest, needed};
+use crate::engine::{Engine, Event, HostWords, Stream};
+use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
 
 /// Arcs of a plain buffer that are copied at a time: few enough that this thread copies them by itself. While it waited for others, it
-/// might take up another task of its pool, which might want what the caller of [`Arcs::put`] has locked.
+/// might take up another task of its pool, which might want what the caller of [`DeviceArcs::put`] has locked.
 const PART: usize = ALONE / size_of::<u64>();
 
 /// How many bits all numbers below `end` have.
@@ -20,8 +20,8 @@ pub(super) fn bits_below(end: u64) -> u32 {
 }
 
 /// Arcs on their way to the device. Where its memory does not hold all of them, they are sorted in runs, which wait in the host's.
-pub struct Arcs<'e, E: Engine + ?Sized> {
-    work: Work<'e, E>,
+pub struct DeviceArcs<'e, E: Engine + ?Sized> {
+    work: PrepareSpace<'e, E>,
     at: u64,
     /// Arcs on the device.
     count: u64,
@@ -31,16 +31,16 @@ pub struct Arcs<'e, E: Engine + ?Sized> {
     host: HostKeys,
     /// Buffers so far.
     made: usize,
-    next: Mark,
+    next: Event,
 }
 
-impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
+impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     /// No arcs yet. Takes all memory of the engine; the host may hold `host` in runs.
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn new(engine: &'e mut E, host: HostKeys) -> Result<Self> {
-        let work = Work::new(engine)?;
+    pub fn new(engine: &'e mut E, host: HostKeys) -> GpuResult<Self> {
+        let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
         let most = largest(0..left / 16 + 1, |arcs| needed(arcs, 1) <= left);
         let runs = Runs::new(host.clone());
@@ -70,8 +70,8 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     /// this waits for the oldest copy.
     ///
     /// # Errors
-    /// [`Error::HostMemory`]; what the device fails with.
-    pub fn buffer(&mut self, arcs: usize, most: usize) -> Result<HostWords> {
+    /// [`GpuError::HostMemory`]; what the device fails with.
+    pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((mark, _)) = self.work.copied.front()
         {
@@ -87,21 +87,21 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; no loops.
     ///
     /// # Errors
-    /// [`Error::Budget`]: there are too many. What the device fails with.
-    pub fn put(&mut self, buffer: HostWords, many: usize) -> Result<()> {
+    /// [`GpuError::Budget`]: there are too many. What the device fails with.
+    pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
         let copied = self.copy(&buffer, many);
         if matches!(buffer, HostWords::Pinned(_)) {
             // Kept even after an error, as a part of it may still be being copied.
             self.work.copied.push_back((self.next, buffer));
             copied?;
-            self.work.engine.record(Queue::Copy, self.next)?;
+            self.work.engine.record(Stream::Copy, self.next)?;
             self.next = (self.next + 1) % COPIED;
             return Ok(());
         }
         copied
     }
 
-    fn copy(&mut self, buffer: &HostWords, many: usize) -> Result<()> {
+    fn copy(&mut self, buffer: &HostWords, many: usize) -> GpuResult<()> {
         if self.count + many as u64 > self.most && self.taken() + many as u64 > self.most() {
             return Err(self.too_many(many as u64));
         }
@@ -124,12 +124,12 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         Ok(())
     }
 
-    fn too_many(&mut self, more: u64) -> Error {
-        Error::Budget { asked: 16 * more, used: 16 * self.count, capacity: self.work.engine.layout().capacity() }
+    fn too_many(&mut self, more: u64) -> GpuError {
+        GpuError::Budget { asked: 16 * more, used: 16 * self.count, capacity: self.work.engine.layout().capacity() }
     }
 
     /// Sorts the arcs that are on the device, as keys of ids of [`MOST_ID_BITS`] bits, and moves them to the host.
-    fn end_run(&mut self) -> Result<()> {
+    fn end_run(&mut self) -> GpuResult<()> {
         let (begin, count, work) = (self.work.next(), self.count, &mut self.work);
         let keys = (work.take(8 * count)?, work.take(8 * count)?);
         work.take_sort(count, 0)?;
@@ -146,8 +146,8 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     /// sets of runs.
     ///
     /// # Errors
-    /// [`Error::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
-    pub fn clean(mut self, ids: u64, in_memory: u64) -> Result<Edges<'e, E>> {
+    /// [`GpuError::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
+    pub fn clean(mut self, ids: u64, in_memory: u64) -> GpuResult<DeviceEdges<'e, E>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
@@ -159,7 +159,7 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         };
         if bits > MOST_ID_BITS || (!fits && (!runs_fit || self.most < LEAST_RUN)) {
             let capacity = self.work.engine.layout().capacity();
-            return Err(Error::Budget { asked: needed(self.count, ids), used: 0, capacity });
+            return Err(GpuError::Budget { asked: needed(self.count, ids), used: 0, capacity });
         }
         if fits {
             return self.clean_at_once(ids, bits);
@@ -173,7 +173,7 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         self.clean_runs(ids)
     }
 
-    fn clean_at_once(self, ids: u64, bits: u32) -> Result<Edges<'e, E>> {
+    fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e, E>> {
         let Self { mut work, at, count, .. } = self;
         let keys = (work.take(8 * count)?, work.take(8 * count)?);
         debug_assert_eq!(keys.0, at);
@@ -184,12 +184,12 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         work.fill(degrees, 0, 4 * ids)?;
         let Unique { at, free, edges, distinct } = unique(&mut work, keys, count, bits)?;
         work.for_each("add_degrees", edges, &[at, edges, bits.into(), degrees])?;
-        let place = Place::Device { at, free, bytes: 8 * count };
-        Ok(Edges { work, edges, distinct, place, degrees, ids, bits })
+        let place = EdgePlace::Device { at, free, bytes: 8 * count };
+        Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
     }
 
     /// Merges runs, a range of keys at a time. Edges are made again when they are oriented: only their number and the degrees are kept.
-    fn clean_runs(self, ids: u64) -> Result<Edges<'e, E>> {
+    fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
         let Self { mut work, mut runs, host, .. } = self;
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
@@ -207,7 +207,7 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         }
         // Vertices are selected and sorted next.
         work.take_sort(ids, ids)?;
-        Ok(Edges { work, edges, distinct, place: Place::Host(runs, host), degrees, ids, bits })
+        Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs, host), degrees, ids, bits })
     }
 }
 
@@ -226,11 +226,11 @@ pub(super) struct Unique {
 
 /// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
 pub(super) fn unique<E: Engine + ?Sized>(
-    work: &mut Work<'_, E>,
+    work: &mut PrepareSpace<'_, E>,
     keys: (u64, u64),
     count: u64,
     bits: u32,
-) -> Result<Unique> {
+) -> GpuResult<Unique> {
     let (sorted, at) = work.sort(keys, count, 0, 2 * bits + 1)?;
     if count == 0 {
         return Ok(Unique { at, free: sorted, edges: 0, distinct: 0 });
@@ -245,7 +245,7 @@ pub(super) fn unique<E: Engine + ?Sized>(
 }
 
 /// Where edges are.
-pub(super) enum Place {
+pub(super) enum EdgePlace {
     /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
     Device { at: u64, free: u64, bytes: u64 },
     /// On the host, as runs of keys of arcs; and what it may hold of other runs.
@@ -253,17 +253,17 @@ pub(super) enum Place {
 }
 
 /// Each edge once.
-pub struct Edges<'e, E: Engine + ?Sized> {
-    pub(super) work: Work<'e, E>,
+pub struct DeviceEdges<'e, E: Engine + ?Sized> {
+    pub(super) work: PrepareSpace<'e, E>,
     edges: u64,
     distinct: u64,
-    pub(super) place: Place,
+    pub(super) place: EdgePlace,
     pub(super) degrees: u64,
     pub(super) ids: u64,
     pub(super) bits: u32,
 }
 
-impl<E: Engine + ?Sized> Edges<'_, E> {
+impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
     /// How many there are.
     pub fn edges(&self) -> u64 {
         self.edges

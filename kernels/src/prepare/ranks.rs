@@ -2,15 +2,15 @@
 
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
 
-use super::edges::{Edges, Place, bits_below};
-use super::work::{Work, kept_per_vertex, temporary};
+use super::edges::{DeviceEdges, EdgePlace, bits_below};
+use super::work::{PrepareSpace, kept_per_vertex, temporary};
 use crate::arena::padded;
-use crate::engine::{Engine, Queue};
-use crate::error::Result;
+use crate::engine::{Engine, Stream};
+use crate::error::GpuResult;
 
 /// Ranked vertices: position in falling degree order, ties by falling id.
-pub struct Ranks<'e, E: Engine + ?Sized> {
-    pub(super) edges: Edges<'e, E>,
+pub struct RankedVertices<'e, E: Engine + ?Sized> {
+    pub(super) edges: DeviceEdges<'e, E>,
     pub(super) vertices: u64,
     /// Keys in rank order: `most - degree`, and the vertex.
     pub(super) keys: u64,
@@ -24,12 +24,12 @@ pub struct Ranks<'e, E: Engine + ?Sized> {
     pub(super) begin: u64,
 }
 
-impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
+impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
     /// Ranks the vertices.
     ///
     /// # Errors
-    /// [`crate::Error::Budget`]: too little memory. What the device fails with.
-    pub fn new(mut edges: Edges<'e, E>) -> Result<Self> {
+    /// [`crate::GpuError::Budget`]: too little memory. What the device fails with.
+    pub fn new(mut edges: DeviceEdges<'e, E>) -> GpuResult<Self> {
         let (degrees, ids, work) = (edges.degrees, edges.ids, &mut edges.work);
         let vertices = match ids {
             0 => 0,
@@ -40,7 +40,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
         // While vertices are sorted, the memory of the sorted arcs is free.
         let begin = work.next();
         let mut at = match edges.place {
-            Place::Device { free, bytes, .. } if temporary(vertices) <= bytes => free,
+            EdgePlace::Device { free, bytes, .. } if temporary(vertices) <= bytes => free,
             _ => work.take(temporary(vertices))?,
         };
         let mut piece = |bytes: u64| {
@@ -52,7 +52,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
         let bits = bits_below(vertices);
         let most = (1u64 << bits) - 1;
         // The sorted keys are to be where they are kept.
-        let keys = if Work::<E>::passes(bits).is_multiple_of(2) { (kept, other) } else { (other, kept) };
+        let keys = if PrepareSpace::<E>::passes(bits).is_multiple_of(2) { (kept, other) } else { (other, kept) };
         if vertices > 0 {
             let tiles = work.tiles;
             work.selecting("put_vertices", ids, &[degrees, ids, tiles, vertices, most, list, keys.0])?;
@@ -72,7 +72,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn order(&mut self, order: &mut [u32]) -> Result<()> {
+    pub fn order(&mut self, order: &mut [u32]) -> GpuResult<()> {
         self.read(self.order, order)
     }
 
@@ -80,7 +80,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn ids(&mut self, ids: &mut [u32]) -> Result<()> {
+    pub fn ids(&mut self, ids: &mut [u32]) -> GpuResult<()> {
         self.read(self.ids, ids)
     }
 
@@ -88,7 +88,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn id(&mut self, vertex: u64) -> Result<u32> {
+    pub fn id(&mut self, vertex: u64) -> GpuResult<u32> {
         let mut id = [0u32];
         self.read(self.ids + 4 * vertex, &mut id)?;
         Ok(id[0])
@@ -98,7 +98,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn degrees(&mut self) -> Result<Vec<(u32, u32)>> {
+    pub fn degrees(&mut self) -> GpuResult<Vec<(u32, u32)>> {
         if self.vertices == 0 {
             return Ok(Vec::new());
         }
@@ -111,7 +111,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
         Ok(found.into_iter().map(|run| ((run >> 32) as u32, run as u32)).collect())
     }
 
-    fn read<T: Pod + Zeroable>(&mut self, at: u64, into: &mut [T]) -> Result<()> {
-        self.edges.work.engine.read(Queue::Compute, at, cast_slice_mut(into))
+    fn read<T: Pod + Zeroable>(&mut self, at: u64, into: &mut [T]) -> GpuResult<()> {
+        self.edges.work.engine.read(Stream::Compute, at, cast_slice_mut(into))
     }
 }

@@ -4,17 +4,17 @@ use std::cell::RefCell;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::stored::{HostKeys, Run};
-use super::work::{Work, largest};
-use crate::engine::{Engine, HostWords, Queue};
-use crate::error::{Error, Result};
+use super::stored::{HostKeys, KeyRun};
+use super::work::{PrepareSpace, largest};
+use crate::engine::{Engine, HostWords, Stream};
+use crate::error::{GpuError, GpuResult};
 
 /// Words that are copied from the device at a time.
 const BATCH: usize = 8 << 20;
 
 /// Runs, and a buffer for copying them.
 pub(super) struct Runs {
-    runs: Vec<Run>,
+    runs: Vec<KeyRun>,
     buffer: Option<HostWords>,
     host: HostKeys,
 }
@@ -31,15 +31,15 @@ impl Runs {
 
     /// Keys of all runs.
     pub(super) fn keys(&self) -> u64 {
-        self.runs.iter().map(Run::len).sum()
+        self.runs.iter().map(KeyRun::len).sum()
     }
 
     /// Keys of the runs in memory.
     pub(super) fn keys_in_memory(&self) -> u64 {
-        self.runs.iter().map(|run| if matches!(run, Run::Memory(_)) { run.len() } else { 0 }).sum()
+        self.runs.iter().map(|run| if matches!(run, KeyRun::Memory(_)) { run.len() } else { 0 }).sum()
     }
 
-    fn buffer<E: Engine + ?Sized>(&mut self, work: &mut Work<'_, E>, keys: u64) -> Result<HostWords> {
+    fn buffer<E: Engine + ?Sized>(&mut self, work: &mut PrepareSpace<'_, E>, keys: u64) -> GpuResult<HostWords> {
         match self.buffer.take() {
             Some(buffer) => Ok(buffer),
             None => work.engine.host_words(BATCH.min(keys as usize)),
@@ -47,20 +47,25 @@ impl Runs {
     }
 
     /// Fetches a run of `count` keys, sorted, from the device.
-    pub(super) fn fetch<E: Engine + ?Sized>(&mut self, work: &mut Work<'_, E>, at: u64, count: u64) -> Result<()> {
+    pub(super) fn fetch<E: Engine + ?Sized>(
+        &mut self,
+        work: &mut PrepareSpace<'_, E>,
+        at: u64,
+        count: u64,
+    ) -> GpuResult<()> {
         if count == 0 {
             return Ok(());
         }
         let mut run = match &self.host.store {
-            Some(store) if self.keys_in_memory() + count > self.host.in_memory => Run::in_store(&**store, count)?,
-            _ => Run::in_memory(count),
+            Some(store) if self.keys_in_memory() + count > self.host.in_memory => KeyRun::in_store(&**store, count)?,
+            _ => KeyRun::in_memory(count),
         };
         let mut buffer = self.buffer(work, count)?;
         let mut done = 0;
         while done < count {
             let now = (buffer.len() as u64).min(count - done) as usize;
             let fetched = &mut buffer[..now];
-            work.engine.read(Queue::Compute, at + 8 * done, cast_slice_mut(fetched))?;
+            work.engine.read(Stream::Compute, at + 8 * done, cast_slice_mut(fetched))?;
             run.write(done, fetched)?;
             done += now as u64;
         }
@@ -78,7 +83,7 @@ impl Runs {
     ///
     /// # Errors
     /// When a run cannot be read.
-    pub(super) fn below(&self, end: u64) -> Result<Vec<u64>> {
+    pub(super) fn below(&self, end: u64) -> GpuResult<Vec<u64>> {
         self.runs.iter().map(|run| run.below(end)).collect()
     }
 
@@ -98,7 +103,7 @@ impl Runs {
         from: &[u64],
         most: u64,
         end: impl Fn(u64) -> u64,
-    ) -> Result<u64> {
+    ) -> GpuResult<u64> {
         let error = RefCell::new(Ok(()));
         let fits = |number| match self.below(end(number)) {
             Ok(places) => Self::between(from, &places) <= most,
@@ -115,8 +120,8 @@ impl Runs {
     ///
     /// # Errors
     /// [`Error::Budget`]: an edge has more keys than that. When a run cannot be read.
-    pub(super) fn next(&self, from: &[u64], most: u64) -> Result<Option<Vec<u64>>> {
-        let ends: Vec<u64> = self.runs.iter().map(Run::len).collect();
+    pub(super) fn next(&self, from: &[u64], most: u64) -> GpuResult<Option<Vec<u64>>> {
+        let ends: Vec<u64> = self.runs.iter().map(KeyRun::len).collect();
         let left = Self::between(from, &ends);
         if left == 0 {
             return Ok(None);
@@ -127,7 +132,7 @@ impl Runs {
         // All keys of an edge differ in the last bit only.
         let to = self.below(self.largest_fitting(0..1 << 63, from, most, |edge| edge << 1)? << 1)?;
         match Self::between(from, &to) {
-            0 => Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most }),
+            0 => Err(GpuError::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most }),
             _ => Ok(Some(to)),
         }
     }
@@ -138,15 +143,15 @@ impl Runs {
     /// [`Error::Budget`]: too little memory. When a run cannot be read. What the device fails with.
     pub(super) fn load<E: Engine + ?Sized>(
         &mut self,
-        work: &mut Work<'_, E>,
+        work: &mut PrepareSpace<'_, E>,
         from: &[u64],
         to: &[u64],
-    ) -> Result<((u64, u64), u64)> {
+    ) -> GpuResult<((u64, u64), u64)> {
         let count = Self::between(from, to);
         let keys = (work.take(8 * count)?, work.take(8 * count)?);
         work.take_sort(count, count)?;
         work.after_kernels()?;
-        let mut buffer = self.buffer(work, self.runs.iter().map(Run::len).max().unwrap_or(0))?;
+        let mut buffer = self.buffer(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
         let mut place = keys.0;
         for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
             let mut at = from;
@@ -156,7 +161,7 @@ impl Runs {
                 unsafe { work.engine.copy(place, &[cast_slice(part)]) }?;
                 place += 8 * part.len() as u64;
                 at += part.len() as u64;
-                if matches!(run, Run::Stored(_)) {
+                if matches!(run, KeyRun::Stored(_)) {
                     work.engine.sent()?;
                 }
             }

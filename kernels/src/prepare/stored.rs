@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, ScopedJoinHandle};
 
-use crate::error::{Error, Result};
+use crate::error::{GpuError, GpuResult};
 
 /// Keys of a block of a stored run, of which one key is kept in memory.
 const BLOCK: usize = 1 << 12;
@@ -47,12 +47,12 @@ pub struct HostKeys {
 }
 
 /// A run: keys in order.
-pub(super) enum Run {
+pub(super) enum KeyRun {
     Memory(Vec<u64>),
-    Stored(Stored),
+    Stored(StoredKeys),
 }
 
-pub(super) struct Stored {
+pub(super) struct StoredKeys {
     run: Box<dyn StoredRun>,
     keys: u64,
     /// The first key of each block.
@@ -61,20 +61,20 @@ pub(super) struct Stored {
     last: RefCell<(usize, Vec<u64>)>,
 }
 
-fn failed(error: &io::Error) -> Error {
-    Error::Store { reason: error.to_string() }
+fn failed(error: &io::Error) -> GpuError {
+    GpuError::Store { reason: error.to_string() }
 }
 
-impl Run {
+impl KeyRun {
     /// A run in memory for `keys` keys, which are to be written.
     pub(super) fn in_memory(keys: u64) -> Self {
         Self::Memory(vec![0; keys as usize])
     }
 
     /// A run in `store`.
-    pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> Result<Self> {
+    pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> GpuResult<Self> {
         let run = store.begin().map_err(|e| failed(&e))?;
-        Ok(Self::Stored(Stored { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))
+        Ok(Self::Stored(StoredKeys { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -85,7 +85,7 @@ impl Run {
     }
 
     /// Writes the next keys, behind the `at` that were written.
-    pub(super) fn write(&mut self, at: u64, keys: &[u64]) -> Result<()> {
+    pub(super) fn write(&mut self, at: u64, keys: &[u64]) -> GpuResult<()> {
         let share = keys.len().div_ceil(THREADS).max(1);
         match self {
             Self::Memory(run) => {
@@ -98,7 +98,7 @@ impl Run {
                     }
                 }))
             }
-            Self::Stored(Stored { run, first, .. }) => {
+            Self::Stored(StoredKeys { run, first, .. }) => {
                 let begin = (BLOCK - at as usize % BLOCK) % BLOCK;
                 first.extend(keys[begin.min(keys.len())..].iter().step_by(BLOCK));
                 let (run, parts) = (&**run, (at..).step_by(share).zip(keys.chunks(share)));
@@ -108,7 +108,7 @@ impl Run {
     }
 
     /// The keys from number `at` on: a part of them if they are in memory, else as many as `buffer` holds, which are read into it.
-    pub(super) fn read<'a>(&'a self, at: u64, many: u64, buffer: &'a mut [u64]) -> Result<&'a [u64]> {
+    pub(super) fn read<'a>(&'a self, at: u64, many: u64, buffer: &'a mut [u64]) -> GpuResult<&'a [u64]> {
         match self {
             Self::Memory(keys) => Ok(&keys[at as usize..(at + many) as usize]),
             Self::Stored(stored) => {
@@ -123,7 +123,7 @@ impl Run {
     }
 
     /// The number of keys below `end`.
-    pub(super) fn below(&self, end: u64) -> Result<u64> {
+    pub(super) fn below(&self, end: u64) -> GpuResult<u64> {
         match self {
             Self::Memory(keys) => Ok(keys.partition_point(|&key| key < end) as u64),
             Self::Stored(stored) => stored.below(end),
@@ -131,8 +131,8 @@ impl Run {
     }
 }
 
-impl Stored {
-    fn below(&self, end: u64) -> Result<u64> {
+impl StoredKeys {
+    fn below(&self, end: u64) -> GpuResult<u64> {
         let Some(block) = self.first.partition_point(|&key| key < end).checked_sub(1) else { return Ok(0) };
         let mut last = self.last.borrow_mut();
         let at = (block * BLOCK) as u64;
@@ -147,7 +147,7 @@ impl Stored {
 }
 
 /// Does all of `works`, each on a thread of its own.
-fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item = W>) -> Result<()> {
+fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item = W>) -> GpuResult<()> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = works.map(|work| Builder::new().spawn_scoped(scope, work)).collect();
         let ended = threads.into_iter().map(|thread| match thread.map(ScopedJoinHandle::join) {
@@ -155,6 +155,6 @@ fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item =
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(not_started) => Err(failed(&not_started)),
         });
-        ended.fold(Ok(()), Result::and)
+        ended.fold(Ok(()), GpuResult::and)
     })
 }

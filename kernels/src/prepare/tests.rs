@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
-use super::work::Work;
+use super::work::PrepareSpace;
 use super::*;
-use crate::engine::{Engine, HostWords, Queue};
-use crate::error::Error;
+use crate::engine::{Engine, HostWords, Stream};
+use crate::error::GpuError;
 use crate::testing::{Double, Pace, has_compiler};
 
 /// What preparing a graph gives.
@@ -117,7 +117,7 @@ fn made_with(arena: u64, host: HostKeys, arcs: &[(u32, u32)], rows: usize, pace:
     let ids = ids_of(arcs);
     let mut double = Double::new(arena, pace).unwrap();
     let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
-    let mut device = Arcs::new(&mut double, host).unwrap();
+    let mut device = DeviceArcs::new(&mut double, host).unwrap();
     for batch in words.chunks(1000) {
         let mut buffer = device.buffer(1000, 3).unwrap();
         buffer[..batch.len()].copy_from_slice(batch);
@@ -125,13 +125,13 @@ fn made_with(arena: u64, host: HostKeys, arcs: &[(u32, u32)], rows: usize, pace:
     }
     let edges = device.clean(ids, in_memory).unwrap();
     let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
-    let mut ranks = Ranks::new(edges).unwrap();
+    let mut ranks = RankedVertices::new(edges).unwrap();
     made.ids = vec![0; ranks.vertices() as usize];
     made.order = made.ids.clone();
     ranks.ids(&mut made.ids).unwrap();
     ranks.order(&mut made.order).unwrap();
     made.degrees = ranks.degrees().unwrap();
-    let mut on_device = Rows::new(ranks).unwrap();
+    let mut on_device = RankedRows::new(ranks).unwrap();
     let cuts = cuts(made.ids.len() as u32, rows);
     (made.first_arcs, made.positions) = (vec![0], vec![0]);
     let mut first = 0;
@@ -213,11 +213,11 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
 fn is_told_of_a_full_store(arena: u64, arcs: &[(u32, u32)]) {
     let full = HostKeys { in_memory: 0, store: Some(Arc::new(Full)) };
     let mut double = Double::new(arena, Pace::Late).unwrap();
-    let mut device = Arcs::new(&mut double, full).unwrap();
+    let mut device = DeviceArcs::new(&mut double, full).unwrap();
     let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
     let put = device.put(HostWords::Plain(words), arcs.len());
     let refused = put.and_then(|()| device.clean(ids_of(arcs), 0).map(drop)).unwrap_err();
-    assert!(matches!(&refused, Error::Store { reason } if reason.contains("full")), "{refused}");
+    assert!(matches!(&refused, GpuError::Store { reason } if reason.contains("full")), "{refused}");
 }
 
 /// Stores runs in memory, and checks how they are used.
@@ -265,32 +265,32 @@ fn what_is_too_large_is_refused() {
         return;
     }
     let mut double = Double::new(needed(10, 100), Pace::Late).unwrap();
-    let mut arcs = Arcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap();
+    let mut arcs = DeviceArcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap();
     arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
     let many = 1 << 20;
     let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
-    assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(GpuError::Budget { .. })), "{refused:?}");
     assert_eq!(arcs.taken(), 10);
-    assert!(matches!(arcs.clean(1 << 30, 0).err(), Some(Error::Budget { .. })));
+    assert!(matches!(arcs.clean(1 << 30, 0).err(), Some(GpuError::Budget { .. })));
     let large =
-        Arcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap().clean((1 << MOST_ID_BITS) + 1, 0);
-    assert!(matches!(large.err(), Some(Error::Budget { .. })));
+        DeviceArcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap().clean((1 << MOST_ID_BITS) + 1, 0);
+    assert!(matches!(large.err(), Some(GpuError::Budget { .. })));
 }
 
 /// Sorts on the device.
 fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
     let bytes = 8 * keys.len() as u64;
     let mut double = Double::new(needed(keys.len() as u64, 1), Pace::Late).unwrap();
-    let mut work = Work::new(&mut double).unwrap();
+    let mut work = PrepareSpace::new(&mut double).unwrap();
     let (at, other) = (work.take(bytes).unwrap(), work.take(bytes).unwrap());
     work.take_sort(keys.len() as u64, 0).unwrap();
     // SAFETY: the test double reads the keys during the call.
     unsafe { work.engine.copy(at, &[bytemuck::cast_slice(keys)]) }.unwrap();
-    work.engine.record(Queue::Copy, 0).unwrap();
-    work.engine.wait(Queue::Compute, 0).unwrap();
+    work.engine.record(Stream::Copy, 0).unwrap();
+    work.engine.wait(Stream::Compute, 0).unwrap();
     let (sorted, _) = work.sort((at, other), keys.len() as u64, low, bits).unwrap();
     let mut found = vec![0u64; keys.len()];
-    work.engine.read(Queue::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();
+    work.engine.read(Stream::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();
     found
 }
 

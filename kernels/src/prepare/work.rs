@@ -7,8 +7,8 @@ use bytemuck::bytes_of;
 
 use super::constants::{SCAN_THREADS, SELECT_KEYS, SELECT_TILE, SORT_KEYS, SORT_LOOK, SORT_THREADS, SORT_TILE};
 use crate::arena::padded;
-use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Queue};
-use crate::error::{Error, Result};
+use crate::engine::{Engine, Event, Grid, HostWords, Kernel, Stream};
+use crate::error::{GpuError, GpuResult};
 use crate::sources::PREPARE;
 
 /// Digits of a pass of the sort.
@@ -24,10 +24,10 @@ const PASSES: u64 = 8;
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
 /// Orders copies behind kernels.
-const DONE: Mark = crate::engine::MARKS - 1;
+const DONE: Event = crate::engine::MARKS - 1;
 
 /// Orders kernels behind copies. The marks below this are those of buffers.
-pub(super) const COPIED: Mark = crate::engine::MARKS - 2;
+pub(super) const COPIED: Event = crate::engine::MARKS - 2;
 
 /// Threads of a block of a kernel that treats each element by itself.
 const THREADS: u32 = 256;
@@ -84,7 +84,7 @@ pub(super) fn temporary(vertices: u64) -> u64 {
 }
 
 /// The engine, and what is left of its memory.
-pub(super) struct Work<'e, E: Engine + ?Sized> {
+pub(super) struct PrepareSpace<'e, E: Engine + ?Sized> {
     pub(super) engine: &'e mut E,
     next: u64,
     end: u64,
@@ -93,10 +93,10 @@ pub(super) struct Work<'e, E: Engine + ?Sized> {
     /// The counts of tiles of a selection, then places.
     pub(super) tiles: u64,
     /// Page-locked buffers that are being copied from, each with a mark behind its copy.
-    pub(super) copied: VecDeque<(Mark, HostWords)>,
+    pub(super) copied: VecDeque<(Event, HostWords)>,
 }
 
-impl<E: Engine + ?Sized> Drop for Work<'_, E> {
+impl<E: Engine + ?Sized> Drop for PrepareSpace<'_, E> {
     fn drop(&mut self) {
         if !self.copied.is_empty() {
             self.engine.settle();
@@ -104,9 +104,9 @@ impl<E: Engine + ?Sized> Drop for Work<'_, E> {
     }
 }
 
-impl<'e, E: Engine + ?Sized> Work<'e, E> {
+impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     /// Takes all memory of the engine.
-    pub(super) fn new(engine: &'e mut E) -> Result<Self> {
+    pub(super) fn new(engine: &'e mut E) -> GpuResult<Self> {
         engine.load(&PREPARE)?;
         engine.layout().restart();
         let bytes = engine.layout().capacity();
@@ -125,10 +125,10 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
     }
 
     /// Takes a piece of `bytes`; returns its address.
-    pub(super) fn take(&mut self, bytes: u64) -> Result<u64> {
+    pub(super) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         let capacity = self.engine.layout().capacity();
         if padded(bytes) > self.left() {
-            return Err(Error::Budget { asked: bytes, used: capacity - self.left(), capacity });
+            return Err(GpuError::Budget { asked: bytes, used: capacity - self.left(), capacity });
         }
         self.next += padded(bytes);
         Ok(self.next - padded(bytes))
@@ -146,19 +146,19 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
     }
 
     /// Makes copies wait for all kernels so far, which may use the memory that is to be written.
-    pub(super) fn after_kernels(&mut self) -> Result<()> {
-        self.engine.record(Queue::Compute, DONE)?;
-        self.engine.wait(Queue::Copy, DONE)
+    pub(super) fn after_kernels(&mut self) -> GpuResult<()> {
+        self.engine.record(Stream::Compute, DONE)?;
+        self.engine.wait(Stream::Copy, DONE)
     }
 
     /// Makes kernels wait for all copies so far.
-    pub(super) fn after_copies(&mut self) -> Result<()> {
-        self.engine.record(Queue::Copy, COPIED)?;
-        self.engine.wait(Queue::Compute, COPIED)
+    pub(super) fn after_copies(&mut self) -> GpuResult<()> {
+        self.engine.record(Stream::Copy, COPIED)?;
+        self.engine.wait(Stream::Compute, COPIED)
     }
 
     /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.
-    pub(super) fn take_sort(&mut self, keys: u64, elements: u64) -> Result<()> {
+    pub(super) fn take_sort(&mut self, keys: u64, elements: u64) -> GpuResult<()> {
         self.status = self.take(status_bytes(keys))?;
         self.places = self.take(PLACES)?;
         self.tiles = self.take(tiles_bytes(elements))?;
@@ -166,14 +166,19 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
     }
 
     /// Enqueues a kernel, all of whose parameters have 8 bytes.
-    pub(super) fn launch(&mut self, name: &'static str, (blocks, threads): (u64, u32), values: &[u64]) -> Result<()> {
+    pub(super) fn launch(
+        &mut self,
+        name: &'static str,
+        (blocks, threads): (u64, u32),
+        values: &[u64],
+    ) -> GpuResult<()> {
         let values: Vec<&[u8]> = values.iter().map(bytes_of).collect();
         let grid = Grid::of(blocks * u64::from(threads), threads)?;
-        self.engine.launch(Queue::Compute, grid, Kernel { source: &PREPARE, name }, &values)
+        self.engine.launch(Stream::Compute, grid, Kernel { source: &PREPARE, name }, &values)
     }
 
     /// Enqueues a kernel that treats `count` elements in a loop.
-    pub(super) fn for_each(&mut self, name: &'static str, count: u64, values: &[u64]) -> Result<()> {
+    pub(super) fn for_each(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
         self.for_each_by(name, (count, THREADS), values)
     }
 
@@ -183,23 +188,29 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
         name: &'static str,
         (count, threads): (u64, u32),
         values: &[u64],
-    ) -> Result<()> {
+    ) -> GpuResult<()> {
         let most = u64::from(self.engine.processors()) * BLOCKS * u64::from(THREADS) / u64::from(threads);
         self.launch(name, (count.div_ceil(u64::from(threads)).clamp(1, most), threads), values)
     }
 
-    pub(super) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> Result<()> {
-        self.engine.fill(Queue::Compute, at, byte, bytes)
+    pub(super) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
+        self.engine.fill(Stream::Compute, at, byte, bytes)
     }
 
     /// Waits for all kernels and reads a number.
-    pub(super) fn number(&mut self, at: u64) -> Result<u64> {
-        self.engine.read_u64(Queue::Compute, at)
+    pub(super) fn number(&mut self, at: u64) -> GpuResult<u64> {
+        self.engine.read_u64(Stream::Compute, at)
     }
 
     /// Selects among `count` elements: counts by the kernel `counting`, whose first parameters are `values` and whose next one is the
     /// place for counts; then `more`. Returns how many are selected; their places are in `self.tiles`.
-    pub(super) fn select(&mut self, counting: &'static str, count: u64, values: &[u64], more: &[u64]) -> Result<u64> {
+    pub(super) fn select(
+        &mut self,
+        counting: &'static str,
+        count: u64,
+        values: &[u64],
+        more: &[u64],
+    ) -> GpuResult<u64> {
         let tiles = count.div_ceil(u64::from(SELECT_TILE));
         let parameters = [values, &[self.tiles], more].concat();
         self.selecting(counting, count, &parameters)?;
@@ -208,12 +219,12 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
     }
 
     /// Enqueues a kernel that selects among `count` elements.
-    pub(super) fn selecting(&mut self, name: &'static str, count: u64, values: &[u64]) -> Result<()> {
+    pub(super) fn selecting(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
         self.launch(name, (count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS), values)
     }
 
     /// Turns `count` numbers into the sums of those before each, and puts their total behind them.
-    pub(super) fn scan(&mut self, at: u64, count: u64) -> Result<()> {
+    pub(super) fn scan(&mut self, at: u64, count: u64) -> GpuResult<()> {
         self.launch("scan", (1, SCAN_THREADS), &[at, count])
     }
 
@@ -224,7 +235,7 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
 
     /// Sorts `count` keys at `keys` by `bits` bits, at most 64, from bit `low` on. `other` is as much memory. Returns where the
     /// sorted keys are, which is `other` for an odd number of [passes](Self::passes), and which of the two is free now.
-    pub(super) fn sort(&mut self, (keys, other): (u64, u64), count: u64, low: u32, bits: u32) -> Result<(u64, u64)> {
+    pub(super) fn sort(&mut self, (keys, other): (u64, u64), count: u64, low: u32, bits: u32) -> GpuResult<(u64, u64)> {
         let passes = Self::passes(bits);
         let (low, totals) = (u64::from(low), self.places);
         self.fill(totals, 0, 8 * DIGITS * PASSES)?;

@@ -9,9 +9,9 @@ use rand::{RngExt, SeedableRng};
 
 use super::emulated;
 use crate::arena::{ArenaLayout, padded};
-use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Piece, Queue, Timed};
-use crate::error::Result;
-use crate::source::Source;
+use crate::engine::{EXTRA_QUEUES, Engine, Event, Grid, Kernel, MARKS, ReservedMemory, Stream, Timed};
+use crate::error::GpuResult;
+use crate::source::CudaSource;
 
 /// When commands are executed.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,8 @@ enum Command {
     Write { to: u64, bytes: Vec<u8> },
     Fill { at: u64, byte: u8, bytes: u64 },
     Launch { grid: Grid, kernel: Kernel, parameters: Vec<Vec<u8>> },
-    Record { mark: Mark, time: u64 },
-    Wait { mark: Mark, time: u64 },
+    Record { mark: Event, time: u64 },
+    Wait { mark: Event, time: u64 },
 }
 
 /// The bytes of memory that is not written yet, and of the margins around the arena.
@@ -67,11 +67,11 @@ pub struct Double {
     rng: ChaCha8Rng,
 }
 
-const fn index(queue: Queue) -> usize {
+const fn index(queue: Stream) -> usize {
     match queue {
-        Queue::Copy => 0,
-        Queue::Compute => 1,
-        Queue::Extra(queue) => 2 + queue,
+        Stream::Copy => 0,
+        Stream::Compute => 1,
+        Stream::Extra(queue) => 2 + queue,
     }
 }
 
@@ -113,7 +113,7 @@ impl Double {
     }
 
     /// Whether the device has reached the last record of a mark.
-    pub fn has_reached(&self, mark: Mark) -> bool {
+    pub fn has_reached(&self, mark: Event) -> bool {
         self.recorded[mark] > 0 && self.reached[mark] == self.recorded[mark]
     }
 
@@ -124,7 +124,7 @@ impl Double {
         &mut cast_slice_mut(&mut self.memory)[start..start + bytes]
     }
 
-    fn enqueue(&mut self, queue: Queue, command: Command) {
+    fn enqueue(&mut self, queue: Stream, command: Command) {
         self.queues[index(queue)].push_back(command);
         match self.pace {
             Pace::Late => {}
@@ -188,13 +188,13 @@ impl Engine for Double {
         self.memory[MARGIN..].as_ptr() as u64
     }
 
-    fn scratch(&self) -> Piece {
-        Piece { address: self.address() + padded(self.layout.capacity()), bytes: self.apart[0] }
+    fn scratch(&self) -> ReservedMemory {
+        ReservedMemory { address: self.address() + padded(self.layout.capacity()), bytes: self.apart[0] }
     }
 
-    fn counters(&self) -> Piece {
+    fn counters(&self) -> ReservedMemory {
         let scratch = self.scratch();
-        Piece { address: scratch.address + padded(scratch.bytes), bytes: self.apart[1] }
+        ReservedMemory { address: scratch.address + padded(scratch.bytes), bytes: self.apart[1] }
     }
 
     /// One: blocks run one after another here.
@@ -202,27 +202,27 @@ impl Engine for Double {
         1
     }
 
-    fn load(&mut self, source: &'static Source) -> Result<()> {
+    fn load(&mut self, source: &'static CudaSource) -> GpuResult<()> {
         emulated::load(source);
         self.loaded.push(source.name);
         Ok(())
     }
 
-    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
-        self.enqueue(Queue::Copy, Command::Write { to, bytes: pieces.concat() });
+    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()> {
+        self.enqueue(Stream::Copy, Command::Write { to, bytes: pieces.concat() });
         Ok(())
     }
 
-    fn sent(&mut self) -> Result<()> {
+    fn sent(&mut self) -> GpuResult<()> {
         Ok(())
     }
 
-    fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()> {
+    fn fill(&mut self, queue: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
         self.enqueue(queue, Command::Fill { at, byte, bytes });
         Ok(())
     }
 
-    fn launch(&mut self, queue: Queue, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> Result<()> {
+    fn launch(&mut self, queue: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
         assert!(self.loaded.contains(&kernel.source.name), "{} is not loaded", kernel.source.name);
         assert!(grid.blocks > 0 && grid.threads > 0, "{}: {grid:?}", kernel.name);
         let parameters = parameters.iter().map(|bytes| bytes.to_vec()).collect();
@@ -230,31 +230,31 @@ impl Engine for Double {
         Ok(())
     }
 
-    fn record(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+    fn record(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
         self.recorded[mark] += 1;
         self.enqueue(queue, Command::Record { mark, time: self.recorded[mark] });
         Ok(())
     }
 
-    fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+    fn wait(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
         self.enqueue(queue, Command::Wait { mark, time: self.recorded[mark] });
         Ok(())
     }
 
-    fn reach(&mut self, mark: Mark) -> Result<()> {
+    fn reach(&mut self, mark: Event) -> GpuResult<()> {
         self.run_until(|double| double.reached[mark] == double.recorded[mark]);
         Ok(())
     }
 
     /// Always one second.
-    fn seconds(&mut self, _: Timed, from: Mark, to: Mark) -> Result<f64> {
+    fn seconds(&mut self, _: Timed, from: Event, to: Event) -> GpuResult<f64> {
         for mark in [from, to] {
             assert!(self.has_reached(mark), "mark {mark} is not reached");
         }
         Ok(1.0)
     }
 
-    fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {
+    fn read(&mut self, queue: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
         self.run_until(|double| double.queues[index(queue)].is_empty());
         to.copy_from_slice(self.at(from, to.len()));
         Ok(())

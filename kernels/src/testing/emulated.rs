@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use libloading::Library;
 
 use crate::engine::{Grid, Kernel};
-use crate::source::Source;
+use crate::source::CudaSource;
 
 /// The compiled libraries, by source. A user must hold the lock, since a library has state for one thread block.
 static MADE: Mutex<BTreeMap<&str, Library>> = Mutex::new(BTreeMap::new());
@@ -33,7 +33,7 @@ pub fn has_compiler() -> bool {
 }
 
 /// Compiles the kernels of a source, unless that is done already.
-pub(super) fn load(source: &'static Source) {
+pub(super) fn load(source: &'static CudaSource) {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     made.entry(source.name).or_insert_with(|| {
         let folder = tempfile::tempdir().unwrap();
@@ -41,7 +41,7 @@ pub(super) fn load(source: &'static Source) {
     });
 }
 
-fn compile(source: &Source, folder: &Path) -> Library {
+fn compile(source: &CudaSource, folder: &Path) -> Library {
     let [emulation, kernels, names, library] =
         ["emulation.cpp", source.name, "kernels.inc", "kernels.so"].map(|name| folder.join(name));
     std::fs::write(&emulation, include_str!("emulation.cpp")).unwrap();

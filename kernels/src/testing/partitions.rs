@@ -7,7 +7,10 @@ use std::ops::Range;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::{CompactPart, CompactSlices, ResidentSlices, RowBlockSlices, Run, Size, VertexCounters, row_block_bytes};
+use crate::{
+    CompactPart, CompactSlices, PartitionExtent, ResidentRun, ResidentSlices, RowBlockSlices, VertexCounters,
+    row_block_bytes,
+};
 
 /// A partition with all its rows, before it is cut into row blocks.
 #[derive(Debug, Clone)]
@@ -99,7 +102,7 @@ impl OwnedRun {
     }
 }
 
-impl Run for OwnedRun {
+impl ResidentRun for OwnedRun {
     fn slices(&self) -> ResidentSlices<'_> {
         let compact = self.stored.as_ref().map(|(bytes, parts)| CompactSlices { bytes, parts });
         ResidentSlices { offsets: &self.offsets, successors: &self.successors, compact }
@@ -182,13 +185,13 @@ impl Partition {
     }
 
     /// Its size, with row blocks of at most `row_block_limit` bytes.
-    pub fn size(&self, row_block_limit: u64) -> Size {
+    pub fn size(&self, row_block_limit: u64) -> PartitionExtent {
         let (locals, arcs) = (self.numbers.len() as u64, self.successors.len() as u64);
-        Size { locals, arcs, numbered: self.numbered(), row_block_limit }
+        PartitionExtent { locals, arcs, numbered: self.numbered(), row_block_limit }
     }
 
     /// The same where the limit is the largest of these row blocks.
-    pub fn size_with(&self, row_blocks: &[OwnedRowBlock]) -> Size {
+    pub fn size_with(&self, row_blocks: &[OwnedRowBlock]) -> PartitionExtent {
         self.size(row_blocks.iter().map(OwnedRowBlock::bytes).max().unwrap_or(0))
     }
 
@@ -269,7 +272,7 @@ impl Partition {
     }
 
     /// The row blocks of case number `i` of a test, of the proxies' rows and of all rows in turn; and the size with them.
-    pub fn case(&self, i: usize, cuts: &[u32]) -> (Vec<OwnedRowBlock>, Size) {
+    pub fn case(&self, i: usize, cuts: &[u32]) -> (Vec<OwnedRowBlock>, PartitionExtent) {
         let row_blocks = if i.is_multiple_of(2) { self.row_blocks(cuts) } else { self.shared_row_blocks(cuts) };
         let size = self.size_with(&row_blocks);
         (row_blocks, size)

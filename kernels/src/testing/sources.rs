@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::nvrtc;
-use crate::images::{ARCHITECTURES, Form, PORTABLE, entries, image, stamp};
-use crate::{Source, Version, cubin};
+use crate::images::{ARCHITECTURES, ImageForm, PORTABLE, entries, image, stamp};
+use crate::{CudaSource, Version, cubin};
 
 /// Every source compiles for the oldest supported architecture, and for those of published measurements. Needs NVRTC.
 ///
 /// # Panics
 /// If one does not.
-pub fn compile(sources: &[&'static Source]) {
+pub fn compile(sources: &[&'static CudaSource]) {
     let Some(nvrtc) = nvrtc() else { return };
     for source in sources {
         for (major, minor) in [(7, 5), (8, 0), (9, 0)] {
@@ -24,7 +24,7 @@ pub fn compile(sources: &[&'static Source]) {
 ///
 /// # Panics
 /// If not.
-pub fn have_images(sources: &[&'static Source]) {
+pub fn have_images(sources: &[&'static CudaSource]) {
     let archive = entries(sources[0].images).unwrap();
     let (first, parts_text) = &archive[0];
     assert_eq!(first, "STAMP");
@@ -35,13 +35,17 @@ pub fn have_images(sources: &[&'static Source]) {
         assert_eq!(source.images, sources[0].images);
         let of = |major, minor, form| image(source, Version { major, minor }, form).unwrap();
         for architecture in ARCHITECTURES {
-            assert!(is_elf(&of(architecture.major, architecture.minor, Form::Best)), "{} {architecture}", source.name);
+            assert!(
+                is_elf(&of(architecture.major, architecture.minor, ImageForm::Best)),
+                "{} {architecture}",
+                source.name
+            );
         }
         // A CUBIN of an earlier GPU of the same generation; PTX for later generations.
-        assert_eq!(of(8, 7, Form::Best), of(8, 6, Form::Best));
-        assert_ne!(of(8, 6, Form::Best), of(8, 0, Form::Best));
-        let portable = of(12, 0, Form::Best);
-        assert_eq!(portable, of(PORTABLE.major, PORTABLE.minor, Form::Portable));
+        assert_eq!(of(8, 7, ImageForm::Best), of(8, 6, ImageForm::Best));
+        assert_ne!(of(8, 6, ImageForm::Best), of(8, 0, ImageForm::Best));
+        let portable = of(12, 0, ImageForm::Best);
+        assert_eq!(portable, of(PORTABLE.major, PORTABLE.minor, ImageForm::Portable));
         let text = std::str::from_utf8(&portable).unwrap();
         // A version of PTX that drivers from CUDA 12.8 on accept, zero-terminated.
         assert!(text.ends_with('\0') && text.contains(".version 8.7\n.target sm_90\n"), "{}", source.name);
@@ -56,7 +60,7 @@ pub fn have_images(sources: &[&'static Source]) {
 ///
 /// # Panics
 /// If one is not, or a file is missing.
-pub fn are_all_of(folder: &Path, sources: &[&'static Source]) {
+pub fn are_all_of(folder: &Path, sources: &[&'static CudaSource]) {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

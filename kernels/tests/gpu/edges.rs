@@ -2,7 +2,7 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, Detail, Lstc, Method, Packed};
+use trimill_kernels::{ALIGNMENT, CountingMethod, Detail, Lstc, Packed};
 
 use crate::methods;
 
@@ -33,7 +33,7 @@ fn edges_of_a_complete_graph_have_their_closed_form() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let n = 3000u32;
     let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
-    for method in [&Packed as &dyn Method<OwnedRun>, &Lstc::default()] {
+    for method in [&Packed as &dyn CountingMethod<OwnedRun>, &Lstc::default()] {
         let size = partition.size(0);
         gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
         let counter = method.begin_with(&mut gpu, size, Detail::Edges).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, random};
-use trimill_kernels::{Error, Form, Gpu, Lstc, any_abandoned};
+use trimill_kernels::{Gpu, GpuError, ImageForm, Lstc, any_abandoned};
 
 use crate::{begin, footprint};
 
@@ -37,11 +37,11 @@ fn child() {
     // No device is done when the host polls first.
     gpu.wait_at_most(Duration::ZERO);
     let ended = count(&mut gpu);
-    assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");
+    assert!(matches!(ended, Err(GpuError::Hung { .. })), "{ended:?}");
     assert!(any_abandoned());
     drop(gpu);
     // The context is the same one, and nothing in it can be relied on.
-    let mut again = Gpu::open(0, Form::Portable).unwrap();
+    let mut again = Gpu::open(0, ImageForm::Portable).unwrap();
     let ended = count(&mut again);
-    assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");
+    assert!(matches!(ended, Err(GpuError::Hung { .. })), "{ended:?}");
 }

@@ -3,13 +3,13 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{Counted, Error, Form, Gpu, Method, Packed, RowBlockSlices, Size};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, MethodCount, Packed, PartitionExtent, RowBlockSlices};
 
 use crate::begin;
 
 /// The least bytes that it needs, and those that it takes if they are available.
-fn least_and_preferred(size: &Size) -> (u64, u64) {
-    let footprint = Method::<OwnedRun>::footprint(&Packed);
+fn least_and_preferred(size: &PartitionExtent) -> (u64, u64) {
+    let footprint = CountingMethod::<OwnedRun>::footprint(&Packed);
     (footprint.least(size), footprint.taken(size, u64::MAX))
 }
 
@@ -27,7 +27,13 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
     first
 }
 
-fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], size: Size, arena: u64) -> Counted {
+fn count_with(
+    gpu: &mut Gpu,
+    partition: &Partition,
+    row_blocks: &[OwnedRowBlock],
+    size: PartitionExtent,
+    arena: u64,
+) -> MethodCount {
     gpu.reserve(arena).unwrap();
     let mut counter = begin(&Packed, gpu, size).unwrap();
     let runs = partition.runs(size.locals as usize / 3 + 1);
@@ -172,7 +178,7 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         .map(|number| if number < 3 { number * number.saturating_sub(1) / 2 } else { 3 * number - 6 })
         .collect();
     let successors: Vec<u32> = (0..n).flat_map(row).collect();
-    let size = Size { locals: u64::from(n), arcs: successors.len() as u64, numbered: n, row_block_limit: 0 };
+    let size = PartitionExtent { locals: u64::from(n), arcs: successors.len() as u64, numbered: n, row_block_limit: 0 };
     let whole = RowBlockSlices {
         range: 0..n,
         offsets: &[0],
@@ -208,7 +214,7 @@ fn packed_refuses_what_does_not_fit() {
     let (least, preferred) = least_and_preferred(&size);
     for arena in [0, least / 2] {
         gpu.reserve(arena).unwrap();
-        assert!(matches!(begin(&Packed, &mut gpu, size), Err(Error::Budget { .. })));
+        assert!(matches!(begin(&Packed, &mut gpu, size), Err(GpuError::Budget { .. })));
     }
     gpu.reserve(1 << 30).unwrap();
     assert!(begin(&Packed, &mut gpu, size).is_ok_and(|counter| counter.bytes() <= preferred));
@@ -219,7 +225,7 @@ fn packed_refuses_what_does_not_fit() {
 fn packed_counts_the_same_from_ptx() {
     let Some((gpu, _alone)) = gpu() else { return };
     drop(gpu);
-    let mut gpu = Gpu::open(0, Form::Portable).unwrap_or_else(|error| panic!("{error}"));
+    let mut gpu = Gpu::open(0, ImageForm::Portable).unwrap_or_else(|error| panic!("{error}"));
     let partition = random(21, 3000, 50, 3, 0.5);
     assert_eq!(count(&mut gpu, &partition, &[700, 1400]), partition.triangles());
 }

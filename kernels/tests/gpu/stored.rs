@@ -2,7 +2,7 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, Partition, cuts, random};
-use trimill_kernels::{Error, Lstc, Packed};
+use trimill_kernels::{GpuError, Lstc, Packed};
 
 use crate::begin;
 
@@ -66,6 +66,6 @@ fn stored_rows_that_are_none_are_refused() {
             counter.resident(run).unwrap();
         }
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-        assert!(matches!(counter.finish(), Err(Error::Rows)), "{damaged}");
+        assert!(matches!(counter.finish(), Err(GpuError::Rows)), "{damaged}");
     }
 }

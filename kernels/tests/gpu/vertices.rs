@@ -2,14 +2,14 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, Detail, Gpu, Lstc, Method, Packed};
+use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, CountingMethod, Detail, Gpu, Lstc, Packed};
 
 use crate::methods;
 
 /// Counts with `held` counters at a time, in an arena of the least size and a piece for the counters; also checks the totals.
 fn at_vertices(
     gpu: &mut Gpu,
-    method: &dyn Method<OwnedRun>,
+    method: &dyn CountingMethod<OwnedRun>,
     partition: &Partition,
     row_blocks: &[OwnedRowBlock],
     (held, total): (u64, u64),
@@ -58,7 +58,7 @@ fn vertices_of_a_complete_graph_have_their_closed_form() {
     let n = 3000u32;
     let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
     let row_blocks = partition.row_blocks(&[]);
-    for method in [&Packed as &dyn Method<OwnedRun>, &Lstc::default()] {
+    for method in [&Packed as &dyn CountingMethod<OwnedRun>, &Lstc::default()] {
         let size = partition.size(0);
         gpu.reserve(method.footprint().least(&size) + (64 << 20)).unwrap();
         gpu.reserve_counters(1 << 20);

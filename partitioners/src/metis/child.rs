@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use super::exchange::{self, Task};
+use super::exchange::{self, MetisTask};
 use super::symmetric::Symmetric;
 use super::{inherited, sigterm};
-use crate::{Error, Kind, Result};
+use crate::{PartitionerError, PartitionerErrorKind, PartitionerResult};
 
 /// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper_args`].
 ///
@@ -20,14 +20,19 @@ use crate::{Error, Kind, Result};
 /// Linux the process is killed when its parent ends.
 ///
 /// # Errors
-/// [`Kind::Usage`] when it was not started by [`super::assign`], [`Kind::Data`] for a graph that is invalid for METIS,
-/// [`Kind::Resource`] when memory or disk run out, [`Kind::Child`] when METIS fails. Does not return after a SIGTERM.
-pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+/// [`PartitionerErrorKind::Usage`] when it was not started by [`super::assign`], [`PartitionerErrorKind::Data`] for a graph that is invalid for METIS,
+/// [`PartitionerErrorKind::Resource`] when memory or disk run out, [`PartitionerErrorKind::Child`] when METIS fails. Does not return after a SIGTERM.
+pub fn child_main(args: impl IntoIterator<Item = OsString>) -> PartitionerResult<()> {
     die_with_parent(args)?;
-    let io_error = |error| Error::new(Kind::Resource, "the file between METIS and its caller failed").because(error);
+    let io_error = |error| {
+        PartitionerError::new(PartitionerErrorKind::Resource, "the file between METIS and its caller failed")
+            .because(error)
+    };
     let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(io_error)?);
     let task = exchange::read_graph(&file).map_err(io_error)?;
-    check(&task.graph).map_err(|found| Error::new(Kind::Data, format!("the graph for METIS has {found}")))?;
+    check(&task.graph).map_err(|found| {
+        PartitionerError::new(PartitionerErrorKind::Data, format!("the graph for METIS has {found}"))
+    })?;
     let mut parts = vec![0; task.graph.vertex_weights.len()];
     inherited::heed().map_err(io_error)?;
     sigterm::hold().map_err(io_error)?;
@@ -37,10 +42,12 @@ pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     exchange::write_assignment(&file, &parts, peak_bytes()).map_err(io_error)
 }
 
-fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
+fn partition(task: &MetisTask, parts: &mut [i32]) -> PartitionerResult<()> {
     let Symmetric { offsets, successors, arc_weights, vertex_weights } = &task.graph;
     let mut graph = metis::Graph::new(1, task.parts as i32, offsets, successors)
-        .map_err(|error| Error::new(Kind::Data, format!("the graph for METIS is wrong: {error}")))?
+        .map_err(|error| {
+            PartitionerError::new(PartitionerErrorKind::Data, format!("the graph for METIS is wrong: {error}"))
+        })?
         .set_vwgt(vertex_weights)
         .set_option(metis::option::Seed(((task.seed >> 32 ^ task.seed) & 0x7fff_ffff) as i32));
     if let Some(weights) = arc_weights {
@@ -48,31 +55,34 @@ fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
     }
     match graph.part_kway(parts) {
         Ok(_) => Ok(()),
-        Err(metis::Error::Memory) => Err(Error::new(Kind::Resource, "METIS ran out of memory")),
-        Err(metis::Error::Input) => Err(Error::new(Kind::Data, "METIS refused its input")),
-        Err(metis::Error::Other) => Err(Error::new(Kind::Child, "METIS failed")),
+        Err(metis::Error::Memory) => {
+            Err(PartitionerError::new(PartitionerErrorKind::Resource, "METIS ran out of memory"))
+        }
+        Err(metis::Error::Input) => Err(PartitionerError::new(PartitionerErrorKind::Data, "METIS refused its input")),
+        Err(metis::Error::Other) => Err(PartitionerError::new(PartitionerErrorKind::Child, "METIS failed")),
     }
 }
 
 /// Asks the system to kill this process when its parent, whose id is the only argument, ends. Fails if that has ended already.
-fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> PartitionerResult<()> {
     let misused = || {
-        Error::new(Kind::Usage, "this sub-command is for the program itself").advice("use --partitioner metis instead")
+        PartitionerError::new(PartitionerErrorKind::Usage, "this sub-command is for the program itself")
+            .advice("use --partitioner metis instead")
     };
     let args: Vec<OsString> = args.into_iter().collect();
     let [parent] = args.as_slice() else { return Err(misused()) };
     let parent: i32 = parent.to_str().and_then(|id| id.parse().ok()).ok_or_else(misused)?;
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
-        .map_err(|error| Error::new(Kind::Child, "prctl failed").because(error.into()))?;
+        .map_err(|error| PartitionerError::new(PartitionerErrorKind::Child, "prctl failed").because(error.into()))?;
     if nix::unistd::getppid().as_raw() != parent {
-        return Err(Error::new(Kind::Interrupted, "the parent process has ended"));
+        return Err(PartitionerError::new(PartitionerErrorKind::Interrupted, "the parent process has ended"));
     }
     Ok(())
 }
 
 /// Rejects graphs that METIS accepts without an error but cannot process; its wrapper checks offsets and the range of successors.
-fn check(graph: &Symmetric) -> Result<(), String> {
+fn check(graph: &Symmetric) -> PartitionerResult<(), String> {
     let Symmetric { offsets, successors, arc_weights, vertex_weights } = graph;
     if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != successors.len()) {
         return Err("offsets that do not span its arcs".into());
@@ -159,7 +169,7 @@ mod tests {
     fn the_sub_command_is_not_for_people() {
         for args in [&["1", "2"][..], &[], &["me"]] {
             let error = child_main(args.iter().map(OsString::from)).unwrap_err();
-            assert_eq!(error.kind, Kind::Usage, "{error}");
+            assert_eq!(error.kind, PartitionerErrorKind::Usage, "{error}");
         }
     }
 

@@ -13,7 +13,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
 use super::MetisOptions;
 use super::symmetric::Symmetric;
-use crate::{Error, Kind, Result};
+use crate::{PartitionerError, PartitionerErrorKind, PartitionerResult};
 
 const GRAPH_MAGIC: u64 = u64::from_le_bytes(*b"trigraph");
 const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");
@@ -21,14 +21,14 @@ const VERSION: u64 = 1;
 const RESULT_HEADER: usize = 4;
 
 /// The input of the child.
-pub(super) struct Task {
+pub(super) struct MetisTask {
     pub(super) graph: Symmetric,
     pub(super) parts: u32,
     pub(super) seed: u64,
 }
 
 /// Writes the graph to a new file without a name in the work directory, and seeks to its beginning.
-pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Result<File> {
+pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> PartitionerResult<File> {
     let write = || {
         let mut file = temporary(options)?;
         let mut out = BufWriter::with_capacity(1 << 20, &mut file);
@@ -52,7 +52,7 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
         file.rewind()?;
         Ok(Some(file))
     };
-    write().map_err(|error| unwritable(options, error))?.ok_or_else(Error::interrupted)
+    write().map_err(|error| unwritable(options, error))?.ok_or_else(PartitionerError::interrupted)
 }
 
 /// A new file without a name in the work directory: it is deleted with the last handle to it.
@@ -62,15 +62,15 @@ pub(super) fn temporary(options: &MetisOptions<'_>) -> io::Result<File> {
 }
 
 /// The error for a temporary file.
-pub(super) fn unwritable(options: &MetisOptions<'_>, error: io::Error) -> Error {
-    Error::new(Kind::Resource, "a temporary file for METIS cannot be written here")
+pub(super) fn unwritable(options: &MetisOptions<'_>, error: io::Error) -> PartitionerError {
+    PartitionerError::new(PartitionerErrorKind::Resource, "a temporary file for METIS cannot be written here")
         .at(&options.work_dir)
         .because(error)
         .advice("name a directory with more space by --work-dir")
 }
 
 /// Reads the graph; checks only the format.
-pub(super) fn read_graph(file: &File) -> io::Result<Task> {
+pub(super) fn read_graph(file: &File) -> io::Result<MetisTask> {
     let mut input = BufReader::new(file);
     let mut header = [0_u64; 8];
     input.read_exact(bytemuck::cast_slice_mut(&mut header))?;
@@ -88,7 +88,7 @@ pub(super) fn read_graph(file: &File) -> io::Result<Task> {
     let (offsets, vertex_weights, successors) = (array(vertices + 1)?, array(vertices)?, array(arcs)?);
     let arc_weights = if weighted == 0 { None } else { Some(array(arcs)?) };
     let graph = Symmetric { offsets, successors, arc_weights, vertex_weights };
-    Ok(Task { graph, parts: parts as u32, seed })
+    Ok(MetisTask { graph, parts: parts as u32, seed })
 }
 
 /// Overwrites the file with the assignment.
@@ -109,7 +109,7 @@ pub(super) fn read_assignment(
     mut file: &File,
     vertices: u32,
     parts: u32,
-) -> io::Result<Result<(Vec<u32>, u64), String>> {
+) -> io::Result<PartitionerResult<(Vec<u32>, u64), String>> {
     let mut header = [0_u64; RESULT_HEADER];
     let expected_length = size_of_val(&header) as u64 + 4 * u64::from(vertices);
     let length = file.metadata()?.len();
@@ -173,7 +173,7 @@ mod tests {
         }
         let stopped = MetisOptions { stopped: &|| true, ..options(dir.path()) };
         let graph = Symmetric { offsets: vec![0], successors: vec![], arc_weights: None, vertex_weights: vec![] };
-        assert_eq!(write_graph(&graph, &stopped).unwrap_err().kind, Kind::Interrupted);
+        assert_eq!(write_graph(&graph, &stopped).unwrap_err().kind, PartitionerErrorKind::Interrupted);
     }
 
     #[test]

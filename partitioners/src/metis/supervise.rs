@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::sigterm::TERMINATED;
 use super::{MetisOptions, exchange};
-use crate::{Error, Kind, Result};
+use crate::{PartitionerError, PartitionerErrorKind, PartitionerResult};
 
 /// How often the child and the request to stop are polled.
 const POLL: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ impl Drop for Guard {
 }
 
 /// Runs the child on the graph in `file`. Returns the parts of its `vertices` vertices and the child's peak memory.
-pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
+pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> PartitionerResult<(Vec<u32>, u64)> {
     let unwritable = |error| exchange::unwritable(options, error);
     let log = exchange::temporary(options).map_err(unwritable)?;
     let handle = |file: &File| file.try_clone().map(Stdio::from).map_err(unwritable);
@@ -44,7 +44,10 @@ pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Resu
         .stderr(handle(&log)?)
         .spawn();
     let child = child.map_err(|error| {
-        Error::new(Kind::Child, "cannot be started to run METIS").at(&options.helper).because(error).advice(OTHERS)
+        PartitionerError::new(PartitionerErrorKind::Child, "cannot be started to run METIS")
+            .at(&options.helper)
+            .because(error)
+            .advice(OTHERS)
     })?;
     let status = wait(Guard(child), options)?;
     if !status.success() {
@@ -52,22 +55,27 @@ pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Resu
     }
     let read = exchange::read_assignment(&file, vertices, options.parts).map_err(unwritable)?;
     read.map_err(|found| {
-        Error::new(Kind::Child, format!("METIS left {found}{}", said(&log))).expected("an assignment").advice(OTHERS)
+        PartitionerError::new(PartitionerErrorKind::Child, format!("METIS left {found}{}", said(&log)))
+            .expected("an assignment")
+            .advice(OTHERS)
     })
 }
 
 const OTHERS: &str = "start again, or use the partitioner contiguous";
 
 /// Waits for the child.
-fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<ExitStatus> {
+fn wait(mut child: Guard, options: &MetisOptions<'_>) -> PartitionerResult<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     loop {
-        let ended = child.0.try_wait().map_err(|error| Error::new(Kind::Child, "METIS is lost").because(error))?;
+        let ended = child
+            .0
+            .try_wait()
+            .map_err(|error| PartitionerError::new(PartitionerErrorKind::Child, "METIS is lost").because(error))?;
         if let Some(status) = ended {
             return Ok(status);
         }
         if (options.stopped)() {
-            return Err(Error::interrupted());
+            return Err(PartitionerError::interrupted());
         }
         sleep(pause);
         pause = (pause * 2).min(POLL);
@@ -75,11 +83,11 @@ fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<ExitStatus> {
 }
 
 /// The error for a child that ended without success.
-fn failed(status: &ExitStatus, log: &File, options: &MetisOptions<'_>) -> Error {
+fn failed(status: &ExitStatus, log: &File, options: &MetisOptions<'_>) -> PartitionerError {
     let until = Instant::now() + GRACE;
     while Instant::now() < until {
         if (options.stopped)() {
-            return Error::interrupted();
+            return PartitionerError::interrupted();
         }
         sleep(POLL);
     }
@@ -90,7 +98,9 @@ fn failed(status: &ExitStatus, log: &File, options: &MetisOptions<'_>) -> Error 
         (None, Some(code)) => format!("ended with exit code {code}"),
         (None, None) => "ended in an unknown way".to_owned(),
     };
-    Error::new(Kind::Child, format!("METIS {how}{}", said(log))).expected("an assignment").advice(OTHERS)
+    PartitionerError::new(PartitionerErrorKind::Child, format!("METIS {how}{}", said(log)))
+        .expected("an assignment")
+        .advice(OTHERS)
 }
 
 fn name(signal: i32) -> &'static str {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::limits::Count;
-use crate::{Error, Graph, Kind, Result};
+use crate::{PartitionInput, PartitionerError, PartitionerErrorKind, PartitionerResult};
 
 /// A symmetric graph with weights.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) struct Symmetric {
 
 /// The result of [`build`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Built {
+pub(super) enum BuiltGraph {
     Fits(Symmetric),
     /// Too many arcs.
     TooMany(u64, Count),
@@ -53,13 +53,18 @@ fn successor(entry: u64) -> u32 {
 }
 
 /// Builds the symmetric graph, unless it has more than `most_arcs` arcs.
-pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Built> {
+pub(super) fn build(
+    graph: &dyn PartitionInput,
+    run: u32,
+    most_arcs: u64,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> PartitionerResult<BuiltGraph> {
     let vertices = graph.vertices().div_ceil(run);
     let found = AtomicU64::new(0);
     let halves = half_rows(graph, run, most_arcs, &found, stopped)?;
     let found = found.into_inner();
     if found > most_arcs {
-        return Ok(Built::TooMany(found, Count::AtLeast));
+        return Ok(BuiltGraph::TooMany(found, Count::AtLeast));
     }
     let (starts, slots) = full_rows(vertices, halves);
     check(stopped)?;
@@ -67,7 +72,7 @@ pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn 
     check(stopped)?;
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     if arcs > most_arcs {
-        return Ok(Built::TooMany(arcs, Count::Exact));
+        return Ok(BuiltGraph::TooMany(arcs, Count::Exact));
     }
     let mut offsets = Vec::with_capacity(vertices as usize + 1);
     let mut successors = Vec::with_capacity(arcs as usize);
@@ -84,7 +89,7 @@ pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn 
         end += length as i32;
         end
     }));
-    Ok(Built::Fits(Symmetric {
+    Ok(BuiltGraph::Fits(Symmetric {
         offsets,
         successors,
         arc_weights,
@@ -92,8 +97,8 @@ pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn 
     }))
 }
 
-fn check(stopped: &(dyn Fn() -> bool + Sync)) -> Result<()> {
-    if stopped() { Err(Error::interrupted()) } else { Ok(()) }
+fn check(stopped: &(dyn Fn() -> bool + Sync)) -> PartitionerResult<()> {
+    if stopped() { Err(PartitionerError::interrupted()) } else { Ok(()) }
 }
 
 /// The ids that are contracted to vertex `c`.
@@ -104,12 +109,12 @@ fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
 
 /// The merged rows of each run. Entries are counted in `found`, and no longer stored once there are more than `most`.
 fn half_rows(
-    graph: &dyn Graph,
+    graph: &dyn PartitionInput,
     run: u32,
     most: u64,
     found: &AtomicU64,
     stopped: &(dyn Fn() -> bool + Sync),
-) -> Result<Vec<Half>> {
+) -> PartitionerResult<Vec<Half>> {
     let ids = graph.vertices();
     let vertices = ids.div_ceil(run);
     let block = ((1 << 14) / run).max(1);
@@ -117,7 +122,7 @@ fn half_rows(
         check(stopped)?;
         let first = index * block;
         let mut half = Half { first, lengths: Vec::with_capacity(block as usize), entries: Vec::new() };
-        let (mut row, mut outside) = (Row::default(), None);
+        let (mut row, mut outside) = (HalfRow::default(), None);
         for c in first..first.saturating_add(block).min(vertices) {
             for id in ids_of(c, run, ids) {
                 graph.successors_of(id, &mut |successor| {
@@ -134,7 +139,10 @@ fn half_rows(
             row.clear();
         }
         if let Some(successor) = outside {
-            return Err(Error::new(Kind::Data, format!("an arc to vertex {successor} in a graph of {ids} vertices")));
+            return Err(PartitionerError::new(
+                PartitionerErrorKind::Data,
+                format!("an arc to vertex {successor} in a graph of {ids} vertices"),
+            ));
         }
         let own = half.entries.len() as u64;
         if found.fetch_add(own, Ordering::Relaxed) + own > most {
@@ -149,12 +157,12 @@ fn half_rows(
 /// A half row under construction. A run of many vertices has many arcs to the same successor, so these are merged whenever the
 /// row has doubled: it never takes more than four times its final size, or 2 MiB.
 #[derive(Default)]
-struct Row {
+struct HalfRow {
     entries: Vec<u64>,
     merged: usize,
 }
 
-impl Row {
+impl HalfRow {
     fn push(&mut self, successor: u32) {
         if self.entries.len() >= (2 * self.merged).max(1 << 18) {
             self.merged();
@@ -246,7 +254,7 @@ fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     (slots, lengths)
 }
 
-fn vertex_weights(graph: &dyn Graph, run: u32, vertices: u32) -> Vec<i32> {
+fn vertex_weights(graph: &dyn PartitionInput, run: u32, vertices: u32) -> Vec<i32> {
     // METIS multiplies sums of weights by its tolerance, so keep them at half the range if possible.
     let limit = (1 << 30).max(u64::from(vertices));
     let weight = |c| ids_of(c, run, graph.vertices()).map(|id| u64::from(graph.out_degree(id)) + 1).sum::<u64>();

@@ -10,7 +10,7 @@ use super::*;
 #[derive(Debug, Clone)]
 struct Lists(Vec<Vec<u32>>);
 
-impl Graph for Lists {
+impl PartitionInput for Lists {
     fn vertices(&self) -> u32 {
         self.0.len() as u32
     }
@@ -25,13 +25,13 @@ impl Graph for Lists {
     }
 }
 
-fn built(graph: &dyn Graph, run: u32, most: u64) -> Built {
+fn built(graph: &dyn PartitionInput, run: u32, most: u64) -> BuiltGraph {
     build(graph, run, most, &|| false).unwrap()
 }
 
-fn fits(graph: &dyn Graph, run: u32) -> Symmetric {
+fn fits(graph: &dyn PartitionInput, run: u32) -> Symmetric {
     match built(graph, run, i32::MAX as u64) {
-        Built::Fits(made) => made,
+        BuiltGraph::Fits(made) => made,
         other => panic!("{other:?}"),
     }
 }
@@ -55,17 +55,17 @@ fn a_path_and_its_contraction() {
 #[test]
 fn too_many_arcs_are_counted_but_not_kept() {
     let complete = Lists((0..100).map(|tail| (0..tail).collect()).collect());
-    assert_eq!(built(&complete, 1, 9899), Built::TooMany(9900, Count::Exact));
-    assert!(matches!(built(&complete, 1, 9900), Built::Fits(_)));
-    assert_eq!(built(&complete, 1, 100), Built::TooMany(4950, Count::AtLeast), "the half rows alone are over");
-    assert_eq!(built(&complete, 10, 89), Built::TooMany(90, Count::Exact));
+    assert_eq!(built(&complete, 1, 9899), BuiltGraph::TooMany(9900, Count::Exact));
+    assert!(matches!(built(&complete, 1, 9900), BuiltGraph::Fits(_)));
+    assert_eq!(built(&complete, 1, 100), BuiltGraph::TooMany(4950, Count::AtLeast), "the half rows alone are over");
+    assert_eq!(built(&complete, 10, 89), BuiltGraph::TooMany(90, Count::Exact));
     assert_eq!(fits(&complete, 10).successors.len(), 90);
     assert_eq!(fits(&complete, 10).arc_weights.unwrap(), [100; 90]);
 }
 
 #[test]
 fn long_rows_are_merged_on_the_way() {
-    let mut row = Row::default();
+    let mut row = HalfRow::default();
     (0..2_000_000).for_each(|at| row.push(at % 3));
     assert!(row.entries.capacity() < 1 << 20);
     assert_eq!(row.merged(), [666_667, (1 << 32) + 666_667, (2 << 32) + 666_666]);
@@ -74,8 +74,8 @@ fn long_rows_are_merged_on_the_way() {
 #[test]
 fn stops_and_errs() {
     let graph = Lists(vec![vec![1], vec![]]);
-    assert_eq!(build(&graph, 1, 10, &|| true).unwrap_err().kind, Kind::Interrupted);
-    assert_eq!(build(&Lists(vec![vec![2], vec![]]), 1, 10, &|| false).unwrap_err().kind, Kind::Data);
+    assert_eq!(build(&graph, 1, 10, &|| true).unwrap_err().kind, PartitionerErrorKind::Interrupted);
+    assert_eq!(build(&Lists(vec![vec![2], vec![]]), 1, 10, &|| false).unwrap_err().kind, PartitionerErrorKind::Data);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
-use trimill_partitioners::{Error, Kind};
+use trimill_partitioners::{PartitionerError, PartitionerErrorKind};
 
 use crate::CHILD;
 use crate::graphs::{Rows, ring_of_cliques, scrambled};
@@ -43,7 +43,7 @@ fn watched(
     graph: &Rows,
     dir: &TempDir,
     with_child: impl Fn(Pid) -> bool + Sync,
-) -> (Result<MetisAssignment, Error>, Duration) {
+) -> (Result<MetisAssignment, PartitionerError>, Duration) {
     let stopped = || children().first().is_some_and(|&child| with_child(child));
     let begun = Instant::now();
     let result = assign(graph, &MetisOptions { stopped: &stopped, ..options(64, dir) });
@@ -73,7 +73,7 @@ pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
         });
         assert!(sent.into_inner(), "METIS was too fast for signal {signal:?}");
         let error = result.map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
-        assert_refused(error, Kind::Child, &[word, "partitioner contiguous"]);
+        assert_refused(error, PartitionerErrorKind::Child, &[word, "partitioner contiguous"]);
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
             ..options(64, &dir)
         };
         let error = assign(&graph, &options).map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
-        assert_refused(error, Kind::Child, &[word]);
+        assert_refused(error, PartitionerErrorKind::Child, &[word]);
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn sigterm_at_any_moment_is_an_error() {
         match result {
             Err(error) => {
                 ended += 1;
-                assert_refused(error, Kind::Child, &["METIS was ended by signal 15 (SIGTERM)"]);
+                assert_refused(error, PartitionerErrorKind::Child, &["METIS was ended by signal 15 (SIGTERM)"]);
             }
             Ok(assignment) => {
                 finished += 1;
@@ -148,13 +148,13 @@ pub(crate) fn a_wish_to_stop_kills_the_child() {
     };
     let begun = Instant::now();
     let error = assign(&graph, &MetisOptions { stopped: &stopped, ..options(64, &dir) }).unwrap_err();
-    assert_refused(error, Kind::Interrupted, &["interrupted"]);
+    assert_refused(error, PartitionerErrorKind::Interrupted, &["interrupted"]);
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert!(cfg!(not(target_os = "linux")) || children().is_empty());
     assert_empty(&dir);
     // And with a request to stop before anything has begun.
     let error = assign(&graph, &MetisOptions { stopped: &|| true, ..options(64, &dir) }).unwrap_err();
-    assert_refused(error, Kind::Interrupted, &[]);
+    assert_refused(error, PartitionerErrorKind::Interrupted, &[]);
     assert_empty(&dir);
 }
 
@@ -167,11 +167,15 @@ pub(crate) fn children_that_give_no_assignment() {
         assert_empty(&dir);
         error
     };
-    assert_refused(with("/nonexistent/helper", &[]), Kind::Child, &["/nonexistent/helper", "cannot be started"]);
-    assert_refused(with("", &["broken-child"]), Kind::Child, &["METIS left", "expected an assignment"]);
+    assert_refused(
+        with("/nonexistent/helper", &[]),
+        PartitionerErrorKind::Child,
+        &["/nonexistent/helper", "cannot be started"],
+    );
+    assert_refused(with("", &["broken-child"]), PartitionerErrorKind::Child, &["METIS left", "expected an assignment"]);
     let words = ["exit code 77", "it said: this child is unwell", "contiguous"];
-    assert_refused(with("", &["shouting-child"]), Kind::Child, &words);
-    assert_refused(with("", &[CHILD, "1"]), Kind::Child, &["exit code 1", "for the program itself"]);
+    assert_refused(with("", &["shouting-child"]), PartitionerErrorKind::Child, &words);
+    assert_refused(with("", &[CHILD, "1"]), PartitionerErrorKind::Child, &["exit code 1", "for the program itself"]);
 }
 
 /// The child is killed when its parent is killed: the parent is a separate process here, whose child is stopped while METIS

@@ -1,6 +1,6 @@
 //! Graphs with a known best cut, as oriented rows.
 
-use trimill_partitioners::Graph;
+use trimill_partitioners::PartitionInput;
 
 pub(crate) struct Rows {
     rows: Vec<Vec<u32>>,
@@ -32,7 +32,7 @@ impl Rows {
     }
 }
 
-impl Graph for Rows {
+impl PartitionInput for Rows {
     fn vertices(&self) -> u32 {
         self.rows.len() as u32
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use tempfile::TempDir;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
-use trimill_partitioners::{Error, Graph, Kind};
+use trimill_partitioners::{PartitionInput, PartitionerError, PartitionerErrorKind};
 
 use crate::CHILD;
 use crate::endings;
@@ -164,7 +164,7 @@ fn nothing_to_decide_needs_no_child() {
 /// A graph that claims to be large and has no rows.
 struct Claim(u32, u64);
 
-impl Graph for Claim {
+impl PartitionInput for Claim {
     fn vertices(&self) -> u32 {
         self.0
     }
@@ -180,7 +180,7 @@ impl Graph for Claim {
 }
 
 #[track_caller]
-pub(crate) fn assert_refused(error: Error, kind: Kind, words: &[&str]) {
+pub(crate) fn assert_refused(error: PartitionerError, kind: PartitionerErrorKind, words: &[&str]) {
     let message = error.to_string();
     assert_eq!(error.kind, kind, "{message}");
     words.iter().for_each(|word| assert!(message.contains(word), "'{word}' is not in: {message}"));
@@ -192,29 +192,41 @@ fn refused_early_with_the_numbers() {
     let error = assign(&Claim(1 << 20, 1 << 30), &rich).unwrap_err();
     assert_refused(
         error,
-        Kind::Resource,
+        PartitionerErrorKind::Resource,
         &["2147483648 arcs", "at most 2147483647", "--metis-contract K", "contiguous"],
     );
     let error = assign(&Claim(u32::MAX - 1, 10), &rich).unwrap_err();
-    assert_refused(error, Kind::Resource, &["4294967294 vertices", "2147483647"]);
+    assert_refused(error, PartitionerErrorKind::Resource, &["4294967294 vertices", "2147483647"]);
     let error = assign(&Claim(1 << 20, 10_000_000), &options(4, &dir)).unwrap_err();
     let words = ["1500000000 bytes (1.40 GiB)", "20000000 arcs", "budget of 1073741824 bytes", "--host-memory"];
-    assert_refused(error, Kind::Resource, &words);
+    assert_refused(error, PartitionerErrorKind::Resource, &words);
     // 24 runs in a ring: 48 arcs, 3600 bytes.
     let graph = ring_of_cliques(24, 20);
     let tight = |host_memory| MetisOptions { contract: Some(20), host_memory, ..options(4, &dir) };
     assert_eq!(found(&graph, &tight(3600), &dir).cut, 4);
     let error = assign(&graph, &tight(3599)).unwrap_err();
-    assert_refused(error, Kind::Resource, &["3600 bytes", "24 runs of 20 vertices with 48 arcs", "more than 20"]);
+    assert_refused(
+        error,
+        PartitionerErrorKind::Resource,
+        &["3600 bytes", "24 runs of 20 vertices with 48 arcs", "more than 20"],
+    );
     assert_empty(&dir);
 }
 
 fn wrong_options() {
     let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(3, 3));
-    assert_refused(assign(&graph, &options(0, &dir)).unwrap_err(), Kind::Usage, &["0 parts", "1 to 1048576"]);
-    assert_refused(assign(&graph, &options(1 << 21, &dir)).unwrap_err(), Kind::Usage, &["2097152 parts"]);
+    assert_refused(
+        assign(&graph, &options(0, &dir)).unwrap_err(),
+        PartitionerErrorKind::Usage,
+        &["0 parts", "1 to 1048576"],
+    );
+    assert_refused(
+        assign(&graph, &options(1 << 21, &dir)).unwrap_err(),
+        PartitionerErrorKind::Usage,
+        &["2097152 parts"],
+    );
     let contract = MetisOptions { contract: Some(0), ..options(2, &dir) };
-    assert_refused(assign(&graph, &contract).unwrap_err(), Kind::Usage, &["--metis-contract 1"]);
+    assert_refused(assign(&graph, &contract).unwrap_err(), PartitionerErrorKind::Usage, &["--metis-contract 1"]);
     let nowhere = MetisOptions { work_dir: dir.path().join("nowhere"), ..options(2, &dir) };
-    assert_refused(assign(&graph, &nowhere).unwrap_err(), Kind::Resource, &["nowhere", "--work-dir"]);
+    assert_refused(assign(&graph, &nowhere).unwrap_err(), PartitionerErrorKind::Resource, &["nowhere", "--work-dir"]);
 }

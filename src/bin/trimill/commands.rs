@@ -1,6 +1,6 @@
 //! The commands: glue between the command line, the engine and the reports, one file each.
 //!
-//! Input: a parsed [`Command`] and a [`Context`]. Output: text on the context's outputs, and an [`Outcome`] or an error,
+//! Input: a parsed [`Command`] and a [`CommandContext`]. Output: text on the context's outputs, and an [`CommandOutcome`] or an error,
 //! which only the program turns into exit codes.
 
 use std::io::Write;
@@ -35,7 +35,7 @@ pub(crate) mod verify;
 use trimill::program::Engine;
 
 /// Where a command writes, and what stops it.
-pub(crate) struct Context<'a> {
+pub(crate) struct CommandContext<'a> {
     /// Standard output: the result.
     pub(crate) out: &'a mut dyn Write,
     /// Standard error: errors of the jobs of a batch, and its summary where results are JSON.
@@ -47,13 +47,13 @@ pub(crate) struct Context<'a> {
 }
 
 /// How a command ended that has printed everything: none for 'done', or the kind of the worst error on the way.
-pub(crate) type Outcome = Option<Kind>;
+pub(crate) type CommandOutcome = Option<Kind>;
 
 /// Runs `command`.
 ///
 /// # Errors
 /// The error that stopped it, which is not printed yet.
-pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> Result<Outcome> {
+pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     match command {
         Command::Count(command) => count::run(engine, &command, context),
         Command::Run(command) => run::run(engine, &command, context),
@@ -76,9 +76,9 @@ pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut Context<'
     }
 }
 
-impl Context<'_> {
+impl CommandContext<'_> {
     /// Writes `text` to standard output.
-    fn say(&mut self, text: &str) -> Result<Outcome> {
+    fn say(&mut self, text: &str) -> Result<CommandOutcome> {
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(json::unwritten)?;
         Ok(None)
     }
@@ -101,7 +101,12 @@ impl Context<'_> {
     }
 
     /// Writes `report` as a JSON line, or as the text that `text` makes of it.
-    fn report<R: json::Json>(&mut self, as_json: bool, report: &R, text: impl FnOnce(&R) -> String) -> Result<Outcome> {
+    fn report<R: json::Json>(
+        &mut self,
+        as_json: bool,
+        report: &R,
+        text: impl FnOnce(&R) -> String,
+    ) -> Result<CommandOutcome> {
         if as_json {
             json::write_line(self.out, report)?;
             return Ok(None);

@@ -14,8 +14,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use cli::{Cli, Command, Global, ProgressMode};
-use commands::{Context, Outcome};
-use progress::Progress;
+use commands::{CommandContext, CommandOutcome};
+use progress::ProgressLine;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -31,7 +31,7 @@ use trimill::{Error, Kind, Result};
 fn main() -> ExitCode {
     own_process();
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let mut out = Output { out: io::stdout(), gone: false };
+    let mut out = ClosableOutput { out: io::stdout(), gone: false };
     let code = run(arguments, &mut out, &mut io::stderr());
     if trimill_kernels::any_abandoned() {
         // The driver would wait for the device at the process's end.
@@ -86,10 +86,10 @@ fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn
     }
 }
 
-fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
+fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn Write) -> Result<CommandOutcome> {
     let mode = if global.quiet { ProgressMode::None } else { global.progress };
     let terminal = Terminal::of_standard_error();
-    let progress = Progress::new(mode, terminal.moves_cursor);
+    let progress = ProgressLine::new(mode, terminal.moves_cursor);
     log(global, &progress, terminal.colors);
     let stop = Arc::new(AtomicBool::new(false));
     if !matches!(command, Command::MetisChild { .. }) {
@@ -97,7 +97,7 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
         report_failed_reads();
     }
     let control = Control::new(stop, Arc::clone(&progress.observer));
-    let mut context = Context { out, err, terminal: io::stdout().is_terminal(), control };
+    let mut context = CommandContext { out, err, terminal: io::stdout().is_terminal(), control };
     commands::run(&Pipeline::of_this_program(), command, &mut context)
 }
 
@@ -122,7 +122,7 @@ impl Terminal {
 }
 
 /// Log lines go to standard error; bars are hidden while they are written.
-fn log(global: &Global, progress: &Progress, colors: bool) {
+fn log(global: &Global, progress: &ProgressLine, colors: bool) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => LevelFilter::ERROR,
         (false, 0) => LevelFilter::WARN,
@@ -155,12 +155,12 @@ fn code(kind: Kind) -> u8 {
 
 /// Standard output that its reader may close (`trimill ... | head`): the rest is then dropped, and the work goes on for its
 /// output files and its exit code.
-struct Output<W> {
+struct ClosableOutput<W> {
     out: W,
     gone: bool,
 }
 
-impl<W> Output<W> {
+impl<W> ClosableOutput<W> {
     fn unless_gone<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -172,7 +172,7 @@ impl<W> Output<W> {
     }
 }
 
-impl<W: Write> Write for Output<W> {
+impl<W: Write> Write for ClosableOutput<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.gone {
             return Ok(text.len());

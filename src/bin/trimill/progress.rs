@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
-use share::Share;
+use share::JobShare;
 use trimill::program::{Silent, seconds};
 use trimill::{Bytes, Observer, Unit};
 
@@ -30,24 +30,24 @@ const REDRAWN: Duration = Duration::from_millis(100);
 const SCALE: u64 = 1000;
 
 /// The observer of the stages, and a way to write to standard error beside it.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     /// Receives the reports.
     pub(crate) observer: Arc<dyn Observer>,
     bar: Option<ProgressBar>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// `terminal`: whether standard error is one on which lines can be drawn over.
     pub(crate) fn new(mode: ProgressMode, terminal: bool) -> Self {
         match (mode, terminal) {
             (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bar: None },
             (ProgressMode::Auto, true) => {
                 let bar = ProgressBar::new(SCALE).with_style(style());
-                let shown = Shown::new(Target::Bar(bar.clone()), Duration::ZERO, REDRAWN);
+                let shown = ShownProgress::new(ProgressTarget::Bar(bar.clone()), Duration::ZERO, REDRAWN);
                 Self { observer: Arc::new(shown), bar: Some(bar) }
             }
             _ => {
-                let shown = Shown::new(Target::Lines(Mutex::new(Box::new(io::stderr()))), FIRST, EVERY);
+                let shown = ShownProgress::new(ProgressTarget::Lines(Mutex::new(Box::new(io::stderr()))), FIRST, EVERY);
                 Self { observer: Arc::new(shown), bar: None }
             }
         }
@@ -81,13 +81,13 @@ impl Write for LogWriter {
 }
 
 /// Where the line is shown.
-enum Target {
+enum ProgressTarget {
     Bar(ProgressBar),
     Lines(Mutex<Box<dyn Write + Send>>),
 }
 
 /// A task under way.
-struct Task {
+struct ShownTask {
     name: String,
     total: Option<u64>,
     unit: Unit,
@@ -96,11 +96,11 @@ struct Task {
 }
 
 /// The observer that shows the line.
-struct Shown {
-    target: Target,
-    tasks: RwLock<HashMap<u64, Arc<Task>>>,
+struct ShownProgress {
+    target: ProgressTarget,
+    tasks: RwLock<HashMap<u64, Arc<ShownTask>>>,
     numbers: AtomicU64,
-    job: Mutex<Job>,
+    job: Mutex<ShownJob>,
     every: Duration,
     begun: Instant,
     /// When the next line may come, in milliseconds since `begun`.
@@ -108,8 +108,8 @@ struct Shown {
 }
 
 /// The job under way.
-struct Job {
-    share: Share,
+struct ShownJob {
+    share: JobShare,
     begun: Instant,
 }
 
@@ -117,9 +117,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shown {
-    fn new(target: Target, first: Duration, every: Duration) -> Self {
-        let job = Job { share: Share::default(), begun: Instant::now() };
+impl ShownProgress {
+    fn new(target: ProgressTarget, first: Duration, every: Duration) -> Self {
+        let job = ShownJob { share: JobShare::default(), begun: Instant::now() };
         Self {
             target,
             tasks: RwLock::default(),
@@ -132,7 +132,7 @@ impl Shown {
     }
 
     /// Shows the line if its time has come.
-    fn show(&self, task: &Task) {
+    fn show(&self, task: &ShownTask) {
         let now = self.begun.elapsed().as_millis() as u64;
         let next = self.next.load(Ordering::Relaxed);
         let after = now + self.every.as_millis() as u64;
@@ -145,7 +145,7 @@ impl Shown {
         };
         let line = format!("{}; {}", of_job(share, elapsed), task.describe());
         match &self.target {
-            Target::Bar(bar) => {
+            ProgressTarget::Bar(bar) => {
                 // A finished bar draws nothing, so what it shows next is set before it is begun anew.
                 bar.set_message(line);
                 if bar.is_finished() {
@@ -153,7 +153,7 @@ impl Shown {
                 }
                 bar.set_position((share * SCALE as f64) as u64);
             }
-            Target::Lines(out) => write_line(out, &line),
+            ProgressTarget::Lines(out) => write_line(out, &line),
         }
     }
 }
@@ -190,7 +190,7 @@ fn digits(number: f64) -> String {
     format!("{scaled:.decimals$}{prefix}")
 }
 
-impl Task {
+impl ShownTask {
     fn fraction(&self) -> f64 {
         let done = self.done.load(Ordering::Relaxed) as f64;
         self.total.map_or(0.0, |total| (done / total.max(1) as f64).min(1.0))
@@ -221,10 +221,10 @@ impl Task {
     }
 }
 
-impl Observer for Shown {
+impl Observer for ShownProgress {
     fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
         let task =
-            Arc::new(Task { name: name.to_owned(), total, unit, begun: Instant::now(), done: AtomicU64::new(0) });
+            Arc::new(ShownTask { name: name.to_owned(), total, unit, begun: Instant::now(), done: AtomicU64::new(0) });
         {
             let mut job = lock(&self.job);
             if job.share.begin(name) {
@@ -250,9 +250,9 @@ impl Observer for Shown {
         let Some(task) = tasks.remove(&task) else { return };
         match &self.target {
             // The next line shows it again; none comes if this was the last task, and the answer follows.
-            Target::Bar(bar) if tasks.is_empty() => bar.finish_and_clear(),
-            Target::Bar(_) => {}
-            Target::Lines(out) => {
+            ProgressTarget::Bar(bar) if tasks.is_empty() => bar.finish_and_clear(),
+            ProgressTarget::Bar(_) => {}
+            ProgressTarget::Lines(out) => {
                 let took = task.begun.elapsed();
                 if took >= self.every {
                     let done = task.amount(task.done.load(Ordering::Relaxed) as f64);
@@ -286,9 +286,9 @@ mod tests {
         }
     }
 
-    fn lines(every: Duration, work: impl Fn(&Shown)) -> Vec<String> {
+    fn lines(every: Duration, work: impl Fn(&ShownProgress)) -> Vec<String> {
         let buffer = Buffer::default();
-        work(&Shown::new(Target::Lines(Mutex::new(Box::new(buffer.clone()))), every, every));
+        work(&ShownProgress::new(ProgressTarget::Lines(Mutex::new(Box::new(buffer.clone()))), every, every));
         String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
     }
 
@@ -397,7 +397,7 @@ mod tests {
         let seen = || lock(&screen.0).trim().to_owned();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = ProgressBar::with_draw_target(Some(SCALE), target).with_style(style());
-        let shown = Shown::new(Target::Bar(bar.clone()), Duration::ZERO, Duration::ZERO);
+        let shown = ShownProgress::new(ProgressTarget::Bar(bar.clone()), Duration::ZERO, Duration::ZERO);
         let task = shown.begin("clean", Some(10), Unit::Arcs);
         shown.advance(task, 5);
         // Half of 3 of 9.

@@ -26,12 +26,12 @@ use std::sync::Mutex;
 use rayon::ThreadPool;
 
 use super::hubs::Hubs;
-use super::worker::{Run, before};
+use super::worker::{LocalsRun, before};
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use crate::count::{CounterMemory, PartitionCount, PartitionCounter};
 use crate::partition::section::{Resident, RowBlockView};
-use counters::{Additions, Counters};
+use counters::{Additions, HostEdgeCounters};
 use hub_ranks::HubRanks;
 use own::Own;
 use trimill_system::bytes::Bytes;
@@ -44,15 +44,15 @@ use trimill_system::parallel;
 const SHORT: usize = 16;
 
 /// A partition that is being counted.
-pub(super) struct Counting {
+pub(super) struct CpuEdgeCounter {
     resident: Resident,
     numbered: u32,
     most_hubs: u32,
     cursors: Vec<u32>,
-    workers: Vec<Mutex<Worker>>,
+    workers: Vec<Mutex<EdgeWorker>>,
     hubs: Hubs,
     ranks: HubRanks,
-    counters: Counters,
+    counters: HostEdgeCounters,
     /// The counts of row blocks that were not read.
     unread: VecDeque<Vec<u32>>,
     triangles: u64,
@@ -61,7 +61,7 @@ pub(super) struct Counting {
 
 /// The arrays of a worker.
 #[derive(Debug)]
-struct Worker {
+struct EdgeWorker {
     own: Own,
     additions: Additions,
 }
@@ -82,9 +82,9 @@ pub(super) fn hub_bytes(hubs: u32) -> Bytes {
 }
 
 /// Bytes of the counters' bookkeeping.
-pub(super) const FIXED: Bytes = Counters::FIXED;
+pub(super) const FIXED: Bytes = HostEdgeCounters::FIXED;
 
-impl Counting {
+impl CpuEdgeCounter {
     /// `arcs`: those of the resident section; `row_block_arcs`: the most of a row block.
     pub(super) fn new(
         (locals, arcs, numbered): (u64, u64, u32),
@@ -92,8 +92,8 @@ impl Counting {
         (workers, most_hubs): (u64, u32),
         progress: Option<Progress>,
     ) -> Self {
-        let counters = Counters::new(arcs, row_block_arcs);
-        let worker = || Mutex::new(Worker::new(numbered, &counters));
+        let counters = HostEdgeCounters::new(arcs, row_block_arcs);
+        let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
         Self {
             resident: Resident::default(),
             numbered,
@@ -144,7 +144,7 @@ impl Counting {
     }
 }
 
-impl PartitionCounter for Counting {
+impl PartitionCounter for CpuEdgeCounter {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         Ok(self.resident.take_run(run))
     }
@@ -188,8 +188,8 @@ impl PartitionCounter for Counting {
     }
 }
 
-impl Worker {
-    fn new(numbered: u32, counters: &Counters) -> Self {
+impl EdgeWorker {
+    fn new(numbered: u32, counters: &HostEdgeCounters) -> Self {
         Self { own: Own::new(numbered), additions: Additions::new(counters) }
     }
 
@@ -269,7 +269,7 @@ struct Around<'a> {
     successors: &'a SuccessorRows<'a>,
     hubs: &'a Hubs,
     ranks: &'a HubRanks,
-    counters: &'a Counters,
+    counters: &'a HostEdgeCounters,
     /// Resident arcs: the counters of the row block's arcs come after theirs.
     arcs: usize,
 }
@@ -277,7 +277,7 @@ struct Around<'a> {
 /// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors. Compiled for several
 /// instruction sets, as [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_run(worker: &mut Worker, run: Run<'_>, resident: &Resident, around: &Around<'_>) -> u64 {
+fn count_run(worker: &mut EdgeWorker, run: LocalsRun<'_>, resident: &Resident, around: &Around<'_>) -> u64 {
     let Around { range, successors, hubs, counters, arcs, .. } = *around;
     let mut count = 0;
     for (i, cursor) in run.cursors.iter_mut().enumerate() {

@@ -38,7 +38,7 @@ const RUN: usize = 1 << 12;
 
 /// Which rows are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packed {
+pub(super) enum BitRows {
     /// None is packed.
     None,
     /// Some, but less than half of all entries.
@@ -48,7 +48,7 @@ pub(super) enum Packed {
 }
 
 /// Packs those of the resident `rows` that can be packed, and returns their share of all entries.
-pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
+pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> BitRows {
     let all = resident.successors.len();
     let Resident { offsets, successors, .. } = resident;
     let mut rest = &mut successors[offsets[rows.start] as usize..offsets[rows.end] as usize];
@@ -72,9 +72,9 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
         entries
     };
     match parallel::map(runs, pack_run).into_iter().sum::<usize>() {
-        0 => Packed::None,
-        entries if 2 * entries < all => Packed::Some,
-        _ => Packed::Most,
+        0 => BitRows::None,
+        entries if 2 * entries < all => BitRows::Some,
+        _ => BitRows::Most,
     }
 }
 

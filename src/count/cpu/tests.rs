@@ -37,7 +37,7 @@ impl Rows {
         local: impl Fn(u32) -> bool + Copy,
         absent: impl Fn(u32) -> bool + Copy,
         packed: bool,
-    ) -> Work {
+    ) -> BitmapState {
         let n = self.0.len() as u32;
         let mut resident = self.resident(local);
         let mut work = cpu.work(n, resident.size(), vertices);

@@ -137,12 +137,12 @@ impl<C: Corners> Corners for OfRow<'_, C> {
 }
 
 /// The counters of all workers.
-pub(super) struct Counters {
+pub(super) struct HostVertexCounters {
     pub(super) of: VertexCounters,
     counters: Vec<AtomicU64>,
 }
 
-impl Counters {
+impl HostVertexCounters {
     pub(super) fn new(of: VertexCounters) -> Self {
         let counters = zeros(of.held() as usize);
         Self { of, counters }
@@ -189,12 +189,12 @@ pub(super) fn bytes_of_worker(hubs: u32) -> Bytes {
 }
 
 /// The counters that a worker adds to.
-pub(super) struct AtVertices<'a> {
-    pub(super) all: &'a Counters,
+pub(super) struct WorkerVertices<'a> {
+    pub(super) all: &'a HostVertexCounters,
     pub(super) near: &'a mut [u64],
 }
 
-impl Corners for AtVertices<'_> {
+impl Corners for WorkerVertices<'_> {
     const WANTED: bool = true;
 
     #[inline(always)]

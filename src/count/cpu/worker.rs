@@ -22,9 +22,9 @@ use super::ahead::{AHEAD, is_scattered, prefetch};
 use super::capacity::{BLOCK, Capacity, DIRECT, Postponed};
 use super::free;
 use super::hubs::{Hubs, words_before};
-use super::pack::{self, Packed, Unpacked};
+use super::pack::{self, BitRows, Unpacked};
 use super::short;
-use super::vertices::{AtVertices, Corners, Counters, OfRow, RowCounters, TotalOnly};
+use super::vertices::{Corners, HostVertexCounters, OfRow, RowCounters, TotalOnly, WorkerVertices};
 use crate::count::successors::SuccessorRows;
 use trimill_system::bytes::Bytes;
 use trimill_system::parallel;
@@ -37,7 +37,7 @@ const DENSE: usize = 4;
 
 /// A worker.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct CpuWorker {
     room: Capacity,
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
@@ -59,7 +59,7 @@ pub(super) struct Worker {
     of_row: RowCounters,
 }
 
-impl Worker {
+impl CpuWorker {
     /// `near`: how many hubs it counts the triangles of, by itself.
     pub(super) fn new(numbered: u32, room: Capacity, near: usize) -> Self {
         Self {
@@ -254,7 +254,7 @@ impl Worker {
             return count;
         };
         words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word));
-        let near_each_other = around.packed == Packed::Most && DENSE * words.len() <= row.len();
+        let near_each_other = around.packed == BitRows::Most && DENSE * words.len() <= row.len();
         let count = if C::WANTED {
             let mut counters = std::mem::take(&mut self.of_row);
             words.iter().enumerate().for_each(|(place, word)| counters.enter(word[0] * 64, place));
@@ -344,7 +344,7 @@ fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
 }
 
 /// Some consecutive locals, with how much of each one's row earlier row blocks have covered.
-pub(super) struct Run<'a> {
+pub(super) struct LocalsRun<'a> {
     /// The first of them.
     pub(super) first: usize,
     pub(super) cursors: &'a mut [u32],
@@ -353,7 +353,7 @@ pub(super) struct Run<'a> {
 /// What all runs of a row block share.
 pub(super) struct RowBlockContext<'a> {
     /// Which rows of the resident section are packed.
-    pub(super) packed: Packed,
+    pub(super) packed: BitRows,
     /// The range of the row block.
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
@@ -367,34 +367,39 @@ pub(super) struct RowBlockContext<'a> {
 /// instruction, counting takes twice as long. What is called here is inlined, and has loops where bits are counted: an iterator's `sum` may
 /// become a function of its own, which is compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>) -> u64 {
+pub(super) fn count_run(worker: &mut CpuWorker, run: LocalsRun<'_>, around: &RowBlockContext<'_>) -> u64 {
     count_of_run(worker, run, around, &mut TotalOnly)
 }
 
 /// The same, with the triangles at each vertex.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run_at_vertices(
-    worker: &mut Worker,
-    run: Run<'_>,
+    worker: &mut CpuWorker,
+    run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
-    all: &Counters,
+    all: &HostVertexCounters,
 ) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_run(worker, run, around, &mut AtVertices { all, near: &mut near });
+    let count = count_of_run(worker, run, around, &mut WorkerVertices { all, near: &mut near });
     worker.near = near;
     count
 }
 
 #[inline(always)]
-fn count_of_run<C: Corners>(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>, corners: &mut C) -> u64 {
+fn count_of_run<C: Corners>(
+    worker: &mut CpuWorker,
+    run: LocalsRun<'_>,
+    around: &RowBlockContext<'_>,
+    corners: &mut C,
+) -> u64 {
     let RowBlockContext { packed, range, successors, hubs, .. } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
     let mut unpacked = std::mem::take(&mut worker.unpacked);
     let locals = run.first..run.first + run.cursors.len();
     let others = end_of_hubs.max(range.start)..range.end;
-    let prefetches = *packed == Packed::None && is_scattered(successors, &locals, &others);
-    let is_plain = *packed == Packed::None && hubs.range().is_empty() && successors.are_all();
+    let prefetches = *packed == BitRows::None && is_scattered(successors, &locals, &others);
+    let is_plain = *packed == BitRows::None && hubs.range().is_empty() && successors.are_all();
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         if prefetches {
             prefetch(successors, run.first + i, &locals, &others);
@@ -407,7 +412,7 @@ fn count_of_run<C: Corners>(worker: &mut Worker, run: Run<'_>, around: &RowBlock
             count += found;
             continue;
         }
-        let words = if *packed == Packed::None { None } else { pack::words(row) };
+        let words = if *packed == BitRows::None { None } else { pack::words(row) };
         let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
         // Most row blocks have nothing for most locals.
@@ -424,7 +429,7 @@ fn count_of_run<C: Corners>(worker: &mut Worker, run: Run<'_>, around: &RowBlock
         }
         if start.max(hubs_end) < end {
             let (row, start) = (&row[..end], start.max(hubs_end));
-            let found = match *packed == Packed::None && end <= short::LONGEST {
+            let found = match *packed == BitRows::None && end <= short::LONGEST {
                 true => short::count(row, start, successors, corners),
                 false => worker.intersect_others((row, words), start, around, corners),
             };
@@ -437,10 +442,14 @@ fn count_of_run<C: Corners>(worker: &mut Worker, run: Run<'_>, around: &RowBlock
 }
 
 /// Counts the arcs that the workers have postponed. Some have many of them and some have none, so parts of them are counted in parallel.
-pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs, counters: Option<&Counters>) -> u64 {
+pub(super) fn count_postponed(
+    mut workers: Vec<&mut CpuWorker>,
+    hubs: &Hubs,
+    counters: Option<&HostVertexCounters>,
+) -> u64 {
     parallel::each(&mut workers, |worker| worker.sort_postponed(hubs));
     let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
-    let mut parts: Vec<(&Worker, Range<usize>)> = Vec::new();
+    let mut parts: Vec<(&CpuWorker, Range<usize>)> = Vec::new();
     for worker in &workers {
         let arcs = worker.postponed.len();
         parts.extend((0..arcs).step_by(PART).map(|first| (&**worker, first..arcs.min(first + PART))));
@@ -448,7 +457,7 @@ pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs, counte
     let nears: Vec<Mutex<Vec<u64>>> = nears.into_iter().map(Mutex::new).collect();
     let part = |(worker, arcs)| match counters {
         None => count_sorted(worker, arcs, hubs),
-        Some(all) => count_sorted_at_vertices(worker, arcs, hubs, AtVertices { all, near: &mut free(&nears) }),
+        Some(all) => count_sorted_at_vertices(worker, arcs, hubs, WorkerVertices { all, near: &mut free(&nears) }),
     };
     let count = parallel::map(parts, part).into_iter().sum();
     for (worker, near) in workers.iter_mut().zip(nears) {
@@ -460,13 +469,18 @@ pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs, counte
 
 /// Counts some of the postponed arcs of a worker, once they are sorted.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted(worker: &Worker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
+fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
     worker.intersect_sorted(arcs, hubs, &mut TotalOnly)
 }
 
 /// The same, with the triangles at each vertex.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted_at_vertices(worker: &Worker, arcs: Range<usize>, hubs: &Hubs, mut corners: AtVertices<'_>) -> u64 {
+fn count_sorted_at_vertices(
+    worker: &CpuWorker,
+    arcs: Range<usize>,
+    hubs: &Hubs,
+    mut corners: WorkerVertices<'_>,
+) -> u64 {
     worker.intersect_sorted(arcs, hubs, &mut corners)
 }
 

@@ -1,14 +1,14 @@
 //! A GPU that is not here: plans are made for it, on a machine that has none.
 
 use trimill_kernels::{
-    ALIGNMENT, COUNTER_BYTES, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes, packed_takes_edges,
-    scratch_bytes,
+    ALIGNMENT, COUNTER_BYTES, CountingMethod, EdgeShare, Lstc, Packed, PartitionExtent, Scope, Shape, packed_takes,
+    packed_takes_edges, scratch_bytes,
 };
 
-use super::{Settings, footprint};
+use super::{KernelSettings, footprint};
 use crate::count::method::CudaMethod;
 use crate::count::translated::translated;
-use crate::count::{Backend, Detail, Device, Footprint, PartitionCounter, vertex_counters};
+use crate::count::{CountBackend, Detail, Device, Footprint, PartitionCounter, vertex_counters};
 use crate::graph::GraphSize;
 use crate::partition::section::Resident;
 use trimill_system::bytes::Bytes;
@@ -31,7 +31,7 @@ impl Absent {
     /// [`trimill_system::error::Kind::Usage`]: block threads or a tile out of bounds.
     pub fn choices(
         name: CudaMethod,
-        settings: &Settings,
+        settings: &KernelSettings,
         graph: &GraphSize,
         budget: Bytes,
         (edges, vertices): (bool, Option<Bytes>),
@@ -44,7 +44,7 @@ impl Absent {
             let within = budget.min(Bytes(4 * most.get()));
             (COUNTER_BYTES * vertex_counters(graph.vertices, within)).min(half)
         });
-        let absent = |name: CudaMethod, method: &dyn Method<Resident>| {
+        let absent = |name: CudaMethod, method: &dyn CountingMethod<Resident>| {
             let scratch = if method.takes_stored_rows() { scratch_bytes(budget.get()) } else { 0 };
             Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
         };
@@ -68,7 +68,7 @@ impl Absent {
     }
 }
 
-impl Backend for Absent {
+impl CountBackend for Absent {
     fn name(&self) -> &'static str {
         "cuda"
     }
@@ -90,7 +90,7 @@ impl Backend for Absent {
         self.footprint
     }
 
-    fn begin<'a>(&'a mut self, _: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Err(Error::defect("a GPU that is not here was to count"))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rayon::ThreadPool;
-use trimill_kernels::{Counter, ResidentSlices, Run, VertexCounters};
+use trimill_kernels::{GpuCounter, ResidentRun, ResidentSlices, VertexCounters};
 
 use super::into::ArcBounds;
 use crate::count::slices::slices;
@@ -16,7 +16,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
-impl Run for Resident {
+impl ResidentRun for Resident {
     fn slices(&self) -> ResidentSlices<'_> {
         let compact = self.compact();
         let successors = if compact.is_some() { &[] } else { &self.successors[..] };
@@ -25,8 +25,8 @@ impl Run for Resident {
 }
 
 /// A partition that a GPU counts.
-pub(super) struct Counting<'a> {
-    counter: Box<dyn Counter<Resident> + 'a>,
+pub(super) struct CudaCounter<'a> {
+    counter: Box<dyn GpuCounter<Resident> + 'a>,
     /// The locals' numbers so far: all that the host keeps of the resident section.
     numbers: NumberRuns,
     /// Arcs of the resident section so far.
@@ -41,10 +41,10 @@ pub(super) struct Counting<'a> {
     vertices: Option<VertexCounters>,
 }
 
-impl<'a> Counting<'a> {
+impl<'a> CudaCounter<'a> {
     /// `arcs_into`: the number of locals and proxies, if the method needs to know how many arcs lead into a range of them.
     pub(super) fn new(
-        counter: Box<dyn Counter<Resident> + 'a>,
+        counter: Box<dyn GpuCounter<Resident> + 'a>,
         arcs_into: Option<u32>,
         apart: Bytes,
         detail: Detail,
@@ -58,7 +58,7 @@ impl<'a> Counting<'a> {
     }
 }
 
-impl PartitionCounter for Counting<'_> {
+impl PartitionCounter for CudaCounter<'_> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         let base = self.arcs;
         self.arcs += run.size().arcs;

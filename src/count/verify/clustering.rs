@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Vertices, sort};
+use super::{VerifiedVertices, sort};
 use crate::vertices::summary::{Clustering, OfDegree, Quantile};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-impl Vertices {
+impl VerifiedVertices {
     /// The summary, and the sums of each degree, rising.
     ///
     /// # Errors

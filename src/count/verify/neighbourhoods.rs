@@ -93,21 +93,21 @@ impl Neighbourhoods {
     }
 
     /// The ids, and what was counted on edges.
-    pub(super) fn into_edges(self, supports: Vec<AtomicU32>) -> (Vec<u64>, Edges) {
+    pub(super) fn into_edges(self, supports: Vec<AtomicU32>) -> (Vec<u64>, VerifiedEdges) {
         let Self { ids, starts, neighbours } = self;
-        (ids, Edges { starts, neighbours, supports })
+        (ids, VerifiedEdges { starts, neighbours, supports })
     }
 }
 
 /// What was counted on each edge, where that was asked for. Vertices are in ascending order of their ids.
 #[derive(Debug)]
-pub struct Edges {
+pub struct VerifiedEdges {
     starts: Vec<usize>,
     neighbours: Vec<usize>,
     supports: Vec<AtomicU32>,
 }
 
-impl Edges {
+impl VerifiedEdges {
     /// The edges of which `u` is the smaller end: the larger ends, ascending, and the triangles.
     pub fn of(&self, u: u32) -> impl Iterator<Item = (u32, u32)> {
         let places = self.starts[u as usize]..self.starts[u as usize + 1];

@@ -35,9 +35,9 @@ fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
 }
 
 /// Rows as they come, and the number of windows.
-fn rows(graph: &OrientedGraph, sums: &Sums, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
+fn rows(graph: &OrientedGraph, sums: &EdgeSums, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
     let control = Control::silent();
-    let of = OfGraph { graph, sums, memory: Bytes::mib(64), control: &control };
+    let of = EdgesOfGraph { graph, sums, memory: Bytes::mib(64), control: &control };
     let (mut rows, mut windows) = (Vec::new(), 0);
     let mut write = |some: &EdgeRows<'_>| {
         windows += 1;
@@ -48,7 +48,7 @@ fn rows(graph: &OrientedGraph, sums: &Sums, room: Option<u64>) -> (Vec<(u64, u64
         None => of.in_order(&mut write).unwrap(),
         Some(room) => {
             // Windows that are smaller than any in practice.
-            let (ids, lists) = (graph.ids().unwrap(), Lists::new(&of, Bytes(1)).unwrap());
+            let (ids, lists) = (graph.ids().unwrap(), LargerEnds::new(&of, Bytes(1)).unwrap());
             let mut first = 0;
             while first < graph.vertices() {
                 let vertices = first..lists.last_fitting(first, room);
@@ -78,7 +78,7 @@ proptest! {
         let graph = graph(&edges);
         let arcs = arcs(&graph);
         let count = |&(u, v): &(u64, u64)| (u.wrapping_mul(31) ^ v) as u32;
-        let sums = Sums::in_memory(graph.edges());
+        let sums = EdgeSums::in_memory(graph.edges());
         sums.add(0, &arcs.iter().map(count).collect::<Vec<_>>()).unwrap();
         let expected: BTreeMap<_, _> = arcs.iter().map(|edge| (*edge, count(edge))).collect();
         let expected: Vec<_> = expected.into_iter().map(|((u, v), count)| (u, v, count)).collect();
@@ -101,7 +101,7 @@ proptest! {
         let arcs = arcs(&graph);
         let near = |u: u64| arcs.iter().filter_map(|&(a, b)| if a == u { Some(b) } else { (b == u).then_some(a) }).collect::<std::collections::BTreeSet<_>>();
         let support = |&(u, v): &(u64, u64)| near(u).intersection(&near(v)).count() as u32;
-        let sums = Sums::in_memory(graph.edges());
+        let sums = EdgeSums::in_memory(graph.edges());
         sums.add(0, &arcs.iter().map(support).collect::<Vec<_>>()).unwrap();
         let n = graph.vertices();
         let totals = if in_file { Totals::in_file(n, dir.path()).unwrap() } else { Totals::in_memory(n) };
@@ -127,7 +127,7 @@ fn long_lists_and_many_vertices_are_in_order() {
     assert!(n as usize > LONG && graph.edges() == edges.len() as u64);
     let (arcs, dir) = (arcs(&graph), tempfile::tempdir().unwrap());
     let counts: Vec<u32> = arcs.iter().map(|&(u, v)| (7 * u + v) as u32).collect();
-    let sums = Sums::in_file(graph.edges(), dir.path()).unwrap();
+    let sums = EdgeSums::in_file(graph.edges(), dir.path()).unwrap();
     sums.add(0, &counts).unwrap();
     let mut expected: Vec<_> = arcs.iter().zip(counts).map(|(&(u, v), count)| (u, v, count)).collect();
     expected.sort_unstable();
@@ -141,7 +141,7 @@ fn long_lists_and_many_vertices_are_in_order() {
 #[test]
 fn sums_that_are_no_counts_of_triangles_are_refused() {
     let graph = graph(&[(0, 1), (1, 2), (2, 0)]);
-    let (sums, totals) = (Sums::in_memory(3), Totals::in_memory(3));
+    let (sums, totals) = (EdgeSums::in_memory(3), Totals::in_memory(3));
     sums.add(0, &[1, 1, 2]).unwrap();
     let pool = threads::pool(None).unwrap();
     let error = vertices_of(&graph, &sums, &totals, Bytes::mib(1), &pool, &Control::silent()).unwrap_err();

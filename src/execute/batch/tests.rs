@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::clean::Workspace;
-use crate::count::Backend;
+use crate::count::CountBackend;
 use crate::count::cpu::Cpu;
 use crate::execute::room::SpillMemory;
 use crate::graph::OrientedGraph;
@@ -16,7 +16,7 @@ use crate::partition::prune::Prune;
 use crate::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use crate::partition::sizes::sizes;
 use crate::plan::predict::{RowBlockTotals, predict};
-use crate::plan::{Cut as PlanCut, Plan};
+use crate::plan::{GraphCut, Plan};
 use crate::prepare::prepare;
 use crate::spill::SpillReader;
 use crate::spill::block::FULL;
@@ -47,7 +47,7 @@ fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit
     let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
     let bound = |size| predict(size, &footprint, &RowBlockTotals::bound(size, row_block_limit), Bytes::ZERO);
     let predictions = sizes.iter().map(bound).collect();
-    let (parts_asked, cut) = (locals.parts(), PlanCut::Sets(locals.clone()));
+    let (parts_asked, cut) = (locals.parts(), GraphCut::Sets(locals.clone()));
     Plan { cut, row_block_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
 }
 
@@ -69,13 +69,13 @@ fn spills(
     let parts: Vec<u32> = (0..plan.parts()).collect();
     let batches = BatchBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
-    let read = |built: Built| (built.part, (std::fs::read(&built.spill.path).unwrap(), sections(&built)));
+    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), sections(&built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
     spills.into_values().collect()
 }
 
-fn sections(built: &Built) -> Sections {
+fn sections(built: &BuiltPartition) -> Sections {
     let spill = SpillReader::reopen(&built.spill).unwrap();
     let (mut resident, mut row_blocks) = (Resident::default(), Vec::new());
     spill.read_resident(&mut resident).unwrap();
@@ -146,7 +146,7 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
     };
     let places: Vec<u32> = kept.iter().map(place).collect();
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    let (mut cuts, mut proxies, mut row_blocks) = (Cuts::new(plan.row_block_limit), Vec::new(), Vec::new());
+    let (mut cuts, mut proxies, mut row_blocks) = (RowBlockCuts::new(plan.row_block_limit), Vec::new(), Vec::new());
     for (rank, row) in (0u32..).zip(rows).filter(|&(rank, _)| kept[rank as usize]) {
         let places_of =
             |row: &mut dyn Iterator<Item = &u32>| row.map(|&successor| places[successor as usize]).collect::<Vec<_>>();
@@ -161,7 +161,7 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
         }
     }
     row_blocks.extend(cuts.finish(numbered));
-    let row_block_of = |cut: crate::partition::cuts::Cut| {
+    let row_block_of = |cut: crate::partition::cuts::RowBlockCut| {
         let rows = &proxies[cut.rows];
         let mut offsets = vec![0];
         rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));

@@ -9,10 +9,11 @@ use rayon::ThreadPool;
 use super::*;
 use crate::count::cpu::Cpu;
 use crate::count::{
-    CounterMemory, Detail, Device, Footprint, PartitionCount, PartitionCounter, Share, Size, VertexCounts,
+    CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    VertexCounts,
 };
 use crate::execute::graph::Input;
-use crate::execute::planned::{Wanted, planned};
+use crate::execute::planned::{PlanRequest, planned};
 use crate::job::file::parse;
 use crate::partition::section::{Resident, RowBlockView};
 use trimill_system::bytes::Bytes;
@@ -41,7 +42,7 @@ struct Numbered {
     begun: Arc<AtomicUsize>,
 }
 
-impl Backend for Numbered {
+impl CountBackend for Numbered {
     fn name(&self) -> &'static str {
         "cpu"
     }
@@ -59,7 +60,12 @@ impl Backend for Numbered {
     fn vertex_counters(&self) -> u64 {
         20
     }
-    fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        share: EdgeShare,
+        detail: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
         let counter = self.cpu.begin(size, share, detail)?;
@@ -132,7 +138,8 @@ fn count_on(
     let setup = Setup::new(&job, None)?;
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stages)?;
-    let planned = planned(prepared, &job, &setup, Wanted { spills_whole: true, shards: 1 }, &control, &mut stages)?;
+    let planned =
+        planned(prepared, &job, &setup, PlanRequest { spills_whole: true, shards: 1 }, &control, &mut stages)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
     let backends = behaviours
@@ -144,7 +151,7 @@ fn count_on(
                 true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.longest_row()),
                 false => Cpu::with_vertices(Bytes::ZERO, vertices),
             });
-            Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn Backend>
+            Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn CountBackend>
         })
         .collect();
     let details = Details::new(&job, &planned.graph, &setup, planned.fingerprint)?;
@@ -316,7 +323,7 @@ fn with_several_devices_the_largest_partition_comes_first() {
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stages).unwrap();
     let planned =
-        planned(prepared, &job, &setup, Wanted { spills_whole: true, shards: 1 }, &control, &mut stages).unwrap();
+        planned(prepared, &job, &setup, PlanRequest { spills_whole: true, shards: 1 }, &control, &mut stages).unwrap();
     assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();

@@ -24,19 +24,19 @@ pub(super) const SHORTEST_INTERVAL: usize = 4;
 pub(super) const ZETA_K: usize = 3;
 
 /// Bits in memory.
-type Memory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
+type BitMemory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
 
 /// Receives the numbers of a row.
-trait Sink {
+trait BitSink {
     fn unary(&mut self, number: u64);
     fn gamma(&mut self, number: u64);
     fn zeta(&mut self, number: u64);
 }
 
 /// The number of bits.
-struct Counted(u64);
+struct BitCount(u64);
 
-impl Sink for Counted {
+impl BitSink for BitCount {
     fn unary(&mut self, number: u64) {
         self.0 += number + 1;
     }
@@ -49,12 +49,12 @@ impl Sink for Counted {
 }
 
 /// Rows, one after another, and the bits of each.
-pub(super) struct Stream {
-    bits: Memory,
+pub(super) struct RowStream {
+    bits: BitMemory,
     written: u64,
 }
 
-impl Sink for Stream {
+impl BitSink for RowStream {
     fn unary(&mut self, number: u64) {
         self.written += written(self.bits.write_unary(number));
     }
@@ -71,13 +71,13 @@ fn written(result: Result<usize, Infallible>) -> u64 {
     result.map_or_else(|never| match never {}, |bits| bits as u64)
 }
 
-impl Default for Stream {
+impl Default for RowStream {
     fn default() -> Self {
         Self { bits: BufBitWriter::new(MemWordWriterVec::new(Vec::new())), written: 0 }
     }
 }
 
-impl Stream {
+impl RowStream {
     /// Adds a number in gamma code.
     pub(super) fn number(&mut self, number: u64) {
         self.gamma(number);
@@ -92,14 +92,14 @@ impl Stream {
 
 /// Writes consecutive rows; the first of them copies from none.
 #[derive(Default)]
-pub(super) struct Rows {
-    stream: Stream,
+pub(super) struct BvRowWriter {
+    stream: RowStream,
     /// The last rows, and the length of the chain of each.
     window: Vec<(Vec<u32>, u32)>,
-    parts: Parts,
+    parts: RowEncoding,
 }
 
-impl Rows {
+impl BvRowWriter {
     /// Writes the row of `node`, which ascends strictly; returns its bits.
     pub(super) fn add(&mut self, node: u64, row: &[u32]) -> u64 {
         let Self { stream, window, parts } = self;
@@ -112,7 +112,7 @@ impl Rows {
                 if distance > 0 && window[window.len() - distance].1 >= LONGEST_CHAIN {
                     continue;
                 }
-                let mut counted = Counted(0);
+                let mut counted = BitCount(0);
                 parts.write(node, row, (distance, from(window, distance)), &mut counted);
                 if counted.0 < fewest {
                     (best, fewest) = (distance, counted.0);
@@ -129,7 +129,7 @@ impl Rows {
         stream.written - before
     }
 
-    /// As [`Stream::finish`].
+    /// As [`RowStream::finish`].
     pub(super) fn finish(self) -> (Vec<u64>, u64) {
         self.stream.finish()
     }
@@ -142,7 +142,7 @@ fn from(window: &[(Vec<u32>, u32)], distance: usize) -> &[u32] {
 
 /// The parts of a row.
 #[derive(Default)]
-struct Parts {
+struct RowEncoding {
     /// Lengths of the blocks of the row that is copied from, by turns copied and not.
     blocks: Vec<u64>,
     /// The ids that are not copied.
@@ -151,9 +151,9 @@ struct Parts {
     intervals: Vec<Range<usize>>,
 }
 
-impl Parts {
+impl RowEncoding {
     /// Writes a row that is not empty, but for its degree, copying from the row at a distance.
-    fn write(&mut self, node: u64, row: &[u32], (distance, from): (usize, &[u32]), sink: &mut impl Sink) {
+    fn write(&mut self, node: u64, row: &[u32], (distance, from): (usize, &[u32]), sink: &mut impl BitSink) {
         self.copy(row, from);
         sink.unary(distance as u64);
         if distance > 0 {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bits::Marks;
+use super::bits::VertexSetBuilder;
 use super::file::{Checksums, Layout};
-use super::index::{BlockEntry, DegreeRun, Degrees, Index};
-use super::store::{GraphFile, Store};
+use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
+use super::store::{BlockStore, GraphFile};
 use super::{OrientedGraph, encode};
 use trimill_system::error::Kind;
 
@@ -49,9 +49,9 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
     file.write_all_at(&clique, layout.rows().start + position).unwrap();
     let file = GraphFile { file: File::open(path).unwrap(), path: path.into(), checksum: 0, temporary: None };
     OrientedGraph {
-        index: Index::new(entries, &layout).unwrap(),
-        degrees: Degrees(Vec::new()),
-        store: Store::File { file, rows: layout.rows().start },
+        index: BlockIndex::new(entries, &layout).unwrap(),
+        degrees: DegreeRuns(Vec::new()),
+        store: BlockStore::File { file, rows: layout.rows().start },
         layout,
         checksums: Checksums::default(),
         recent: Default::default(),
@@ -86,7 +86,7 @@ fn wedges_pass_2_to_the_64() {
     let dir = tempfile::tempdir().unwrap();
     let graph = clique_behind_holes(&dir.path().join("g"));
     let runs = vec![DegreeRun { degree: u32::MAX, vertices: 3 }, DegreeRun { degree: 1, vertices: 1 }];
-    let graph = OrientedGraph { degrees: Degrees(runs), ..graph };
+    let graph = OrientedGraph { degrees: DegreeRuns(runs), ..graph };
     assert_eq!(graph.wedges(), 3 * 9_223_372_030_412_324_865);
 }
 
@@ -95,7 +95,7 @@ fn sets_reach_to_the_last_vertex() {
     // The largest possible number of vertices.
     let len = u32::MAX - 1;
     let members = [0, 63, 64, 1 << 31, (1 << 31) + 1, len - 65, len - 64, len - 1];
-    let marks = Marks::new(len);
+    let marks = VertexSetBuilder::new(len);
     members.iter().for_each(|&i| marks.set(i));
     assert!(marks.contains(len - 1) && !marks.contains(len - 2));
     let bits = marks.finish();

@@ -36,11 +36,11 @@ fn relative_paths_are_taken_from_the_base_and_others_left() {
 fn pruning_and_keeping_imply_the_partition_stream() {
     for (settings, stream) in [
         ("", None),
-        ("partition.prune = 'direct'", Some(Stream::Partition)),
-        ("partition.partitioner = 'random'", Some(Stream::Partition)),
-        ("spill = { keep = true, dir = 's' }", Some(Stream::Partition)),
+        ("partition.prune = 'direct'", Some(Mode::Partition)),
+        ("partition.partitioner = 'random'", Some(Mode::Partition)),
+        ("spill = { keep = true, dir = 's' }", Some(Mode::Partition)),
         ("spill = { keep = false, dir = 's' }", None),
-        ("partition.partitioner = 'rank'", Some(Stream::Graph)),
+        ("partition.partitioner = 'rank'", Some(Mode::Graph)),
     ] {
         assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().stream, stream, "{settings}");
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn run(kernel: f64, copy: Option<f64>, triangles: u128) -> Run {
-    Run {
+fn run(kernel: f64, copy: Option<f64>, triangles: u128) -> BenchRun {
+    BenchRun {
         kernel_seconds: kernel,
         copy_seconds: copy,
         preprocess_seconds: None,
@@ -14,7 +14,7 @@ fn run(kernel: f64, copy: Option<f64>, triangles: u128) -> Run {
     }
 }
 
-fn method(name: &str, backend: Backend, runs: &[Run]) -> MethodReport {
+fn method(name: &str, backend: Backend, runs: &[BenchRun]) -> MethodReport {
     let mut report = MethodReport::new(MethodName { method: name.into(), backend });
     report.runs = runs.to_vec();
     report.warmed_up = true;
@@ -40,13 +40,13 @@ pub fn example() -> BenchReport {
     BenchReport {
         schema_version: 1,
         version: "0.0.0".into(),
-        machine: Machine {
+        machine: BenchMachine {
             processor: "Abacus".into(),
             cores: 4,
             memory: Bytes::mib(64),
             gpus: vec!["Loom".into(), "Loom".into()],
         },
-        settings: Settings { runs: 4, timeout_seconds: 60.0, ..Settings::default() },
+        settings: BenchSettings { runs: 4, timeout_seconds: 60.0, ..BenchSettings::default() },
         baseline,
         graphs: vec![GraphReport {
             graph: "graphs/some & more.txt".into(),

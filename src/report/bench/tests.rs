@@ -25,10 +25,10 @@ fn a_run_takes_kernels_from_the_device_where_there_is_one() {
     let mut result = crate::report::result::tests::example(2);
     let stage = |name: &str, seconds: f64| Stage { name: name.into(), seconds, ..Stage::default() };
     result.stages = vec![stage("stream", 9.0), stage("count", 4.0)];
-    let cpu = Run::of(&result);
+    let cpu = BenchRun::of(&result);
     assert_eq!((cpu.kernel_seconds, cpu.copy_seconds, cpu.preprocess_seconds), (4.0, None, None));
     result.stages.extend([stage("copy", 1.0), stage("preprocess", 0.5), stage("kernel", 2.0)]);
-    let gpu = Run::of(&result);
+    let gpu = BenchRun::of(&result);
     assert_eq!((gpu.kernel_seconds, gpu.copy_seconds, gpu.preprocess_seconds), (2.0, Some(1.0), Some(0.5)));
     assert_eq!((gpu.device_bytes, gpu.triangles), (Bytes(196_000), result.triangles), "of the second partition");
 }

@@ -8,8 +8,8 @@ use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 
 const CREATED: u64 = 1_795_435_200;
 
-fn entry(kind: Kind, title: &str, json: String) -> Entry {
-    Entry { kind, title: title.into(), job: None, rates: None, json }
+fn entry(kind: ResultKind, title: &str, json: String) -> PageEntry {
+    PageEntry { kind, title: title.into(), job: None, rates: None, json }
 }
 
 /// The texts of the JSON elements of a page, found as a browser finds them: from the start tag to the next `</script`.
@@ -23,7 +23,7 @@ fn texts_of_a_result_stay_data() {
     let hostile =
         "</script><script>alert(1)</script><!-- <script> --> \u{2028}\u{2029} \\u003c & <!-- insert style -->";
     let result = json!({ "job": hostile, "error": { "kind": "data", "message": hostile } });
-    let mut one = entry(Kind::Failure, hostile, format!("{result}\n"));
+    let mut one = entry(ResultKind::Failure, hostile, format!("{result}\n"));
     one.job = Some(hostile.into());
     let page = page(&[one], hostile, CREATED);
     let data = data(&page);
@@ -41,7 +41,7 @@ fn texts_of_a_result_stay_data() {
 
 #[test]
 fn every_script_element_ends_where_the_template_ends_it() {
-    let page = page(&[entry(Kind::Count, "a", "{}".into())], "0.1.0", CREATED);
+    let page = page(&[entry(ResultKind::Count, "a", "{}".into())], "0.1.0", CREATED);
     // The library, the page's scripts, a result, the context.
     assert_eq!(page.matches("</script").count(), 4);
     assert_eq!(page.matches("<!-- insert").count(), 0);
@@ -62,12 +62,12 @@ fn licences_are_in_the_page() {
 #[test]
 fn the_context_names_every_result() {
     let rates = (Rates { read_bytes: 3e9, ..Rates::default() }, true);
-    let first = Entry {
+    let first = PageEntry {
         job: Some("input.path = 'a'".into()),
         rates: Some(rates),
-        ..entry(Kind::Count, "a", "{\"a\":1}".into())
+        ..entry(ResultKind::Count, "a", "{\"a\":1}".into())
     };
-    let page = page(&[first, entry(Kind::Bench, "b", "{\"b\":2}".into())], "0.1.0", CREATED);
+    let page = page(&[first, entry(ResultKind::Bench, "b", "{\"b\":2}".into())], "0.1.0", CREATED);
     let data = data(&page);
     assert_eq!(data[..2], ["{\"a\":1}", "{\"b\":2}"]);
     let context: Value = serde_json::from_str(data[2]).unwrap();
@@ -109,6 +109,6 @@ fn a_thousand_partitions_and_a_full_timeline_are_below_two_megabytes() {
     let kinds = [TrackKind::Building, TrackKind::Reading, TrackKind::Counting, TrackKind::Copies, TrackKind::Kernels];
     let timeline = Timeline { seconds: 130.0, tracks: kinds.map(track).into() };
     let result = RunResult { timeline: Some(timeline), ..example(1000) };
-    let page = page(&[Entry::new(Kind::Count, "crawl".into(), &result).unwrap()], "0.1.0", CREATED);
+    let page = page(&[PageEntry::new(ResultKind::Count, "crawl".into(), &result).unwrap()], "0.1.0", CREATED);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
 }

@@ -46,7 +46,7 @@ pub fn hook(variable: &str) -> Option<String> {
 
 /// A fault, and the call at which it happens.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct FaultPlan {
     call: Call,
     fault: Fault,
     at: u64,
@@ -77,7 +77,7 @@ pub(super) enum Fault {
     Damage,
 }
 
-fn parse(text: &str) -> Option<Plan> {
+fn parse(text: &str) -> Option<FaultPlan> {
     let (name, at) = text.split_once(':')?;
     let (call, fault) = match name {
         "write" => (Call::Write, Fault::Full),
@@ -96,15 +96,15 @@ fn parse(text: &str) -> Option<Plan> {
         "metis-damage" => (Call::Answer, Fault::Damage),
         _ => return None,
     };
-    Some(Plan { call, fault, at: at.parse().ok()? })
+    Some(FaultPlan { call, fault, at: at.parse().ok()? })
 }
 
 /// The plan, if it is for this kind of call.
-fn planned(call: Call) -> Option<&'static Plan> {
+fn planned(call: Call) -> Option<&'static FaultPlan> {
     if !cfg!(feature = "testing") {
         return None;
     }
-    static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
+    static PLAN: OnceLock<Option<FaultPlan>> = OnceLock::new();
     let plan = PLAN.get_or_init(|| hook(VARIABLE).as_deref().and_then(parse)).as_ref()?;
     (plan.call == call).then_some(plan)
 }
@@ -210,7 +210,7 @@ mod tests {
             ("metis-kill:2", Call::Metis, Fault::Kill, 2),
             ("metis-damage:40", Call::Answer, Fault::Damage, 40),
         ] {
-            assert_eq!(parse(text), Some(Plan { call, fault, at }));
+            assert_eq!(parse(text), Some(FaultPlan { call, fault, at }));
         }
         for text in ["", "write", "write:", "write:-1", "eat:1", "write:1:2"] {
             assert!(parse(text).is_none(), "{text}");

@@ -28,7 +28,7 @@ use crate::text::shown;
 const MOST_LINKS: usize = 40;
 
 /// Where the bytes of an output go.
-enum Target {
+enum OutputTarget {
     /// To a new file that is renamed to this path, which is no link.
     Renamed(PathBuf),
     /// To the device or pipe that is there.
@@ -37,7 +37,7 @@ enum Target {
     Open(OwnedFd),
 }
 
-impl Target {
+impl OutputTarget {
     fn of(path: &Path) -> Result<Self> {
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
@@ -98,11 +98,11 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
 #[derive(Debug)]
 pub struct Output {
     name: PathBuf,
-    sink: Sink,
+    sink: OutputSink,
 }
 
 #[derive(Debug)]
-enum Sink {
+enum OutputSink {
     New(NewFile, PathBuf),
     Existing(File),
 }
@@ -113,13 +113,13 @@ impl Output {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a directory, [`crate::error::Kind::Resource`] for what cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
-        let sink = match Target::of(path)? {
-            Target::Renamed(to) => Sink::New(beside(&to, path, SHARED)?, to),
-            Target::Through => {
+        let sink = match OutputTarget::of(path)? {
+            OutputTarget::Renamed(to) => OutputSink::New(beside(&to, path, SHARED)?, to),
+            OutputTarget::Through => {
                 let opened = step(|| File::options().write(true).open(path));
-                Sink::Existing(opened.map_err(|e| Error::write(path, e))?)
+                OutputSink::Existing(opened.map_err(|e| Error::write(path, e))?)
             }
-            Target::Open(file) => Sink::Existing(file.into()),
+            OutputTarget::Open(file) => OutputSink::Existing(file.into()),
         };
         Ok(Self { name: path.to_path_buf(), sink })
     }
@@ -132,8 +132,8 @@ impl Output {
     /// The new file, which can be written at any position; `None` if the bytes must be written in order.
     pub fn new_file(&self) -> Option<&NewFile> {
         match &self.sink {
-            Sink::New(file, _) => Some(file),
-            Sink::Existing(_) => None,
+            OutputSink::New(file, _) => Some(file),
+            OutputSink::Existing(_) => None,
         }
     }
 
@@ -143,8 +143,8 @@ impl Output {
     /// [`crate::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
         match self.sink {
-            Sink::New(file, to) => file.persist(&to),
-            Sink::Existing(_) => Ok(()),
+            OutputSink::New(file, to) => file.persist(&to),
+            OutputSink::Existing(_) => Ok(()),
         }
     }
 
@@ -158,8 +158,8 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
-            Sink::New(file, _) => file.write(bytes),
-            Sink::Existing(file) => pass(bytes, |bytes| file.write_all(bytes)).map(|()| bytes.len()),
+            OutputSink::New(file, _) => file.write(bytes),
+            OutputSink::Existing(file) => pass(bytes, |bytes| file.write_all(bytes)).map(|()| bytes.len()),
         }
     }
 
@@ -173,10 +173,10 @@ impl Write for Output {
 /// # Errors
 /// As `Output::create`.
 pub fn check_output(path: &Path) -> Result<()> {
-    match Target::of(path)? {
-        Target::Renamed(to) => beside(&to, path, super::PRIVATE).map(drop),
-        Target::Through => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
-        Target::Open(_) => Ok(()),
+    match OutputTarget::of(path)? {
+        OutputTarget::Renamed(to) => beside(&to, path, super::PRIVATE).map(drop),
+        OutputTarget::Through => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
+        OutputTarget::Open(_) => Ok(()),
     }
 }
 
@@ -186,9 +186,9 @@ pub fn check_output(path: &Path) -> Result<()> {
 /// # Errors
 /// As `Output::create`.
 pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
-    match Target::of(path)? {
-        Target::Renamed(to) => Ok(Some(to)),
-        Target::Through | Target::Open(_) => Ok(None),
+    match OutputTarget::of(path)? {
+        OutputTarget::Renamed(to) => Ok(Some(to)),
+        OutputTarget::Through | OutputTarget::Open(_) => Ok(None),
     }
 }
 
@@ -210,8 +210,8 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     let dirs: Vec<PathBuf> = written
         .iter()
         .filter_map(|output| match &output.sink {
-            Sink::New(_, to) => Some(parent(to).to_path_buf()),
-            Sink::Existing(_) => None,
+            OutputSink::New(_, to) => Some(parent(to).to_path_buf()),
+            OutputSink::Existing(_) => None,
         })
         .collect();
     written.into_iter().try_for_each(Output::finish)?;

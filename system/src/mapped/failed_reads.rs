@@ -38,9 +38,9 @@ impl Mapping {
 
 /// The entry of a mapping, which is removed when dropped.
 #[derive(Debug)]
-pub(super) struct Listed(Option<usize>);
+pub(super) struct MappingEntry(Option<usize>);
 
-impl Listed {
+impl MappingEntry {
     /// Lists the mapping of `bytes` of `path`.
     pub(super) fn new(path: &Path, bytes: &[u8]) -> Self {
         let (start, name) = (bytes.as_ptr().addr(), path.as_os_str().as_encoded_bytes());
@@ -56,7 +56,7 @@ impl Listed {
     }
 }
 
-impl Drop for Listed {
+impl Drop for MappingEntry {
     fn drop(&mut self) {
         if let Some(place) = self.0 {
             LISTED[place].end.store(0, Ordering::Release);
@@ -96,7 +96,7 @@ mod tests {
     fn an_address_is_told_by_its_mapping_as_long_as_there_is_one() {
         let (a, b) = (vec![0; 5000], vec![0; 7000]);
         let (one, other) = (Path::new("/one"), Path::new("/another"));
-        let listed = [Listed::new(one, &a), Listed::new(other, &b), Listed::new(one, &b[..0])];
+        let listed = [MappingEntry::new(one, &a), MappingEntry::new(other, &b), MappingEntry::new(one, &b[..0])];
         let name = |bytes: &[u8], at: usize| file_at(bytes.as_ptr().addr() + at);
         assert_eq!(name(&a, 0), Some(&b"/one"[..]));
         assert_eq!(name(&a, 4999), Some(&b"/one"[..]));

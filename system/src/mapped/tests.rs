@@ -16,7 +16,7 @@ fn child() {
     let path = PathBuf::from(std::env::var_os(VARIABLE).unwrap());
     std::fs::write(&path, vec![1; 1 << 20]).unwrap();
     let file = File::options().write(true).read(true).open(&path).unwrap();
-    let window = Window::new(&file, &path, 0..1 << 20).unwrap();
+    let window = MappedPart::new(&file, &path, 0..1 << 20).unwrap();
     assert_eq!(window[1 << 19], 1);
     if path.ends_with("listed") {
         file.set_len(4096).unwrap();

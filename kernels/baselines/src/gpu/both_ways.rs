@@ -2,9 +2,9 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ResidentSlices, Result};
+use trimill_kernels::{GpuResult, ResidentSlices};
 
-use super::machine::Machine;
+use super::machine::BaselineDevice;
 
 /// Number of keys that are made and copied together.
 const CHUNK: usize = 1 << 20;
@@ -30,12 +30,12 @@ impl Ways {
 
 /// Copies the arcs of a run, whose first row is that of number `first`, to `to`. Returns the bytes that were copied.
 pub(super) fn upload<E: Engine>(
-    machine: &mut Machine<'_, E>,
+    machine: &mut BaselineDevice<'_, E>,
     to: u64,
     ways: Ways,
     first: u64,
     run: &ResidentSlices<'_>,
-) -> Result<u64> {
+) -> GpuResult<u64> {
     let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.successors.len() * ways.keys() as usize));
     let mut copied = 0;
     let start = run.offsets[0];

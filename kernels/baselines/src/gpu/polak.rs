@@ -13,17 +13,19 @@
 //! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in falling degree order, as in the
 //! rest of this program, not by the input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host drops
 //! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
-//! prepares for itself and counts a share of the edges ([`Share`]); the paper prepares on one device and copies.
+//! prepares for itself and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.
 //!
 //! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
 //! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of fewer than 2^32 entries.
 
 use super::both_ways::{self, Ways};
-use super::machine::Machine;
-use super::primitives::{self, SUM_BYTES, Width, scan, sort, sort_bytes, tile_threads, tiles};
-use super::{ROUNDING, Work, bytes_of};
+use super::machine::BaselineDevice;
+use super::primitives::{self, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
+use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, Share, Size};
+use trimill_kernels::{
+    ArenaLayout, DeviceFootprint, EdgeShare, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices,
+};
 
 /// Who drops backward edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +41,7 @@ pub enum Preprocess {
 
 /// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct PolakOptions {
     /// Threads of a block.
     pub block_threads: u32,
     /// Blocks for each multiprocessor.
@@ -48,7 +50,7 @@ pub struct Options {
     pub preprocess: Preprocess,
 }
 
-impl Default for Options {
+impl Default for PolakOptions {
     /// The paper's.
     fn default() -> Self {
         Self { block_threads: 64, blocks: 8, preprocess: Preprocess::default() }
@@ -65,7 +67,7 @@ const MOST_THREADS: u64 = 1 << 19;
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
 /// Where all data is, from the arena's beginning.
-struct Pieces {
+struct PolakLayout {
     keys: u64,
     other: u64,
     node: u64,
@@ -73,10 +75,10 @@ struct Pieces {
     scratch: u64,
 }
 
-fn lay(layout: &mut ArenaLayout, size: &Size, ways: Ways) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, ways: Ways) -> GpuResult<PolakLayout> {
     let len = size.arcs * ways.keys();
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
-    Ok(Pieces {
+    Ok(PolakLayout {
         keys: take(8 * len)?,
         other: take(8 * len)?,
         node: take(4 * (u64::from(size.numbered) + 1))?,
@@ -85,8 +87,8 @@ fn lay(layout: &mut ArenaLayout, size: &Size, ways: Ways) -> Result<Pieces> {
 }
 
 /// The footprint of two buffers of keys, and half a byte a key for the counts of the sort.
-const fn with_keys(per_resident_arc: u64) -> Footprint {
-    Footprint {
+const fn with_keys(per_resident_arc: u64) -> DeviceFootprint {
+    DeviceFootprint {
         per_resident_arc,
         per_local: 4,
         per_numbered: 0,
@@ -96,33 +98,34 @@ const fn with_keys(per_resident_arc: u64) -> Footprint {
     }
 }
 
-const ON_GPU: Footprint = with_keys(34);
-const ON_CPU: Footprint = with_keys(17);
+const ON_GPU: DeviceFootprint = with_keys(34);
+const ON_CPU: DeviceFootprint = with_keys(17);
 
 /// Its footprint. Unless the options say otherwise, the GPU prepares if that fits.
-pub(super) fn footprint(options: &Options) -> Footprint {
+pub(super) fn footprint(options: &PolakOptions) -> DeviceFootprint {
     match options.preprocess {
         Preprocess::Gpu => ON_GPU,
         Preprocess::Cpu => ON_CPU,
         Preprocess::Auto => {
-            let fitting = |size: &Size, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
-            Footprint { of_budget: Some(fitting), ..ON_CPU }
+            let fitting =
+                |size: &PartitionExtent, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
+            DeviceFootprint { of_budget: Some(fitting), ..ON_CPU }
         }
     }
 }
 
 /// The least device bytes: with edges in one direction, unless the GPU has to prepare.
-pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
+pub(super) fn device_bytes(options: &PolakOptions, size: &PartitionExtent) -> u64 {
     let ways = if options.preprocess == Preprocess::Gpu { Ways::Both } else { Ways::Once };
     bytes_of(|layout| lay(layout, size, ways))
 }
 
 pub(super) struct Polak {
-    options: Options,
-    share: Share,
-    size: Size,
+    options: PolakOptions,
+    share: EdgeShare,
+    size: PartitionExtent,
     ways: Ways,
-    pieces: Pieces,
+    pieces: PolakLayout,
     /// Rows and bytes received.
     rows: u64,
     bytes: u64,
@@ -130,22 +133,22 @@ pub(super) struct Polak {
 
 impl Polak {
     pub(super) fn begin<E: Engine>(
-        machine: &mut Machine<'_, E>,
-        options: Options,
-        size: Size,
-        share: Share,
-    ) -> Result<Self> {
-        let Options { block_threads, blocks, preprocess } = options;
+        machine: &mut BaselineDevice<'_, E>,
+        options: PolakOptions,
+        size: PartitionExtent,
+        share: EdgeShare,
+    ) -> GpuResult<Self> {
+        let PolakOptions { block_threads, blocks, preprocess } = options;
         let threads = u64::from(block_threads) * u64::from(blocks) * u64::from(machine.engine.processors());
         let whole_warps = block_threads.is_multiple_of(32) && (32..=1024).contains(&block_threads);
         if !whole_warps || threads == 0 || threads > MOST_THREADS {
-            return Err(Error::Shape(format!(
+            return Err(GpuError::Shape(format!(
                 "blocks of {block_threads} threads, {blocks} a multiprocessor; expected a multiple of 32 up to 1024, and at most \
                  {MOST_THREADS} threads in all"
             )));
         }
         if share.index >= share.of {
-            return Err(Error::Shape(format!("share {} of {}; expected one below it", share.index, share.of)));
+            return Err(GpuError::Shape(format!("share {} of {}; expected one below it", share.index, share.of)));
         }
         let fits = ON_GPU.least(&size) <= machine.engine.layout().capacity();
         let ways = match preprocess {
@@ -155,14 +158,14 @@ impl Polak {
         };
         primitives::check_length(size.arcs * ways.keys())?;
         let base = machine.engine.address();
-        let Pieces { keys, other, node, scratch } = lay(machine.engine.layout(), &size, ways)?;
-        let pieces = Pieces { keys: base + keys, other: base + other, node: base + node, scratch: base + scratch };
+        let PolakLayout { keys, other, node, scratch } = lay(machine.engine.layout(), &size, ways)?;
+        let pieces = PolakLayout { keys: base + keys, other: base + other, node: base + node, scratch: base + scratch };
         Ok(Self { options, share, size, ways, pieces, rows: 0, bytes: 0 })
     }
 
     /// Steps 2 to 8; returns the addresses of the arrays of edges and of nodes.
-    fn preprocess<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<(u64, u64)> {
-        let Pieces { keys, other, node, scratch } = self.pieces;
+    fn preprocess<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<(u64, u64)> {
+        let PolakLayout { keys, other, node, scratch } = self.pieces;
         let len = self.size.arcs * self.ways.keys();
         let mut vertices = u64::from(self.size.numbered);
         if self.ways == Ways::Both {
@@ -179,13 +182,13 @@ impl Polak {
             machine.run("mark_backward", len, &[keys, len, node])?;
             machine.run("count_kept", tile_threads(len), &[keys, len, scratch])?;
             let sums = scratch + (4 * tiles(len)).next_multiple_of(256);
-            let all = scan(machine, scratch, tiles(len), Width::U32, sums)?;
+            let all = scan(machine, scratch, tiles(len), ValueWidth::U32, sums)?;
             machine.run("move_kept", tile_threads(len), &[keys, len, scratch, other])?;
             kept = u64::from(machine.read_u32(all)?);
             (keys, other) = (other, keys);
         }
         if kept != self.size.arcs {
-            return Err(Error::Section(format!("{kept} edges go forward; there are {}", self.size.arcs)));
+            return Err(GpuError::Section(format!("{kept} edges go forward; there are {}", self.size.arcs)));
         }
         machine.run("unzip", kept, &[keys, kept, other])?;
         machine.run("node_array", kept + 1, &[keys, kept, vertices, node])?;
@@ -193,8 +196,13 @@ impl Polak {
     }
 }
 
-impl<E: Engine> Work<E> for Polak {
-    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+impl<E: Engine> BaselineWork<E> for Polak {
+    fn resident(
+        &mut self,
+        machine: &mut BaselineDevice<'_, E>,
+        run: &ResidentSlices<'_>,
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         machine.start_clock()?;
         let copied = both_ways::upload(machine, self.pieces.keys + self.bytes, self.ways, self.rows, run)?;
         so_far.copy_seconds += machine.stop_clock()?;
@@ -204,12 +212,12 @@ impl<E: Engine> Work<E> for Polak {
         Ok(())
     }
 
-    fn finish(&mut self, machine: &mut Machine<'_, E>, so_far: &mut Counted) -> Result<()> {
+    fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
         machine.start_clock()?;
         let (edge, node) = self.preprocess(machine)?;
         so_far.prepare_seconds = machine.stop_clock()?;
-        let Options { block_threads, blocks, .. } = self.options;
-        let Share { index, of } = self.share;
+        let PolakOptions { block_threads, blocks, .. } = self.options;
+        let EdgeShare { index, of } = self.share;
         let threads = u64::from(block_threads) * u64::from(blocks * machine.engine.processors());
         let m = self.size.arcs;
         let bound = |share: u32| (u128::from(m) * u128::from(share) / u128::from(of)) as u64;
@@ -217,7 +225,7 @@ impl<E: Engine> Work<E> for Polak {
         machine.start_clock()?;
         let arguments = [bound(index), bound(index + 1), m, edge, node, results];
         machine.launch(0, "count_triangles", Grid::of(threads, block_threads)?, &arguments)?;
-        so_far.triangles = primitives::sum(machine, results, threads, Width::U64, results + 8 * MOST_THREADS)?;
+        so_far.triangles = primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
         so_far.kernel_seconds = machine.stop_clock()?;
         Ok(())
     }

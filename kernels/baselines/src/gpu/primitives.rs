@@ -1,9 +1,9 @@
 //! The host's part of `cuda/primitives.cuh`: scans, sums, the radix sort. The caller provides scratch memory; for each primitive a
 //! `const fn` has the size.
 
-use super::machine::Machine;
+use super::machine::BaselineDevice;
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{Error, Result};
+use trimill_kernels::{GpuError, GpuResult};
 
 trimill_kernels::shared_constants! {
     CONSTANTS = "primitives constants";
@@ -26,7 +26,7 @@ pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
 
 /// The width of the values that are scanned or summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
+pub(super) enum ValueWidth {
     /// 32 bits.
     U32,
     /// 64 bits.
@@ -34,26 +34,26 @@ pub(super) enum Width {
 }
 
 /// Bytes of scratch that [`scan`] takes for `len` values: the chunks' sums and the total.
-pub(super) const fn scan_bytes(len: u64, width: Width) -> u64 {
+pub(super) const fn scan_bytes(len: u64, width: ValueWidth) -> u64 {
     (len.div_ceil(SCAN_CHUNK) + 1)
         * match width {
-            Width::U32 => 4,
-            Width::U64 => 8,
+            ValueWidth::U32 => 4,
+            ValueWidth::U64 => 8,
         }
 }
 
 /// Replaces each value by the sum of those before it. Returns the address of the total.
 pub(super) fn scan<E: Engine>(
-    machine: &mut Machine<'_, E>,
+    machine: &mut BaselineDevice<'_, E>,
     at: u64,
     len: u64,
-    width: Width,
+    width: ValueWidth,
     scratch: u64,
-) -> Result<u64> {
+) -> GpuResult<u64> {
     let chunks = len.div_ceil(SCAN_CHUNK);
     let ([sums, tops, apply], bytes) = match width {
-        Width::U32 => (["scan32_sums", "scan32_tops", "scan32_apply"], 4),
-        Width::U64 => (["scan64_sums", "scan64_tops", "scan64_apply"], 8),
+        ValueWidth::U32 => (["scan32_sums", "scan32_tops", "scan32_apply"], 4),
+        ValueWidth::U64 => (["scan64_sums", "scan64_tops", "scan64_apply"], 8),
     };
     let all = scratch + chunks * bytes;
     if chunks > 0 {
@@ -69,15 +69,15 @@ pub(super) fn scan<E: Engine>(
 
 /// Waits for the sum of values. `scratch`: [`SUM_BYTES`].
 pub(super) fn sum<E: Engine>(
-    machine: &mut Machine<'_, E>,
+    machine: &mut BaselineDevice<'_, E>,
     at: u64,
     len: u64,
-    width: Width,
+    width: ValueWidth,
     scratch: u64,
-) -> Result<u64> {
+) -> GpuResult<u64> {
     let kernel = match width {
-        Width::U32 => "sum32",
-        Width::U64 => "sum64",
+        ValueWidth::U32 => "sum32",
+        ValueWidth::U64 => "sum64",
     };
     let total = scratch + 8 * SUM_BLOCKS;
     let blocks = len.div_ceil(256).clamp(1, SUM_BLOCKS);
@@ -99,18 +99,18 @@ pub(super) const fn tile_threads(len: u64) -> u64 {
 /// Bytes of scratch that [`sort`] takes: a count for each digit of each tile, and the scratch of their scan.
 pub(super) const fn sort_bytes(len: u64) -> u64 {
     let counts = 256 * tiles(len);
-    (4 * counts).next_multiple_of(256) + scan_bytes(counts, Width::U32)
+    (4 * counts).next_multiple_of(256) + scan_bytes(counts, ValueWidth::U32)
 }
 
 /// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
 /// zero in every key are skipped. Passes alternate between the two buffers; the result is in the one returned first.
 pub(super) fn sort<E: Engine>(
-    machine: &mut Machine<'_, E>,
+    machine: &mut BaselineDevice<'_, E>,
     (keys, other): (u64, u64),
     len: u64,
     vertices: u64,
     scratch: u64,
-) -> Result<(u64, u64)> {
+) -> GpuResult<(u64, u64)> {
     check_length(len)?;
     let (mut from, mut to) = (keys, other);
     let counts = 256 * tiles(len);
@@ -120,7 +120,7 @@ pub(super) fn sort<E: Engine>(
         for digit in 0..digits {
             let shift = u64::from(half + 8 * digit);
             machine.run("sort_count", tile_threads(len), &[from, len, shift, scratch, tiles(len)])?;
-            scan(machine, scratch, counts, Width::U32, sums)?;
+            scan(machine, scratch, counts, ValueWidth::U32, sums)?;
             machine.run("sort_move", tile_threads(len), &[from, to, len, shift, scratch, tiles(len)])?;
             (from, to) = (to, from);
         }
@@ -136,10 +136,10 @@ pub(super) const fn bits(vertices: u64) -> u32 {
 /// Checks that places in a list of this length fit 32 bits.
 ///
 /// # Errors
-/// [`Error::Section`].
-pub(super) fn check_length(len: u64) -> Result<()> {
+/// [`GpuError::Section`].
+pub(super) fn check_length(len: u64) -> GpuResult<()> {
     if len > u64::from(u32::MAX) {
-        return Err(Error::Section(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));
+        return Err(GpuError::Section(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));
     }
     Ok(())
 }

@@ -21,17 +21,19 @@
 mod bins;
 
 use super::both_ways::{self, Ways};
-use super::machine::Machine;
-use super::primitives::{self, Width, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
-use super::{ROUNDING, Work, bytes_of};
+use super::machine::BaselineDevice;
+use super::primitives::{self, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
+use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, Size};
+use trimill_kernels::{
+    ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices,
+};
 
 use bins::Bins;
 
 /// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct RadixBinningOptions {
     /// Bits of a level, half of them for each vertex: 2, 4, 6 or 8.
     pub radix_bits: u32,
     /// In buckets with at most this many keys on a side, keys are compared one by one.
@@ -40,7 +42,7 @@ pub struct Options {
     pub batch: Option<u32>,
 }
 
-impl Default for Options {
+impl Default for RadixBinningOptions {
     fn default() -> Self {
         Self { radix_bits: 6, threshold: 32, batch: None }
     }
@@ -49,15 +51,15 @@ impl Default for Options {
 /// Bytes that it takes for any graph: those of the smallest batch, with its tiles.
 const FIXED: u64 = 17 << 20;
 
-impl Options {
-    fn batch(&self, size: &Size) -> u64 {
+impl RadixBinningOptions {
+    fn batch(&self, size: &PartitionExtent) -> u64 {
         self.batch.map_or((4 * size.arcs).clamp(1 << 20, 1 << 30), u64::from)
     }
 }
 
 /// Where all data is, from the arena's beginning.
 #[derive(Debug, Clone, Copy)]
-struct Pieces {
+struct RadixBinningLayout {
     node: u64,
     successors: u64,
     edges: u64,
@@ -68,19 +70,23 @@ struct Pieces {
 }
 
 /// The pieces of the sort within the region.
-fn lay_sort(layout: &mut ArenaLayout, size: &Size) -> Result<[u64; 3]> {
+fn lay_sort(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<[u64; 3]> {
     let len = 2 * size.arcs;
-    let scratch = sort_bytes(len).max(scan_bytes(u64::from(size.numbered) + 1, Width::U64));
+    let scratch = sort_bytes(len).max(scan_bytes(u64::from(size.numbered) + 1, ValueWidth::U64));
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok([take(8 * len)?, take(8 * len)?, take(scratch)?])
 }
 
-fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Pieces> {
+fn lay(
+    layout: &mut ArenaLayout,
+    options: &RadixBinningOptions,
+    size: &PartitionExtent,
+) -> GpuResult<RadixBinningLayout> {
     let vertices = u64::from(size.numbered);
     let sorting = bytes_of(|layout| lay_sort(layout, size));
     let region_bytes = sorting.max(bytes_of(|layout| Bins::lay(layout, options, size)));
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
-    Ok(Pieces {
+    Ok(RadixBinningLayout {
         node: take(4 * (vertices + 1))?,
         successors: take(8 * size.arcs)?,
         edges: take(8 * size.arcs)?,
@@ -91,7 +97,7 @@ fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Piece
 }
 
 /// Its footprint with the default batch, up to four candidates an edge.
-pub(super) const FOOTPRINT: Footprint = Footprint {
+pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     per_resident_arc: 116,
     per_local: 13,
     per_numbered: 0,
@@ -101,14 +107,14 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
 };
 
 /// The device bytes that it takes.
-pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
+pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, options, size))
 }
 
 pub(super) struct RadixBinning {
-    options: Options,
-    size: Size,
-    pieces: Pieces,
+    options: RadixBinningOptions,
+    size: PartitionExtent,
+    pieces: RadixBinningLayout,
     /// Destinations of the copied edges.
     keys: [u64; 3],
     /// Rows and bytes received.
@@ -117,16 +123,20 @@ pub(super) struct RadixBinning {
 }
 
 impl RadixBinning {
-    pub(super) fn begin<E: Engine>(machine: &mut Machine<'_, E>, options: Options, size: Size) -> Result<Self> {
+    pub(super) fn begin<E: Engine>(
+        machine: &mut BaselineDevice<'_, E>,
+        options: RadixBinningOptions,
+        size: PartitionExtent,
+    ) -> GpuResult<Self> {
         if ![2, 4, 6, 8].contains(&options.radix_bits) || options.batch == Some(0) {
             let found = format!("{} radix bits, batches of {:?}", options.radix_bits, options.batch);
-            return Err(Error::Shape(format!("{found}; expected 2, 4, 6 or 8 bits, and at least one candidate")));
+            return Err(GpuError::Shape(format!("{found}; expected 2, 4, 6 or 8 bits, and at least one candidate")));
         }
         primitives::check_length(2 * size.arcs)?;
         let base = machine.engine.address();
-        let Pieces { node, successors, edges, wedges, region, region_bytes } =
+        let RadixBinningLayout { node, successors, edges, wedges, region, region_bytes } =
             lay(machine.engine.layout(), &options, &size)?;
-        let pieces = Pieces {
+        let pieces = RadixBinningLayout {
             node: base + node,
             successors: base + successors,
             edges: base + edges,
@@ -139,8 +149,8 @@ impl RadixBinning {
     }
 
     /// Algorithm 1 up to the scan, and E. Returns the number of wedges.
-    fn prepare<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<u64> {
-        let Pieces { node, successors, edges, wedges, .. } = self.pieces;
+    fn prepare<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<u64> {
+        let RadixBinningLayout { node, successors, edges, wedges, .. } = self.pieces;
         let (len, vertices) = (2 * self.size.arcs, u64::from(self.size.numbered));
         let [keys, other, scratch] = self.keys;
         let (keys, _) = sort(machine, (keys, other), len, vertices, scratch)?;
@@ -148,16 +158,21 @@ impl RadixBinning {
         machine.run("other_ends", len, &[keys, len, successors])?;
         machine.run("count_falling", tile_threads(len), &[keys, len, scratch])?;
         let sums = scratch + (4 * tiles(len)).next_multiple_of(256);
-        scan(machine, scratch, tiles(len), Width::U32, sums)?;
+        scan(machine, scratch, tiles(len), ValueWidth::U32, sums)?;
         machine.run("move_falling", tile_threads(len), &[keys, len, scratch, edges])?;
         machine.run("wedge_sizes", vertices + 1, &[node, vertices, wedges])?;
-        let all = scan(machine, wedges, vertices + 1, Width::U64, scratch)?;
+        let all = scan(machine, wedges, vertices + 1, ValueWidth::U64, scratch)?;
         machine.read_u64(all)
     }
 }
 
-impl<E: Engine> Work<E> for RadixBinning {
-    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+impl<E: Engine> BaselineWork<E> for RadixBinning {
+    fn resident(
+        &mut self,
+        machine: &mut BaselineDevice<'_, E>,
+        run: &ResidentSlices<'_>,
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         machine.start_clock()?;
         let copied = both_ways::upload(machine, self.keys[0] + self.bytes, Ways::Both, self.rows, run)?;
         so_far.copy_seconds += machine.stop_clock()?;
@@ -167,11 +182,11 @@ impl<E: Engine> Work<E> for RadixBinning {
         Ok(())
     }
 
-    fn finish(&mut self, machine: &mut Machine<'_, E>, so_far: &mut Counted) -> Result<()> {
+    fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
         machine.start_clock()?;
         let wedges = self.prepare(machine)?;
         so_far.prepare_seconds = machine.stop_clock()?;
-        let Pieces { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
+        let RadixBinningLayout { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
         let bins = Bins::lay(&mut ArenaLayout::new(region_bytes), &self.options, &self.size)?.at(region);
         bins.begin(machine)?;
@@ -187,7 +202,7 @@ impl<E: Engine> Work<E> for RadixBinning {
         let closed = bins.closed(machine)?;
         so_far.kernel_seconds = machine.stop_clock()?;
         if !closed.is_multiple_of(3) {
-            return Err(Error::Section(format!("{closed} wedges are closed, which is no multiple of three")));
+            return Err(GpuError::Section(format!("{closed} wedges are closed, which is no multiple of three")));
         }
         so_far.triangles = closed / 3;
         Ok(())

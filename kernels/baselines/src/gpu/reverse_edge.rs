@@ -4,7 +4,7 @@
 //! fifth step of preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after
 //! another; `index`, where each list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges
 //! the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`; these are
-//! summed. Blocks of 256 threads. With [`Options::streams`] the edges are divided equally among that many queues, with a kernel each;
+//! summed. Blocks of 256 threads. With [`ReverseEdgeOptions::streams`] the edges are divided equally among that many queues, with a kernel each;
 //! the paper tries 16.
 //!
 //! The paper holds whole graphs. Here `successor` and `index` are the resident section, and lists of proxies are read from the row
@@ -15,23 +15,25 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::{EXTRA_QUEUES, Engine, Grid};
-use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, RowBlockSlices, Size};
+use trimill_kernels::{
+    ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices, RowBlockSlices,
+};
 
-use super::machine::Machine;
-use super::primitives::{self, SUM_BYTES, Width};
+use super::machine::BaselineDevice;
+use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{ROUNDING, Work, bytes_of};
+use super::{BaselineWork, ROUNDING, bytes_of};
 
 /// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct ReverseEdgeOptions {
     /// Threads of a block.
     pub block_threads: u32,
     /// Queues among which the edges are divided.
     pub streams: u32,
 }
 
-impl Default for Options {
+impl Default for ReverseEdgeOptions {
     /// The paper's, with one queue.
     fn default() -> Self {
         Self { block_threads: 256, streams: 1 }
@@ -44,59 +46,73 @@ pub const STREAMS: u32 = EXTRA_QUEUES as u32;
 /// Number of entries of `tail` that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
-struct Pieces {
+struct ReverseEdgeLayout {
     sections: Sections,
     tail: u64,
     result: u64,
     sums: u64,
 }
 
-fn lay(layout: &mut ArenaLayout, size: &Size) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<ReverseEdgeLayout> {
     let sections = Sections::lay(layout, size)?;
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
-    Ok(Pieces { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
+    Ok(ReverseEdgeLayout { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
 }
 
 /// Its footprint.
-pub(super) const FOOTPRINT: Footprint =
-    Footprint { per_resident_arc: 12, per_local: 8, per_numbered: 0, fixed: ROUNDING, row_blocks: 1, of_budget: None };
+pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
+    per_resident_arc: 12,
+    per_local: 8,
+    per_numbered: 0,
+    fixed: ROUNDING,
+    row_blocks: 1,
+    of_budget: None,
+};
 
 /// The device bytes that it takes.
-pub(super) fn device_bytes(size: &Size) -> u64 {
+pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, size))
 }
 
-pub(super) struct ReverseEdge {
-    options: Options,
+pub(super) struct ReverseEdgeGpu {
+    options: ReverseEdgeOptions,
     arcs: u64,
-    pieces: Pieces,
+    pieces: ReverseEdgeLayout,
     /// Rows and successors received.
     rows: u32,
     successors: u64,
 }
 
-impl ReverseEdge {
-    pub(super) fn begin<E: Engine>(machine: &mut Machine<'_, E>, options: Options, size: Size) -> Result<Self> {
-        let Options { block_threads, streams } = options;
+impl ReverseEdgeGpu {
+    pub(super) fn begin<E: Engine>(
+        machine: &mut BaselineDevice<'_, E>,
+        options: ReverseEdgeOptions,
+        size: PartitionExtent,
+    ) -> GpuResult<Self> {
+        let ReverseEdgeOptions { block_threads, streams } = options;
         if !block_threads.is_multiple_of(32)
             || !(32..=1024).contains(&block_threads)
             || !(1..=STREAMS).contains(&streams)
         {
-            return Err(Error::Shape(format!(
+            return Err(GpuError::Shape(format!(
                 "blocks of {block_threads} threads, {streams} streams; expected a multiple of 32 up to 1024, and up to {STREAMS}"
             )));
         }
         // Creates the queues now, so that no timing includes that.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
         let base = machine.engine.address();
-        let Pieces { sections, tail, result, sums } = lay(machine.engine.layout(), &size)?;
-        let pieces =
-            Pieces { sections: sections.at(base), tail: base + tail, result: base + result, sums: base + sums };
+        let ReverseEdgeLayout { sections, tail, result, sums } = lay(machine.engine.layout(), &size)?;
+        let pieces = ReverseEdgeLayout {
+            sections: sections.at(base),
+            tail: base + tail,
+            result: base + result,
+            sums: base + sums,
+        };
         Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
     }
 
     /// Copies the tails of a run.
-    fn tails<E: Engine>(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>) -> Result<()> {
+    fn tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, run: &ResidentSlices<'_>) -> GpuResult<()> {
         let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
         for row in run.offsets.windows(2) {
             let mut left = row[1] - row[0];
@@ -113,7 +129,7 @@ impl ReverseEdge {
         self.send_tails(machine, &mut tails)
     }
 
-    fn send_tails<E: Engine>(&mut self, machine: &mut Machine<'_, E>, tails: &mut Vec<u32>) -> Result<()> {
+    fn send_tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, tails: &mut Vec<u32>) -> GpuResult<()> {
         machine.upload(self.pieces.tail + 4 * self.successors, cast_slice(tails))?;
         self.successors += tails.len() as u64;
         tails.clear();
@@ -121,8 +137,13 @@ impl ReverseEdge {
     }
 }
 
-impl<E: Engine> Work<E> for ReverseEdge {
-    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
+    fn resident(
+        &mut self,
+        machine: &mut BaselineDevice<'_, E>,
+        run: &ResidentSlices<'_>,
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         self.pieces.sections.resident(machine, run, so_far)?;
         machine.start_clock()?;
         self.tails(machine, run)?;
@@ -133,13 +154,13 @@ impl<E: Engine> Work<E> for ReverseEdge {
 
     fn row_block(
         &mut self,
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         row_block: &RowBlockSlices<'_>,
-        so_far: &mut Counted,
-    ) -> Result<()> {
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         self.pieces.sections.row_block(machine, row_block, so_far)?;
-        let Pieces { sections, tail, result, sums } = &self.pieces;
-        let Options { block_threads, streams } = self.options;
+        let ReverseEdgeLayout { sections, tail, result, sums } = &self.pieces;
+        let ReverseEdgeOptions { block_threads, streams } = self.options;
         let queues = if streams == 1 { 0..=0 } else { 1..=streams as usize };
         let share = self.arcs.div_ceil(u64::from(streams));
         machine.start_clock()?;
@@ -152,7 +173,7 @@ impl<E: Engine> Work<E> for ReverseEdge {
             }
         }
         machine.join(*queues.end())?;
-        so_far.triangles += primitives::sum(machine, *result, self.arcs, Width::U32, *sums)?;
+        so_far.triangles += primitives::sum(machine, *result, self.arcs, ValueWidth::U32, *sums)?;
         so_far.kernel_seconds += machine.stop_clock()?;
         Ok(())
     }

@@ -2,13 +2,13 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, Counted, ResidentSlices, Result, RowBlockSlices, Size};
+use trimill_kernels::{ArenaLayout, GpuResult, MethodCount, PartitionExtent, ResidentSlices, RowBlockSlices};
 
-use super::machine::Machine;
+use super::machine::BaselineDevice;
 
 /// `Rows` of `cuda/rows.cuh`, field by field. Addresses are on the device; zero is null.
 #[derive(Debug, Clone, Copy, Default)]
-struct Rows {
+struct DeviceRows {
     offsets: u64,
     successors: u64,
     words: u64,
@@ -21,7 +21,7 @@ struct Rows {
     locals: u64,
 }
 
-impl Rows {
+impl DeviceRows {
     fn words(&self) -> [u64; 10] {
         let Self { offsets, successors, words, ranks, row_block_offsets, row_block_successors, .. } = *self;
         let Self { range_start, range_end, first_local, locals, .. } = *self;
@@ -43,8 +43,8 @@ impl Rows {
 /// The addresses of the sections.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sections {
-    resident: Rows,
-    /// Address of the kernels' copy of [`Rows`].
+    resident: DeviceRows,
+    /// Address of the kernels' copy of [`DeviceRows`].
     pub(super) rows: u64,
     slot: u64,
     /// Rows and successors received.
@@ -54,20 +54,20 @@ pub(super) struct Sections {
 
 impl Sections {
     /// Takes their memory: 4 bytes an arc, 8 a local, a row block. Addresses are relative to the arena's beginning.
-    pub(super) fn lay(layout: &mut ArenaLayout, size: &Size) -> Result<Self> {
+    pub(super) fn lay(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<Self> {
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
-        let resident = Rows {
+        let resident = DeviceRows {
             offsets: take(8 * (size.locals + 1))?,
             successors: take(4 * size.arcs)?,
             locals: size.locals,
-            ..Rows::default()
+            ..DeviceRows::default()
         };
         Ok(Self { resident, rows: take(80)?, slot: take(size.row_block_limit)?, locals: 0, arcs: 0 })
     }
 
     /// The same, moved to an address.
     pub(super) fn at(self, base: u64) -> Self {
-        let resident = Rows {
+        let resident = DeviceRows {
             offsets: base + self.resident.offsets,
             successors: base + self.resident.successors,
             ..self.resident
@@ -78,10 +78,10 @@ impl Sections {
     /// Copies a run of the resident section.
     pub(super) fn resident<E: Engine>(
         &mut self,
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         run: &ResidentSlices<'_>,
-        so_far: &mut Counted,
-    ) -> Result<()> {
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         machine.start_clock()?;
         // The last offset of a run is the first of the next one.
         machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(run.offsets))?;
@@ -96,11 +96,11 @@ impl Sections {
     /// Copies a row block over the one before, which no kernel uses any more.
     pub(super) fn row_block<E: Engine>(
         &mut self,
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         row_block: &RowBlockSlices<'_>,
-        so_far: &mut Counted,
-    ) -> Result<()> {
-        let mut rows = Rows {
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
+        let mut rows = DeviceRows {
             range_start: row_block.range.start.into(),
             range_end: row_block.range.end.into(),
             first_local: row_block.first_local.into(),
@@ -142,12 +142,12 @@ mod tests {
         let declared = source.split("struct Rows {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
         let fields = declared.lines().filter_map(|line| line.split(';').next().filter(|_| line.contains(';')));
         let names: Vec<_> = fields.filter_map(|field| field.split([' ', '*']).next_back()).collect();
-        let text = format!("{:?}", Rows::default());
+        let text = format!("{:?}", DeviceRows::default());
         let ours: Vec<_> =
             text.split(['{', ',']).filter_map(|field| field.split_once(':').map(|(name, _)| name.trim())).collect();
         assert_eq!(names, ours);
         // In the order in which they are copied.
-        let numbered = Rows {
+        let numbered = DeviceRows {
             offsets: 0,
             successors: 1,
             words: 2,

@@ -34,13 +34,14 @@ mod organise;
 use bytemuck::cast_slice;
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, RowBlockSlices, Size, padded,
+    ALIGNMENT, ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices,
+    RowBlockSlices, padded,
 };
 
-use super::machine::Machine;
-use super::primitives::{self, SUM_BYTES, Width};
+use super::machine::BaselineDevice;
+use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{ROUNDING, Work, bytes_of};
+use super::{BaselineWork, ROUNDING, bytes_of};
 
 use organise::{Organised, nodes, slices};
 
@@ -58,7 +59,7 @@ pub enum Organisation {
 
 /// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct SkiffOptions {
     /// How edges are distributed over threads.
     pub organisation: Organisation,
     /// Threads of a block.
@@ -67,7 +68,7 @@ pub struct Options {
     pub nodes: Option<u32>,
 }
 
-impl Default for Options {
+impl Default for SkiffOptions {
     fn default() -> Self {
         Self { organisation: Organisation::default(), block_threads: 256, nodes: None }
     }
@@ -85,7 +86,7 @@ const PER_NUMBERED: u64 = 8 + 13;
 /// Bytes of a node: its items and its link.
 const NODE: u64 = 4 * 32 + 4;
 
-struct Pieces {
+struct SkiffLayout {
     sections: Sections,
     /// For `block-degree` the units, for the others the order and the starts.
     units: u64,
@@ -97,7 +98,7 @@ struct Pieces {
     sums: u64,
 }
 
-fn lay(layout: &mut ArenaLayout, size: &Size, organisation: Organisation) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, organisation: Organisation) -> GpuResult<SkiffLayout> {
     let sections = Sections::lay(layout, size)?;
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     let (units, starts) = match organisation {
@@ -106,7 +107,7 @@ fn lay(layout: &mut ArenaLayout, size: &Size, organisation: Organisation) -> Res
     };
     // A row block has at most as many rows as there are proxies and locals, and as its bytes can hold offsets.
     let rows = 4 * (size.locals + u64::from(size.numbered).min(size.row_block_limit / 4));
-    Ok(Pieces {
+    Ok(SkiffLayout {
         sections,
         units: take(units)?,
         starts: take(starts)?,
@@ -118,7 +119,7 @@ fn lay(layout: &mut ArenaLayout, size: &Size, organisation: Organisation) -> Res
 }
 
 /// Its footprint, with the tries of all resident rows and the longest possible trie of one row.
-pub(super) const FOOTPRINT: Footprint = Footprint {
+pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     per_resident_arc: 17,
     per_local: 28 + NODE,
     per_numbered: PER_NUMBERED,
@@ -128,12 +129,12 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
 };
 
 /// The least device bytes with which it begins: with the longest possible trie of one row.
-pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
+pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest(size)) + 2 * ALIGNMENT
 }
 
 /// The most keys that a row can have.
-fn longest(size: &Size) -> u32 {
+fn longest(size: &PartitionExtent) -> u32 {
     u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.row_block_limit / 4)) as u32
 }
 
@@ -151,9 +152,9 @@ struct Tries {
 }
 
 pub(super) struct Skiff {
-    options: Options,
-    size: Size,
-    pieces: Pieces,
+    options: SkiffOptions,
+    size: PartitionExtent,
+    pieces: SkiffLayout,
     /// The length of each local's row.
     lengths: Vec<u32>,
     /// Set once all lengths are known.
@@ -162,18 +163,22 @@ pub(super) struct Skiff {
 }
 
 impl Skiff {
-    pub(super) fn begin<E: Engine>(machine: &mut Machine<'_, E>, options: Options, size: Size) -> Result<Self> {
+    pub(super) fn begin<E: Engine>(
+        machine: &mut BaselineDevice<'_, E>,
+        options: SkiffOptions,
+        size: PartitionExtent,
+    ) -> GpuResult<Self> {
         let threads = options.block_threads;
         if !threads.is_multiple_of(32) || !(32..=1024).contains(&threads) {
-            return Err(Error::Shape(format!("blocks of {threads} threads; expected a multiple of 32 up to 1024")));
+            return Err(GpuError::Shape(format!("blocks of {threads} threads; expected a multiple of 32 up to 1024")));
         }
         let (needed, capacity) = (device_bytes(&options, &size), machine.engine.layout().capacity());
         if needed > capacity {
-            return Err(Error::Budget { asked: needed, used: 0, capacity });
+            return Err(GpuError::Budget { asked: needed, used: 0, capacity });
         }
         let base = machine.engine.address();
         let pieces = lay(machine.engine.layout(), &size, options.organisation)?;
-        let pieces = Pieces {
+        let pieces = SkiffLayout {
             sections: pieces.sections.at(base),
             units: base + pieces.units,
             starts: base + pieces.starts,
@@ -188,7 +193,12 @@ impl Skiff {
 
     /// Takes the memory for nodes, once: as many as all resident rows and one row of the greatest possible length need, or fewer if
     /// this is the only row block and needs fewer, or if less memory is left.
-    fn take_nodes<E: Engine>(&mut self, machine: &mut Machine<'_, E>, needed: u64, only: bool) -> Result<Tries> {
+    fn take_nodes<E: Engine>(
+        &mut self,
+        machine: &mut BaselineDevice<'_, E>,
+        needed: u64,
+        only: bool,
+    ) -> GpuResult<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
         }
@@ -208,12 +218,12 @@ impl Skiff {
     /// Builds the tries of some rows.
     fn build<E: Engine>(
         &self,
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         tries: Tries,
         slice: &[u32],
         lengths: impl Fn(u32) -> u32,
         base: &mut [u32],
-    ) -> Result<()> {
+    ) -> GpuResult<()> {
         base.fill(u32::MAX);
         let mut used = 0;
         for &place in slice {
@@ -240,8 +250,13 @@ impl Skiff {
     }
 
     /// Counts the edges whose hashed row is in the current slice.
-    fn count<E: Engine>(&self, machine: &mut Machine<'_, E>, organised: &Organised, tries: Tries) -> Result<()> {
-        let Pieces { sections, units, starts, base, results, .. } = self.pieces;
+    fn count<E: Engine>(
+        &self,
+        machine: &mut BaselineDevice<'_, E>,
+        organised: &Organised,
+        tries: Tries,
+    ) -> GpuResult<()> {
+        let SkiffLayout { sections, units, starts, base, results, .. } = self.pieces;
         let threads = self.options.block_threads;
         let blocks = |units| Grid::of(self.blocks(units) * u64::from(threads), threads);
         let tries = [base, tries.items, tries.links, results];
@@ -262,22 +277,27 @@ impl Skiff {
     }
 }
 
-impl<E: Engine> Work<E> for Skiff {
-    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+impl<E: Engine> BaselineWork<E> for Skiff {
+    fn resident(
+        &mut self,
+        machine: &mut BaselineDevice<'_, E>,
+        run: &ResidentSlices<'_>,
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         self.lengths.extend(run.offsets.windows(2).map(|row| (row[1] - row[0]) as u32));
         self.pieces.sections.resident(machine, run, so_far)
     }
 
     fn row_block(
         &mut self,
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         row_block: &RowBlockSlices<'_>,
-        so_far: &mut Counted,
-    ) -> Result<()> {
+        so_far: &mut MethodCount,
+    ) -> GpuResult<()> {
         let organised = match self.organised.take() {
             Some(organised) => organised,
             None => {
-                let Pieces { units, starts, .. } = self.pieces;
+                let SkiffLayout { units, starts, .. } = self.pieces;
                 Organised::send(machine, self.options.organisation, &self.lengths, units, starts)?
             }
         };
@@ -300,7 +320,7 @@ impl<E: Engine> Work<E> for Skiff {
             self.count(machine, &organised, tries)?;
             so_far.kernel_seconds += machine.stop_clock()?;
         }
-        so_far.triangles += primitives::sum(machine, self.pieces.results, results, Width::U64, self.pieces.sums)?;
+        so_far.triangles += primitives::sum(machine, self.pieces.results, results, ValueWidth::U64, self.pieces.sums)?;
         self.organised = Some(organised);
         Ok(())
     }

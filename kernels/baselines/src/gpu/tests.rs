@@ -13,21 +13,21 @@ use trimill_kernels::testing::{Double, Pace, has_compiler};
 /// Counts in an arena of `spare` bytes more than the least. Resident runs are short.
 fn count(
     method: &GpuMethod,
-    share: Share,
+    share: EdgeShare,
     partition: &Partition,
     row_blocks: &[OwnedRowBlock],
     spare: u64,
-) -> Result<Counted> {
+) -> GpuResult<MethodCount> {
     let size = partition.size_with(row_blocks);
     let bytes = (method.least_bytes(&size) + spare).next_multiple_of(256);
     let mut double = Double::new(bytes, Pace::Late).unwrap();
-    let mut counting =
-        Counting::begin(&mut double, method, size, share).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+    let mut counting = GpuBaselineCounter::begin(&mut double, method, size, share)
+        .unwrap_or_else(|error| panic!("{method:?}: {error}"));
     for run in partition.runs(size.locals as usize / 3 + 1) {
         counting.resident(run).unwrap();
     }
     for row_block in row_blocks {
-        Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices())?;
+        GpuCounter::<OwnedRun>::row_block(&mut counting, &row_block.slices())?;
     }
     let counted = counting.end()?;
     assert!(counted.peak_bytes <= bytes);
@@ -52,7 +52,7 @@ fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
                 let mut kinds = vec![partition.row_blocks(&cuts), partition.shared_row_blocks(&cuts)];
                 kinds.truncate(if whole { 1 } else { 2 });
                 for row_blocks in kinds {
-                    let counted = count(method, Share::ALL, partition, &row_blocks, spare);
+                    let counted = count(method, EdgeShare::ALL, partition, &row_blocks, spare);
                     let counted = counted.unwrap_or_else(|error| panic!("{error}"));
                     assert_eq!(counted.triangles, expected, "graph {i}, {method:?}, {cuts:?}");
                 }
@@ -79,7 +79,7 @@ fn graphs() -> Vec<Partition> {
 #[test]
 fn polak_counts() {
     let with = |preprocess, block_threads| {
-        GpuMethod::Polak(polak::Options { preprocess, block_threads, ..polak::Options::default() })
+        GpuMethod::Polak(polak::PolakOptions { preprocess, block_threads, ..polak::PolakOptions::default() })
     };
     let methods = [with(Preprocess::Gpu, 64), with(Preprocess::Cpu, 64), with(Preprocess::Auto, 128)];
     agrees(&methods, 0, &graphs());
@@ -92,27 +92,28 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     }
     let partition = random(7, 250, 40, 3, 1.0);
     let row_blocks = partition.row_blocks(&[]);
-    let method = GpuMethod::Polak(polak::Options::default());
+    let method = GpuMethod::Polak(polak::PolakOptions::default());
     let share = |index| {
-        let counted = count(&method, Share { index, of: 3 }, &partition, &row_blocks, 0).unwrap();
+        let counted = count(&method, EdgeShare { index, of: 3 }, &partition, &row_blocks, 0).unwrap();
         // Enough memory for edges in one direction only.
         assert_eq!(counted.copied_bytes, 8 * partition.size(0).arcs);
         counted.triangles
     };
     assert_eq!((0..3).map(share).sum::<u64>(), partition.triangles());
-    let counted = count(&method, Share::ALL, &partition, &row_blocks, 1 << 20).unwrap();
+    let counted = count(&method, EdgeShare::ALL, &partition, &row_blocks, 1 << 20).unwrap();
     assert_eq!(counted.copied_bytes, 16 * partition.size(0).arcs);
 }
 
 #[test]
 fn reverse_edge_counts() {
-    let with = |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::Options { block_threads, streams });
+    let with =
+        |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams });
     agrees(&[with(256, 1), with(64, reverse_edge::STREAMS), with(32, 3)], 0, &graphs());
 }
 
 fn skiffs(nodes: Option<u32>) -> [GpuMethod; 3] {
     [Organisation::BlockDegree, Organisation::BlockIndex, Organisation::WarpIndex]
-        .map(|organisation| GpuMethod::Skiff(skiff::Options { organisation, block_threads: 64, nodes }))
+        .map(|organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads: 64, nodes }))
 }
 
 #[test]
@@ -147,18 +148,18 @@ fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
     let row_blocks = partition.row_blocks(&[100]);
     for nodes in [40, 70, 1000] {
         for method in skiffs(Some(nodes)) {
-            let counted = count(&method, Share::ALL, &partition, &row_blocks, 1 << 20).unwrap();
+            let counted = count(&method, EdgeShare::ALL, &partition, &row_blocks, 1 << 20).unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
             // The test double's clock counts a second for each slice of rows.
             assert!(counted.kernel_seconds > if nodes < 100 { 6.0 } else { 1.0 }, "{counted:?}");
         }
     }
-    let refused = count(&skiffs(Some(3))[0], Share::ALL, &partition, &row_blocks, 1 << 20);
-    assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
+    let refused = count(&skiffs(Some(3))[0], EdgeShare::ALL, &partition, &row_blocks, 1 << 20);
+    assert!(matches!(refused, Err(GpuError::Budget { .. })), "{refused:?}");
 }
 
 fn binning(radix_bits: u32, threshold: u32, batch: Option<u32>) -> GpuMethod {
-    GpuMethod::RadixBinning(radix_binning::Options { radix_bits, threshold, batch })
+    GpuMethod::RadixBinning(radix_binning::RadixBinningOptions { radix_bits, threshold, batch })
 }
 
 #[test]
@@ -192,9 +193,9 @@ fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
     let size = random(1, 100, 5, 0, 0.5).size(0);
     let method = GpuMethod::Polak(Default::default());
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let refused = Counting::begin(&mut double, &method, size, Share::ALL).map(|_| ()).unwrap_err();
+    let refused = GpuBaselineCounter::begin(&mut double, &method, size, EdgeShare::ALL).map(|_| ()).unwrap_err();
     let bytes = method.least_bytes(&size);
-    assert_eq!(refused, Error::Whole { method: "polak", bytes });
+    assert_eq!(refused, GpuError::Whole { method: "polak", bytes });
     assert!(bytes > 16 * size.arcs);
 }
 
@@ -208,14 +209,14 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let method = GpuMethod::ReverseEdge(Default::default());
     let size = partition.size_with(&row_blocks);
     let mut double = Double::new(method.least_bytes(&size).next_multiple_of(256), Pace::Late).unwrap();
-    let mut counting: Box<dyn Counter<OwnedRun>> =
-        Box::new(Counting::begin(&mut double, &method, size, Share::ALL).unwrap());
-    assert!(matches!(counting.row_block(&row_blocks[0].slices()), Err(Error::Section(_))), "no resident section");
+    let mut counting: Box<dyn GpuCounter<OwnedRun>> =
+        Box::new(GpuBaselineCounter::begin(&mut double, &method, size, EdgeShare::ALL).unwrap());
+    assert!(matches!(counting.row_block(&row_blocks[0].slices()), Err(GpuError::Section(_))), "no resident section");
     for run in partition.runs(1000) {
         counting.resident(run).unwrap();
     }
     counting.row_block(&row_blocks[0].slices()).unwrap();
-    assert!(matches!(counting.finish(), Err(Error::Section(_))), "half of the row blocks");
+    assert!(matches!(counting.finish(), Err(GpuError::Section(_))), "half of the row blocks");
 }
 
 #[test]
@@ -224,25 +225,27 @@ fn shapes_out_of_bounds_are_refused() {
         return;
     }
     let size = random(1, 50, 5, 0, 1.0).size(0);
-    let polak = |block_threads| GpuMethod::Polak(polak::Options { block_threads, ..polak::Options::default() });
-    let reverse = |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::Options { block_threads, streams });
-    let second = Share { index: 1, of: 2 };
+    let polak =
+        |block_threads| GpuMethod::Polak(polak::PolakOptions { block_threads, ..polak::PolakOptions::default() });
+    let reverse =
+        |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams });
+    let second = EdgeShare { index: 1, of: 2 };
     for (method, share) in [
-        (polak(33), Share::ALL),
-        (polak(2048), Share::ALL),
-        (polak(64), Share { index: 1, of: 1 }),
-        (reverse(100, 1), Share::ALL),
-        (reverse(64, 0), Share::ALL),
-        (reverse(64, 17), Share::ALL),
+        (polak(33), EdgeShare::ALL),
+        (polak(2048), EdgeShare::ALL),
+        (polak(64), EdgeShare { index: 1, of: 1 }),
+        (reverse(100, 1), EdgeShare::ALL),
+        (reverse(64, 0), EdgeShare::ALL),
+        (reverse(64, 17), EdgeShare::ALL),
         (reverse(64, 1), second),
-        (binning(3, 1, None), Share::ALL),
-        (binning(2, 1, Some(0)), Share::ALL),
+        (binning(3, 1, None), EdgeShare::ALL),
+        (binning(2, 1, Some(0)), EdgeShare::ALL),
         (binning(2, 1, None), second),
-        (GpuMethod::Skiff(skiff::Options { block_threads: 8, ..skiff::Options::default() }), Share::ALL),
+        (GpuMethod::Skiff(skiff::SkiffOptions { block_threads: 8, ..skiff::SkiffOptions::default() }), EdgeShare::ALL),
     ] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-        let refused = Counting::begin(&mut double, &method, size, share).map(|_| ());
-        assert!(matches!(refused, Err(Error::Shape(_))), "{method:?}: {refused:?}");
+        let refused = GpuBaselineCounter::begin(&mut double, &method, size, share).map(|_| ());
+        assert!(matches!(refused, Err(GpuError::Shape(_))), "{method:?}: {refused:?}");
     }
     assert_eq!(row_block_bytes(0, 0, 0, false), 4);
     assert!(!cuts(0, 64).is_empty());
@@ -256,14 +259,14 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     let partition = random(5, 150, 30, 2, 0.5);
     let row_blocks = partition.row_blocks(&[70]);
     let size = partition.size_with(&row_blocks);
-    let streams = GpuMethod::ReverseEdge(reverse_edge::Options { block_threads: 32, streams: 5 });
+    let streams = GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads: 32, streams: 5 });
     for method in [streams, skiffs(None)[2]] {
         for pace in Pace::all(1) {
             let mut double = Double::new((method.least_bytes(&size) + (1 << 16)).next_multiple_of(256), pace).unwrap();
-            let mut counting = Counting::begin(&mut double, &method, size, Share::ALL).unwrap();
+            let mut counting = GpuBaselineCounter::begin(&mut double, &method, size, EdgeShare::ALL).unwrap();
             partition.runs(20).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
             for row_block in &row_blocks {
-                Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
+                GpuCounter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
             }
             assert_eq!(counting.end().unwrap().triangles, partition.triangles(), "{method:?} {pace:?}");
         }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
 use super::rows::resident_row;
-use super::{Lists, vectors};
+use super::{ResidentLists, vectors};
 
 pub(super) struct CompactForward {
     neighbours: Vec<Vec<u32>>,
@@ -30,7 +30,7 @@ impl CompactForward {
     }
 }
 
-impl Lists for CompactForward {
+impl ResidentLists for CompactForward {
     fn count(&mut self, _: &ResidentSlices<'_>, _: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for (v, of_v) in (0u32..).zip(&self.neighbours) {

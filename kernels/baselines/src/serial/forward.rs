@@ -9,7 +9,7 @@
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
 use super::rows::resident_row;
-use super::{Lists, common, vectors};
+use super::{ResidentLists, common, vectors};
 
 pub(super) struct Forward {
     /// For each vertex its neighbours of larger number.
@@ -33,7 +33,7 @@ impl Forward {
     }
 }
 
-impl Lists for Forward {
+impl ResidentLists for Forward {
     fn count(&mut self, _: &ResidentSlices<'_>, _: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for (v, later) in (0..).zip(&self.later) {

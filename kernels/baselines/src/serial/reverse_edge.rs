@@ -11,19 +11,19 @@
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
 use super::rows::{RowLocation, covered, place, resident_row};
-use super::{Lists, common, vectors};
+use super::{ResidentLists, common, vectors};
 
-pub(super) struct ReverseEdge {
+pub(super) struct ReverseEdgeSerial {
     lists: Vec<Vec<u32>>,
 }
 
-impl ReverseEdge {
+impl ReverseEdgeSerial {
     pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
         Self { lists: (0..resident.offsets.len() - 1).map(|i| resident_row(resident, i).to_vec()).collect() }
     }
 }
 
-impl Lists for ReverseEdge {
+impl ResidentLists for ReverseEdgeSerial {
     fn count(&mut self, _: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for of_max in &self.lists {

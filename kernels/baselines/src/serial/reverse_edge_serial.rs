@@ -8,13 +8,13 @@
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
 use super::rows::{RowLocation, place, resident_row};
-use super::{Lists, common};
+use super::{ResidentLists, common};
 
-pub(super) struct Edges {
+pub(super) struct EdgeArrays {
     tail: Vec<u32>,
 }
 
-impl Edges {
+impl EdgeArrays {
     pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
         let mut tail = Vec::with_capacity(resident.successors.len());
         for (place, row) in (0u32..).zip(resident.offsets.windows(2)) {
@@ -24,7 +24,7 @@ impl Edges {
     }
 }
 
-impl Lists for Edges {
+impl ResidentLists for EdgeArrays {
     fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for (&successor, &tail) in resident.successors.iter().zip(&self.tail) {

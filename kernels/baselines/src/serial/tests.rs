@@ -60,7 +60,7 @@ fn partitions_are_counted_by_those_that_can() {
         }
         for method in [Forward, CompactForward] {
             let refused = method.begin::<OwnedRun>(partition.size(0)).map(|_| ()).unwrap_err();
-            assert!(matches!(refused, Error::Whole { .. }), "{refused:?}");
+            assert!(matches!(refused, GpuError::Whole { .. }), "{refused:?}");
         }
     }
 }
@@ -71,9 +71,9 @@ fn the_resident_section_comes_first_and_in_one_run() {
     for method in [ReverseEdge, ReverseEdgeSerial] {
         let mut counter = method.begin::<OwnedRun>(partition.size(0)).unwrap();
         let early = counter.row_block(&partition.row_blocks(&[])[0].slices());
-        assert!(matches!(early, Err(Error::Section(_))), "{early:?}");
+        assert!(matches!(early, Err(GpuError::Section(_))), "{early:?}");
         let mut runs = partition.runs(5).into_iter();
         assert!(counter.resident(runs.next().unwrap()).is_ok());
-        assert!(matches!(counter.resident(runs.next().unwrap()), Err(Error::Section(_))));
+        assert!(matches!(counter.resident(runs.next().unwrap()), Err(GpuError::Section(_))));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{OwnedRowBlock, OwnedRun, Partition};
-use crate::method::Counter;
+use crate::method::GpuCounter;
 
 /// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
 pub(crate) type OnArcs = BTreeMap<(u32, u32), u32>;
@@ -28,14 +28,14 @@ impl Partition {
     /// the triangles in all, too.
     pub fn count_on_arcs(
         &self,
-        mut counter: Box<dyn Counter<OwnedRun> + '_>,
+        mut counter: Box<dyn GpuCounter<OwnedRun> + '_>,
         runs: Vec<OwnedRun>,
         row_blocks: &[OwnedRowBlock],
     ) -> (OnArcs, u64) {
         let mut found = OnArcs::new();
         runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
         let mut into = vec![7; row_blocks.iter().map(|row_block| row_block.successors.len()).max().unwrap_or(0)];
-        let mut read = |counter: &mut dyn Counter<OwnedRun>, row_block: &OwnedRowBlock| {
+        let mut read = |counter: &mut dyn GpuCounter<OwnedRun>, row_block: &OwnedRowBlock| {
             let into = &mut into[..row_block.successors.len()];
             counter.row_block_edges(into).unwrap();
             let every = row_block.offsets.len() > row_block.range.len();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::checks::check_comparison;
-use super::{Context, Outcome, count};
+use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
 use trimill::program::BenchReport;
 use trimill::program::disk;
@@ -12,7 +12,11 @@ use trimill::program::{bench_table, files, views};
 use trimill::program::{follow_parent, serve};
 use trimill::{Error, Kind, Result};
 
-pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: &BenchCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     check_comparison(&command.settings)?;
     let request = command.request()?;
     for file in [&command.output, &command.report.report].into_iter().flatten() {
@@ -55,7 +59,7 @@ pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Con
 }
 
 /// The child process that counts for a comparison.
-pub(super) fn child(engine: &dyn Engine, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn child(engine: &dyn Engine, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     follow_parent();
     let control = context.control.clone();
     serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
@@ -95,7 +99,7 @@ fn parent(file: &Path) -> &Path {
 }
 
 /// A wrong count takes precedence. A method that cannot run is not an error, unless none can.
-fn outcome(report: &BenchReport, context: &mut Context<'_>) -> Outcome {
+fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOutcome {
     let mut worst = None;
     for (graph, title) in report.graphs.iter().zip(report.titles()) {
         if let Some(problem) = &graph.problem {

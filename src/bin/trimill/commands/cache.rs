@@ -1,12 +1,16 @@
 //! `trimill cache`
 
-use super::{Context, Outcome};
+use super::{CommandContext, CommandOutcome};
 use crate::cli::CacheCommand;
 use trimill::Result;
 use trimill::program::Engine;
 use trimill::program::RemoveRequest;
 
-pub(super) fn run(engine: &dyn Engine, command: CacheCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: CacheCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let (report, what, as_json) = match command {
         CacheCommand::List { cache } => (engine.cache_list(cache.cache_dir.as_deref())?, "holds", cache.json),
         CacheCommand::Remove { which, max, cache } => {

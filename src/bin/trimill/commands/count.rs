@@ -1,6 +1,6 @@
 //! `trimill count`
 
-use super::{Context, Outcome, checks, job_of};
+use super::{CommandContext, CommandOutcome, checks, job_of};
 use crate::cli::CountCommand;
 use std::path::Path;
 use trimill::Control;
@@ -13,7 +13,11 @@ use trimill::program::{WORKER, guarded};
 use trimill::program::{files, rates, result_table, views};
 use trimill::{Error, Result};
 
-pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: &CountCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     if let Some(shard) = command.shard {
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables())?;
@@ -28,8 +32,8 @@ pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Con
 }
 
 /// Prints a result, and what went wrong with its files.
-pub(super) fn report(counted: Counted, as_json: bool, context: &mut Context<'_>) -> Result<Outcome> {
-    let Counted { result, written } = counted;
+pub(super) fn report(counted: CountAnswer, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let CountAnswer { result, written } = counted;
     let short = context.terminal;
     let said = context.report(as_json, &result, |result| result_table::result(result, short));
     let unwritten = written.err().map(|error| context.told(&error));
@@ -37,13 +41,13 @@ pub(super) fn report(counted: Counted, as_json: bool, context: &mut Context<'_>)
 }
 
 /// A result, and whether its files could be written; it is printed in any case.
-pub(super) struct Counted {
+pub(super) struct CountAnswer {
     pub(super) result: RunResult,
     pub(super) written: Result<()>,
 }
 
 /// Counts `job` and writes its output files; checks the output directory first.
-pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result<Counted> {
+pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result<CountAnswer> {
     if let Some(dir) = &job.output {
         files::prepare_result(dir)?;
     }
@@ -53,7 +57,7 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
     let (result, written) = Error::answered(counted)?;
     let tables = write_tables(&result, job.output.as_deref());
     let views = guarded(WORKER, || write_views(job, &result)).and_then(|viewed| viewed);
-    Ok(Counted { result, written: Error::worst_of([written, tables, views]) })
+    Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]) })
 }
 
 /// Writes the report and the trace of a count.

@@ -1,12 +1,16 @@
 //! `trimill generate`
 
-use super::{Context, Outcome};
+use super::{CommandContext, CommandOutcome};
 use crate::cli::GenerateCommand;
 use trimill::Result;
 use trimill::program::Engine;
 use trimill::program::{GenerateReport, Paths, paths};
 
-pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: GenerateCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let force = command.family.file().force;
     let (request, as_json) = command.request()?;
     if let Some(graph) = &request.graph {

@@ -1,12 +1,16 @@
 //! `trimill partition`
 
-use super::{Context, Outcome, job_of};
+use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PartitionCommand;
 use trimill::Result;
 use trimill::program::Engine;
 use trimill::program::{PartitionReport, Paths, files, paths};
 
-pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: &PartitionCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     files::prepare(&command.spill_dir)?;

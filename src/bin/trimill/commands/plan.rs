@@ -1,12 +1,16 @@
 //! `trimill plan`
 
-use super::{Context, Outcome, job_of};
+use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PlanCommand;
 use trimill::program::{Engine, Job, Paths, paths};
 use trimill::program::{plan, rates, views};
 use trimill::{Kind, Result};
 
-pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: &PlanCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     // Of what a count writes, a plan writes the report alone.
     let writes = Job { per_vertex: None, by_degree: None, per_edge: None, keep_spill: false, ..job.clone() };

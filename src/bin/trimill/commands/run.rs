@@ -6,23 +6,27 @@
 
 use std::time::Instant;
 
-use super::count::Counted;
-use super::{Context, Outcome, checks, count};
+use super::count::CountAnswer;
+use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::RunCommand;
 use trimill::Bytes;
 use trimill::program::Engine;
 use trimill::program::{Batch, BatchJob, Job};
 use trimill::program::{Cluster, ClusterRequest, PreparedReport};
-use trimill::program::{Column, grid, or_dash};
 use trimill::program::{Failure, kind_name};
 use trimill::program::{Paths, paths};
 use trimill::program::{SummaryLine, summary};
+use trimill::program::{TableColumn, grid, or_dash};
 use trimill::program::{WORKER, guarded};
 use trimill::program::{json, rates, result_table, views};
 use trimill::program::{printable, shown};
 use trimill::{Error, Kind, Result};
 
-pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: &RunCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
     let report = command.report.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
@@ -77,7 +81,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
         };
         let of = format!("job '{}': ", printable(name));
         match result {
-            Ok(Counted { result, written }) => {
+            Ok(CountAnswer { result, written }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 if report.is_some() {
                     entries.push(views::of_count(job, &result, rates(job))?);
@@ -120,7 +124,7 @@ fn for_cluster(
     job: &Job,
     cluster: &Cluster,
     as_json: bool,
-    context: &mut Context<'_>,
+    context: &mut CommandContext<'_>,
 ) -> Result<String> {
     job.check_files()?;
     let prepared = guarded(WORKER, || engine.prepare(job, cluster.shards, &context.control)).and_then(|done| done)?;
@@ -132,7 +136,7 @@ fn for_cluster(
 }
 
 /// Reports the failure of a job; returns its outcome for the summary.
-fn failed(name: &str, error: &Error, as_json: bool, context: &mut Context<'_>) -> Result<String> {
+fn failed(name: &str, error: &Error, as_json: bool, context: &mut CommandContext<'_>) -> Result<String> {
     context.tell(&format!("job '{}': ", printable(name)), error);
     if as_json {
         json::write_line(context.out, &Failure::new(Some(name), error))?;
@@ -144,7 +148,7 @@ fn failed(name: &str, error: &Error, as_json: bool, context: &mut Context<'_>) -
 }
 
 /// Prints what would run; checks the files of every job.
-fn check(batch: &Batch, as_json: bool, context: &mut Context<'_>) -> Result<Outcome> {
+fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut worst = None;
     for BatchJob { name, job, .. } in &batch.jobs {
         if as_json {
@@ -156,19 +160,19 @@ fn check(batch: &Batch, as_json: bool, context: &mut Context<'_>) -> Result<Outc
         }
     }
     if !as_json {
-        const COLUMNS: [Column<Job>; 9] = [
-            Column { heading: "job", cell: Job::title },
-            Column {
+        const COLUMNS: [TableColumn<Job>; 9] = [
+            TableColumn { heading: "job", cell: Job::title },
+            TableColumn {
                 heading: "input",
                 cell: |j| j.inputs.iter().map(|path| shown(path)).collect::<Vec<_>>().join("\n"),
             },
-            Column { heading: "partitioner", cell: |j| j.partitioner.to_string() },
-            Column { heading: "parts", cell: |j| j.parts.to_string() },
-            Column { heading: "prune", cell: |j| j.prune.to_string() },
-            Column { heading: "device\nmemory", cell: |j| or_default(j.device_memory) },
-            Column { heading: "host\nmemory", cell: |j| or_default(j.host_memory) },
-            Column { heading: "backend", cell: |j| j.backend.to_string() },
-            Column { heading: "output", cell: |j| or_dash(j.output.as_deref(), shown) },
+            TableColumn { heading: "partitioner", cell: |j| j.partitioner.to_string() },
+            TableColumn { heading: "parts", cell: |j| j.parts.to_string() },
+            TableColumn { heading: "prune", cell: |j| j.prune.to_string() },
+            TableColumn { heading: "device\nmemory", cell: |j| or_default(j.device_memory) },
+            TableColumn { heading: "host\nmemory", cell: |j| or_default(j.host_memory) },
+            TableColumn { heading: "backend", cell: |j| j.backend.to_string() },
+            TableColumn { heading: "output", cell: |j| or_dash(j.output.as_deref(), shown) },
         ];
         let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
         context.say(&printable(&grid(&COLUMNS, jobs, None)))?;

@@ -2,20 +2,20 @@
 
 use clap::CommandFactory;
 
-use super::{Context, Outcome};
+use super::{CommandContext, CommandOutcome};
 use crate::cli::Cli;
 use trimill::program::suggest;
 use trimill::program::unwritten;
 use trimill::{Error, Result};
 
-pub(super) fn completions(shell: clap_complete::Shell, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn completions(shell: clap_complete::Shell, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     // Through a buffer: the generator panics if its output is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "trimill", &mut script);
     context.say(&String::from_utf8_lossy(&script))
 }
 
-pub(super) fn man(command: Option<&str>, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn man(command: Option<&str>, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut root = Cli::command();
     root.build();
     let described = match command {

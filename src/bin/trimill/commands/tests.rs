@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use super::{Context, Outcome};
+use super::{CommandContext, CommandOutcome};
 use crate::cli::Cli;
 use trimill::Bytes;
 use trimill::Control;
@@ -19,7 +19,7 @@ use trimill::program::{
     PlannedPartition, PreparedReport, ShardReport, VerifyReport,
 };
 use trimill::program::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
-use trimill::program::{ShardChoice, Stream};
+use trimill::program::{Mode, ShardChoice};
 use trimill::{Error, Kind, Result};
 use trimill::{PartitionResult, PlanReport, RunResult};
 
@@ -62,7 +62,7 @@ impl Engine for Fake {
     }
     fn count_shard(&self, how: &Job, shard: ShardChoice, _: &Control) -> Result<ShardReport> {
         self.note(format!("count {shard:?} of {} on {}", how.run_dir.as_ref().unwrap().display(), how.backend));
-        Ok(ShardReport::new("run".into(), "0/2".into(), (3, Stream::Graph)))
+        Ok(ShardReport::new("run".into(), "0/2".into(), (3, Mode::Graph)))
     }
     fn merge(&self, how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
         self.note(format!("merge {}", how.run_dir.as_ref().unwrap().display()));
@@ -132,7 +132,7 @@ impl Engine for Fake {
 }
 
 struct Run {
-    end: Result<Outcome>,
+    end: Result<CommandOutcome>,
     out: String,
     err: String,
     asked: Vec<String>,
@@ -153,7 +153,8 @@ fn run(dir: &Path, line: &str) -> Run {
     let cli = Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words)).unwrap();
     let (fake, mut out, mut err) = (Fake::default(), Vec::new(), Vec::new());
     let control = Control::silent();
-    let end = super::run(&fake, cli.command, &mut Context { out: &mut out, err: &mut err, terminal: false, control });
+    let end =
+        super::run(&fake, cli.command, &mut CommandContext { out: &mut out, err: &mut err, terminal: false, control });
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run { end, out: text(out), err: text(err), asked: fake.asked.into_inner() }
 }

@@ -1,11 +1,15 @@
 //! `trimill verify`
 
-use super::{Context, Outcome, job_of};
+use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::VerifyCommand;
 use trimill::program::{Engine, Paths, VerifyReport, paths};
 use trimill::{Error, Result};
 
-pub(super) fn run(engine: &dyn Engine, command: &VerifyCommand, context: &mut Context<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    engine: &dyn Engine,
+    command: &VerifyCommand,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     let (report, written) = Error::answered(engine.verify(&job, &context.control))?;

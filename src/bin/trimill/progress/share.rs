@@ -16,12 +16,12 @@ const STAGES: [(&[&str], f64); 6] = [
 
 /// Where a job is.
 #[derive(Debug, Default)]
-pub(super) struct Share {
+pub(super) struct JobShare {
     /// The stage that the job began with, and the current one.
     stages: Option<(usize, usize)>,
 }
 
-impl Share {
+impl JobShare {
     /// A task begins. Returns whether it begins another job: a stage that was passed already, or work that is no stage of a count.
     pub(super) fn begin(&mut self, name: &str) -> bool {
         let stage = STAGES.iter().position(|(names, _)| names.contains(&name));
@@ -59,7 +59,7 @@ mod tests {
             &["read", "read", "clean", "orient", "size", "spill"],
             &["count"],
         ] {
-            let (mut share, mut before) = (Share::default(), 0.0);
+            let (mut share, mut before) = (JobShare::default(), 0.0);
             for (i, stage) in stages.iter().enumerate() {
                 assert_eq!(share.begin(stage), i == 0, "{stage}");
                 for fraction in [0.0, 0.5, 1.0] {
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn another_job_begins_anew() {
-        let mut share = Share::default();
+        let mut share = JobShare::default();
         assert!(share.begin("count") && share.done(1.0) > 0.99);
         assert!(share.begin("read") && share.done(0.0) < 0.01);
         assert!(share.begin("generate"));

@@ -16,13 +16,13 @@ const COLLECTED: usize = 128;
 
 /// Counters in ranges of equal lengths, each with a lock: those of the resident arcs, then those of a row block's arcs.
 #[derive(Debug)]
-pub(super) struct Counters {
+pub(super) struct HostEdgeCounters {
     shift: u32,
     resident: u64,
     ranges: Vec<Mutex<Vec<u32>>>,
 }
 
-impl Counters {
+impl HostEdgeCounters {
     /// Bytes besides 4 for each arc: the ranges, and what the last one has beyond the last arc.
     pub(super) const FIXED: Bytes = Bytes(64 * (RANGES + 2) + (4 << LEAST_SHIFT));
 
@@ -123,7 +123,7 @@ impl Additions {
     /// The most bytes.
     pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2));
 
-    pub(super) fn new(counters: &Counters) -> Self {
+    pub(super) fn new(counters: &HostEdgeCounters) -> Self {
         let ranges = counters.ranges.len();
         let all = COLLECTED * ranges;
         Self { shift: counters.shift, places: vec![0; all], masks: vec![0; all], used: vec![0; ranges] }
@@ -137,7 +137,7 @@ impl Additions {
 
     /// Adds 1 for each bit of `mask`, the lowest of which is for this counter, now or later.
     #[inline(always)]
-    pub(super) fn push(&mut self, counter: u64, mask: u64, counters: &Counters) {
+    pub(super) fn push(&mut self, counter: u64, mask: u64, counters: &HostEdgeCounters) {
         let (range, place) = ((counter >> self.shift) as usize, counter & ((1 << self.shift) - 1));
         let room = (1 << self.shift) - place;
         if room < 64 && mask >> room != 0 {
@@ -152,7 +152,7 @@ impl Additions {
     }
 
     #[inline(always)]
-    fn push_in(&mut self, range: usize, (place, mask): (u32, u64), counters: &Counters) {
+    fn push_in(&mut self, range: usize, (place, mask): (u32, u64), counters: &HostEdgeCounters) {
         let used = &mut self.used[range];
         let at = COLLECTED * range + usize::from(*used);
         (self.places[at], self.masks[at]) = (place, mask);
@@ -163,7 +163,7 @@ impl Additions {
     }
 
     #[inline(never)]
-    fn add_range(&mut self, range: usize, counters: &Counters) {
+    fn add_range(&mut self, range: usize, counters: &HostEdgeCounters) {
         let used = usize::from(std::mem::take(&mut self.used[range]));
         if used > 0 {
             let at = COLLECTED * range..COLLECTED * range + used;
@@ -172,7 +172,7 @@ impl Additions {
     }
 
     /// Adds all that was not added yet.
-    pub(super) fn flush(&mut self, counters: &Counters) {
+    pub(super) fn flush(&mut self, counters: &HostEdgeCounters) {
         (0..self.used.len()).for_each(|range| self.add_range(range, counters));
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use trimill_kernels::{Share, Size};
+use trimill_kernels::{EdgeShare, PartitionExtent};
 
 use crate::count::cpu::Cpu;
 use crate::count::testing::Rows;
-use crate::count::{Backend, CounterMemory, Detail, PartitionCounter};
+use crate::count::{CountBackend, CounterMemory, Detail, PartitionCounter};
 use trimill_system::bytes::Bytes;
 
 type OnArcs = BTreeMap<(u32, u32), u32>;
@@ -44,11 +44,11 @@ impl Rows {
         let resident = self.resident(local);
         let (locals, arcs) = (resident.numbers.clone(), resident.size().arcs);
         let largest = row_blocks.iter().map(|row_block| row_block.view().size().bytes()).max().unwrap();
-        let size = Size { locals: locals.len() as u64, arcs, numbered: n, row_block_limit: largest.get() };
+        let size = PartitionExtent { locals: locals.len() as u64, arcs, numbered: n, row_block_limit: largest.get() };
         let least =
             cpu.footprint().overhead(n) + cpu.footprint().resident(size.locals, arcs) + Bytes(3 * largest.get());
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let mut counter = cpu.begin(size, Share::ALL, Detail::Edges).unwrap();
+        let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Edges).unwrap();
         counter.resident(resident, &pool).unwrap();
         let mut found = OnArcs::new();
         let mut enter = |numbers: Vec<u32>, counts: &[u32]| {

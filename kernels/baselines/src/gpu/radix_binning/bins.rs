@@ -5,12 +5,12 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, Result, Size};
+use trimill_kernels::{ArenaLayout, GpuResult, PartitionExtent};
 
-use super::Options;
+use super::RadixBinningOptions;
 
-use crate::gpu::machine::Machine;
-use crate::gpu::primitives::{BIN_TILE, Width, bits, scan, scan_bytes};
+use crate::gpu::machine::BaselineDevice;
+use crate::gpu::primitives::{BIN_TILE, ValueWidth, bits, scan, scan_bytes};
 
 /// The data of one of the two lists.
 #[derive(Debug, Clone, Copy)]
@@ -40,9 +40,9 @@ pub(super) struct Bins {
 
 impl Side {
     /// For `len` keys in at most `buckets` buckets of `bins` parts each.
-    fn lay(layout: &mut ArenaLayout, len: u64, buckets: u64, bins: u64) -> Result<Self> {
+    fn lay(layout: &mut ArenaLayout, len: u64, buckets: u64, bins: u64) -> GpuResult<Self> {
         let counts = (len / BIN_TILE + buckets) * bins + 1;
-        let sums = scan_bytes(counts, Width::U32).max(scan_bytes(buckets + 1, Width::U32));
+        let sums = scan_bytes(counts, ValueWidth::U32).max(scan_bytes(buckets + 1, ValueWidth::U32));
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
         Ok(Self {
             buffers: [take(8 * len)?, take(8 * len)?],
@@ -66,27 +66,31 @@ impl Side {
     /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys.
     fn bin<E: Engine>(
         &self,
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         (from, to): (u64, u64),
         ranges: u64,
         buckets: u64,
         (shift, bits): (u64, u64),
-    ) -> Result<()> {
+    ) -> GpuResult<()> {
         machine.run("bin_tiles", buckets + 1, &[ranges, buckets, self.firsts])?;
-        let all = scan(machine, self.firsts, buckets + 1, Width::U32, self.sums)?;
+        let all = scan(machine, self.firsts, buckets + 1, ValueWidth::U32, self.sums)?;
         let tiles = u64::from(machine.read_u32(all)?);
         let counts = tiles << (2 * bits);
         // One more count, for the end of the last part.
         machine.fill(self.counts + 4 * counts, 0, 4)?;
         let bucket_of = [ranges, buckets, self.firsts, tiles, shift, bits, self.counts];
         machine.run("bin_count", 32 * tiles, &[&[from], &bucket_of[..]].concat())?;
-        scan(machine, self.counts, counts + 1, Width::U32, self.sums)?;
+        scan(machine, self.counts, counts + 1, ValueWidth::U32, self.sums)?;
         machine.run("bin_move", 32 * tiles, &[&[from, to], &bucket_of[..]].concat())
     }
 }
 
 impl Bins {
-    pub(super) fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Self> {
+    pub(super) fn lay(
+        layout: &mut ArenaLayout,
+        options: &RadixBinningOptions,
+        size: &PartitionExtent,
+    ) -> GpuResult<Self> {
         let (len, batch) = (size.arcs, options.batch(size));
         let half = options.radix_bits / 2;
         // A bucket that continues has more keys than the threshold on both sides; the first bucket always exists.
@@ -116,12 +120,12 @@ impl Bins {
     }
 
     /// Sets the count to zero.
-    pub(super) fn begin<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<()> {
+    pub(super) fn begin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<()> {
         machine.fill(self.closed, 0, 8)
     }
 
     /// Counts the candidates of a batch that are among `edges`.
-    pub(super) fn count<E: Engine>(&self, machine: &mut Machine<'_, E>, edges: u64, many: u64) -> Result<()> {
+    pub(super) fn count<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>, edges: u64, many: u64) -> GpuResult<()> {
         let Self { edges: e, wedges: w, bits, levels, .. } = *self;
         machine.upload(e.ranges[0], cast_slice(&[0, self.len as u32]))?;
         machine.upload(w.ranges[0], cast_slice(&[0, many as u32]))?;
@@ -147,7 +151,7 @@ impl Bins {
     }
 
     /// Closed wedges of all batches.
-    pub(super) fn closed<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<u64> {
+    pub(super) fn closed<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<u64> {
         machine.read_u64(self.closed)
     }
 }

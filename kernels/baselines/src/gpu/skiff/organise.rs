@@ -2,11 +2,11 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{Error, Result};
+use trimill_kernels::{GpuError, GpuResult};
 
 use super::{NODE, Organisation};
 
-use crate::gpu::machine::Machine;
+use crate::gpu::machine::BaselineDevice;
 
 /// Number of entries that are made and copied together.
 const CHUNK: usize = 1 << 20;
@@ -39,12 +39,12 @@ impl Organised {
 
     /// Makes and copies this data for rows of these lengths.
     pub(super) fn send<E: Engine>(
-        machine: &mut Machine<'_, E>,
+        machine: &mut BaselineDevice<'_, E>,
         organisation: Organisation,
         lengths: &[u32],
         units_at: u64,
         starts_at: u64,
-    ) -> Result<Self> {
+    ) -> GpuResult<Self> {
         if organisation == Organisation::BlockDegree {
             let (mut units, mut sent): (Vec<[u32; 2]>, u64) = (Vec::with_capacity(CHUNK.min(lengths.len())), 0);
             for (vertex, &length) in (0u32..).zip(lengths) {
@@ -101,8 +101,8 @@ pub(super) fn nodes(length: u32) -> u64 {
 /// Divides the rows that have keys into slices of at most `room` nodes.
 ///
 /// # Errors
-/// [`Error::Budget`] if a single row needs more.
-pub(super) fn slices(organisation: Organisation, lengths: &[u32], room: u64) -> Result<Vec<Vec<u32>>> {
+/// [`GpuError::Budget`] if a single row needs more.
+pub(super) fn slices(organisation: Organisation, lengths: &[u32], room: u64) -> GpuResult<Vec<Vec<u32>>> {
     let order = match organisation {
         Organisation::BlockDegree => (0..lengths.len() as u32).collect(),
         Organisation::BlockIndex | Organisation::WarpIndex => by_levels(lengths),
@@ -111,7 +111,7 @@ pub(super) fn slices(organisation: Organisation, lengths: &[u32], room: u64) -> 
     for row in order.into_iter().filter(|&row| lengths[row as usize] > 0) {
         let takes = nodes(lengths[row as usize]);
         if takes > room {
-            return Err(Error::Budget { asked: takes * NODE, used: 0, capacity: room * NODE });
+            return Err(GpuError::Budget { asked: takes * NODE, used: 0, capacity: room * NODE });
         }
         if used + takes > room {
             slices.push(std::mem::take(&mut slice));

@@ -4,22 +4,22 @@ use super::*;
 
 #[test]
 fn footprints_cover_what_is_taken_and_not_much_more() {
-    let polak = |preprocess| GpuMethod::Polak(polak::Options { preprocess, ..polak::Options::default() });
-    let skiff = |organisation| GpuMethod::Skiff(skiff::Options { organisation, ..skiff::Options::default() });
+    let polak = |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() });
+    let skiff = |organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, ..skiff::SkiffOptions::default() });
     for method in [
         polak(Preprocess::Gpu),
         polak(Preprocess::Cpu),
-        GpuMethod::ReverseEdge(reverse_edge::Options::default()),
+        GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions::default()),
         skiff(Organisation::BlockDegree),
         skiff(Organisation::WarpIndex),
-        GpuMethod::RadixBinning(radix_binning::Options::default()),
+        GpuMethod::RadixBinning(radix_binning::RadixBinningOptions::default()),
     ] {
         let footprint = method.footprint();
         for (locals, arcs) in [(0u64, 0), (1, 0), (10, 45), (1000, 100_000), (1 << 20, 1 << 24), (1 << 24, 1 << 28)] {
             for proxies in [0, 1000, 1 << 20] {
                 let proxies = if method.scope() == Scope::Partitions { proxies } else { 0 };
                 for row_block_limit in [16, 1 << 20, 256 << 20] {
-                    let size = Size { locals, arcs, numbered: (locals + proxies) as u32, row_block_limit };
+                    let size = PartitionExtent { locals, arcs, numbered: (locals + proxies) as u32, row_block_limit };
                     let (promised, taken) = (footprint.least(&size), method.least_bytes(&size));
                     assert!(taken <= promised, "{method:?} {size:?}: {taken} of {promised}");
                     // The footprint has the tries of all rows, the least bytes have the longest trie of one row.
@@ -40,9 +40,9 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
 #[test]
 fn polak_prepares_on_the_gpu_where_that_fits() {
     let footprint =
-        |preprocess| GpuMethod::Polak(polak::Options { preprocess, ..polak::Options::default() }).footprint();
+        |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() }).footprint();
     let [auto, gpu, cpu] = [Preprocess::Auto, Preprocess::Gpu, Preprocess::Cpu].map(footprint);
-    let size = Size { locals: 1000, arcs: 100_000, numbered: 1000, row_block_limit: 0 };
+    let size = PartitionExtent { locals: 1000, arcs: 100_000, numbered: 1000, row_block_limit: 0 };
     assert_eq!(auto.taken(&size, 1 << 30), gpu.least(&size));
     assert_eq!(auto.taken(&size, gpu.least(&size) - 1), cpu.least(&size));
     assert!(cpu.least(&size) < gpu.least(&size));
