@@ -3,7 +3,7 @@
 //!
 //! Compact rows take a third to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
 //! device needs a scratch piece for them ([`Engine::scratch`]): a run goes through it one group of parts at a time, copies and kernels
-//! alternating in the copy queue.
+//! alternating in the copy stream.
 
 pub(crate) mod constants;
 
@@ -128,7 +128,7 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
     engine.fill(Stream::Copy, scratch.address, 0, scratch.bytes)
 }
 
-/// Enqueues in the copy queue: copies the parts of a run and unpacks them.
+/// Enqueues in the copy stream: copies the parts of a run and unpacks them.
 ///
 /// # Errors
 /// [`Error::Section`]: a part is larger than the scratch piece. What the device fails with.
@@ -148,7 +148,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
         }
         let group = &parts[first..end];
         let stored = &bytes[begin as usize..group[group.len() - 1].end as usize];
-        // After the kernel of the previous group, in the same queue.
+        // After the kernel of the previous group, in the same stream.
         // SAFETY: as the caller promised.
         unsafe {
             engine.copy(at + PARTS_AT, &[cast_slice(group)])?;
@@ -175,7 +175,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
     Ok(())
 }
 
-/// Waits for the copy queue. Returns how many of the successors that were counted are in each bin.
+/// Waits for the copy stream. Returns how many of the successors that were counted are in each bin.
 ///
 /// # Errors
 /// What the device fails with.
@@ -186,7 +186,7 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
     Ok(bins)
 }
 
-/// Waits for the copy queue and checks the error flag.
+/// Waits for the copy stream and checks the error flag.
 ///
 /// # Errors
 /// [`Error::Rows`]: the stored bytes were not valid rows. What the device fails with.

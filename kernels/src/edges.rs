@@ -35,7 +35,7 @@ pub(crate) const PIECES: u64 = 1 + SLOTS as u64;
 #[derive(Debug, Clone, Copy)]
 struct Unread {
     arcs: u64,
-    /// Where its counters are, and the mark after the last kernel that adds to them; `None`: no triangle has an arc in it.
+    /// Where its counters are, and the event after the last kernel that adds to them; `None`: no triangle has an arc in it.
     counted: Option<(u64, Event)>,
 }
 
@@ -71,7 +71,7 @@ impl EdgeCounters {
         self.unread.push_back(Unread { arcs, counted: None });
     }
 
-    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted`: the mark after the last of these.
+    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted`: the event after the last of these.
     pub(crate) fn begin_row_block<E: Engine>(
         &mut self,
         engine: &mut E,

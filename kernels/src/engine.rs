@@ -1,7 +1,7 @@
-//! The interface of a device to the counting methods: memory, queues (CUDA streams), marks (events), kernels.
+//! The interface of a device to the counting methods: memory, streams and events (as CUDA's), kernels.
 //!
-//! The host enqueues commands without waiting for them. A queue runs its commands in order; queues run concurrently. A mark recorded
-//! in a queue is reached when all commands before it are done; another queue or the host can wait for it. [`crate::Gpu`] is one
+//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded
+//! in a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one
 //! engine. The other is a test double (the module `testing`), which runs the same kernels on the host and delays commands as much and
 //! as irregularly as a device might.
 
@@ -14,24 +14,24 @@ use crate::error::{GpuError, GpuResult};
 use crate::pinned::Pinned;
 use crate::source::CudaSource;
 
-/// A queue of commands.
+/// A stream of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Copies to the device, and the kernels that unpack them.
     Copy,
     /// Kernels.
     Compute,
-    /// Further queues of kernels, numbered below [`EXTRA_QUEUES`].
+    /// Further streams of kernels, numbered below [`EXTRA_STREAMS`].
     Extra(usize),
 }
 
-/// How many extra queues there are.
-pub const EXTRA_QUEUES: usize = 16;
+/// How many extra streams there are.
+pub const EXTRA_STREAMS: usize = 16;
 
-/// A point in a queue that can be waited for, by number, below [`MARKS`]. Recording it again moves it.
+/// A point in a stream that can be waited for, by number, below [`EVENTS`]. Recording it again moves it.
 pub type Event = usize;
 
-/// What is timed between two marks.
+/// What is timed between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
     /// Copying rows to the device.
@@ -44,8 +44,8 @@ pub enum Timed {
     Sum,
 }
 
-/// How many marks there are.
-pub const MARKS: usize = 4 * (2 * RING + 1);
+/// How many events there are.
+pub const EVENTS: usize = 4 * (2 * RING + 1);
 
 /// How many row blocks, and batches, the host enqueues ahead of the device at most.
 pub(crate) const RING: usize = 6;
@@ -162,13 +162,13 @@ pub trait Engine {
     /// An error of the driver.
     fn load(&mut self, source: &'static CudaSource) -> GpuResult<()>;
 
-    /// Enqueues in the copy queue: copies `pieces`, one after another, to the memory at `to`.
+    /// Enqueues in the copy stream: copies `pieces`, one after another, to the memory at `to`.
     ///
     /// # Errors
     /// An error of the driver.
     ///
     /// # Safety
-    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until a mark recorded after the copy
+    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until an event recorded after the copy
     /// is reached. Others are read before this returns.
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()>;
 
@@ -178,58 +178,58 @@ pub trait Engine {
     /// What the device fails with.
     fn sent(&mut self) -> GpuResult<()>;
 
-    /// Enqueues in a queue: sets `bytes` bytes to this value.
+    /// Enqueues in a stream: sets `bytes` bytes to this value.
     ///
     /// # Errors
     /// An error of the driver.
-    fn fill(&mut self, queue: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
+    fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
-    /// Enqueues in a queue: a kernel whose source is loaded, with the bytes of each of its parameters.
+    /// Enqueues in a stream: a kernel whose source is loaded, with the bytes of each of its parameters.
     ///
     /// # Errors
     /// [`GpuError::Launch`]: it is not loaded, has other parameters, or the driver refuses it.
-    fn launch(&mut self, queue: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
+    fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
-    /// Enqueues in a queue: records a mark.
+    /// Enqueues in a stream: records an event.
     ///
     /// # Errors
     /// An error of the driver.
-    fn record(&mut self, queue: Stream, mark: Event) -> GpuResult<()>;
+    fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
-    /// Makes a queue wait for the latest record of a mark.
+    /// Makes a stream wait for the latest record of an event.
     ///
     /// # Errors
     /// An error of the driver.
-    fn wait(&mut self, queue: Stream, mark: Event) -> GpuResult<()>;
+    fn wait(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
-    /// Makes the host wait for a mark.
+    /// Makes the host wait for an event.
     ///
     /// # Errors
     /// What the device fails with.
-    fn reach(&mut self, mark: Event) -> GpuResult<()>;
+    fn reach(&mut self, event: Event) -> GpuResult<()>;
 
-    /// Seconds between two marks that were reached, which timed this.
+    /// Seconds between two events that were reached, which timed this.
     ///
     /// # Errors
     /// An error of the driver.
     fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64>;
 
-    /// Waits for a queue and copies from the device.
+    /// Waits for a stream and copies from the device.
     ///
     /// # Errors
     /// What the device fails with.
-    fn read(&mut self, queue: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
+    fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
 
-    /// Waits for all queues, ignoring failures: for when counting is given up.
+    /// Waits for all streams, ignoring failures: for when counting is given up.
     fn settle(&mut self);
 
-    /// Waits for a queue and reads a number.
+    /// Waits for a stream and reads a number.
     ///
     /// # Errors
     /// What the device fails with.
-    fn read_u64(&mut self, queue: Stream, from: u64) -> GpuResult<u64> {
+    fn read_u64(&mut self, stream: Stream, from: u64) -> GpuResult<u64> {
         let mut value = [0u64];
-        self.read(queue, from, cast_slice_mut(&mut value))?;
+        self.read(stream, from, cast_slice_mut(&mut value))?;
         Ok(value[0])
     }
 }

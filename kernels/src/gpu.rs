@@ -1,4 +1,4 @@
-//! An opened GPU: its context, a queue for copies and one for kernels, the loaded kernels, and its arena.
+//! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena.
 //!
 //! Any thread may use it, one at a time. This program allocates nothing but the arena on the device; what the context,
 //! the driver and other programs hold is reported separately.
@@ -15,7 +15,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use crate::arena::{Arena, ArenaLayout};
 use crate::compact::{longest_part, scratch_bytes};
-use crate::engine::{EXTRA_QUEUES, MARKS, ReservedMemory, Stream};
+use crate::engine::{EVENTS, EXTRA_STREAMS, ReservedMemory, Stream};
 use crate::error::{GpuError, GpuResult, driver};
 use crate::find::{GpuInfo, find};
 use crate::images::ImageForm;
@@ -33,7 +33,7 @@ pub struct Gpu {
     arena: Option<Arena>,
     staging: StagingBuffers,
     waiting: Waiting,
-    marks: Vec<CudaEvent>,
+    events: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
     /// Created when a method asks for them.
@@ -63,13 +63,13 @@ impl Gpu {
         let device = found.ok_or(GpuError::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
-        // Highest priority: the copy queue also unpacks rows. If that waited for a counting kernel, so would the next copies.
+        // Highest priority: the copy stream also unpacks rows. If that waited for a counting kernel, so would the next copies.
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
         let copies = context.new_stream_with_priority(greatest).map_err(&opening)?;
         let kernels = context.new_stream().map_err(&opening)?;
-        // Marks record times.
-        let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
-        let marks = (0..MARKS).map(mark).collect::<GpuResult<_>>()?;
+        // Events record times.
+        let event = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
+        let events = (0..EVENTS).map(event).collect::<GpuResult<_>>()?;
         let waiting = Waiting::new(&context, USUAL_LIMIT)?;
         let staging = StagingBuffers::new(&context, &copies)?;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
@@ -78,7 +78,7 @@ impl Gpu {
             arena: None,
             staging,
             waiting,
-            marks,
+            events,
             copies,
             kernels,
             extra: Vec::new(),
@@ -198,32 +198,32 @@ impl Gpu {
         self.copies.context()
     }
 
-    fn queue(&self, queue: Stream) -> GpuResult<&Arc<CudaStream>> {
-        match queue {
+    fn stream(&self, stream: Stream) -> GpuResult<&Arc<CudaStream>> {
+        match stream {
             Stream::Copy => Ok(&self.copies),
             Stream::Compute => Ok(&self.kernels),
-            Stream::Extra(queue) => {
+            Stream::Extra(stream) => {
                 let missing =
-                    || GpuError::Launch { doing: "finding its queue", reason: format!("there is no queue {queue}") };
-                self.extra.get(queue).ok_or_else(missing)
+                    || GpuError::Launch { doing: "finding its stream", reason: format!("there is no stream {stream}") };
+                self.extra.get(stream).ok_or_else(missing)
             }
         }
     }
 
-    /// Creates an extra queue unless it exists.
-    fn make_queue(&mut self, queue: Stream) -> GpuResult<()> {
-        let Stream::Extra(queue) = queue else { return Ok(()) };
-        while queue < EXTRA_QUEUES && self.extra.len() <= queue {
-            self.extra.push(self.context().new_stream().map_err(driver("making a queue"))?);
+    /// Creates an extra stream unless it exists.
+    fn make_stream(&mut self, stream: Stream) -> GpuResult<()> {
+        let Stream::Extra(stream) = stream else { return Ok(()) };
+        while stream < EXTRA_STREAMS && self.extra.len() <= stream {
+            self.extra.push(self.context().new_stream().map_err(driver("making a stream"))?);
         }
         Ok(())
     }
 
-    /// Waits for a queue.
-    fn await_queue(&self, queue: Stream) -> GpuResult<()> {
+    /// Waits for a stream.
+    fn await_stream(&self, stream: Stream) -> GpuResult<()> {
         self.bind()?;
-        let doing = if queue == Stream::Copy { "copying to the device" } else { "waiting for the GPU" };
-        self.waiting.for_queue(self.queue(queue)?, doing)
+        let doing = if stream == Stream::Copy { "copying to the device" } else { "waiting for the GPU" };
+        self.waiting.for_stream(self.stream(stream)?, doing)
     }
 
     fn bind(&self) -> GpuResult<()> {

@@ -6,7 +6,7 @@
 //! [`GpuCounter`] for one partition, which takes runs of resident rows and then row blocks.
 //!
 //! ```text
-//! method -> counter -> engine (memory, queues, marks, kernels) -> GPU
+//! method -> counter -> engine (memory, streams, events, kernels) -> GPU
 //!                                                             \-> test double
 //! ```
 #![allow(unsafe_code, reason = "the driver is a library of C")]

@@ -122,7 +122,7 @@ impl<R: ResidentRun> CountingMethod<R> for Lstc {
     }
 }
 
-/// Marks of the resident section and of the final sum, after those of the slots.
+/// Events of the resident section and of the final sum, after those of the slots.
 const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 
 /// A partition being counted on any engine.
@@ -208,7 +208,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     }
 
     /// Enqueues the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
-    /// same queue. From here on, dropping waits for the device.
+    /// same stream. From here on, dropping waits for the device.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
@@ -276,7 +276,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             self.account(slot)?;
         }
         self.row_blocks += 1;
-        let marks = TimedEvents::of(slot);
+        let events = TimedEvents::of(slot);
         let mut arguments = LstcArguments {
             range_start: row_block.range.start,
             range_end: row_block.range.end,
@@ -287,7 +287,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.record(Stream::Copy, marks.copy)?;
+        engine.record(Stream::Copy, events.copy)?;
         if bytes > 0 {
             let start = engine.address() + self.slots[slot].offset;
             let places = row_block.places(start);
@@ -297,11 +297,11 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
         }
-        engine.record(Stream::Copy, marks.copied)?;
-        engine.wait(Stream::Compute, marks.copied)?;
-        engine.record(Stream::Compute, marks.kernel)?;
+        engine.record(Stream::Copy, events.copied)?;
+        engine.wait(Stream::Compute, events.copied)?;
+        engine.record(Stream::Compute, events.kernel)?;
         if let Some(edges) = &mut self.edges {
-            arguments.row_block_on_arcs = edges.begin_row_block(engine, (slot, row_block.arcs()), marks.counted)?;
+            arguments.row_block_on_arcs = edges.begin_row_block(engine, (slot, row_block.arcs()), events.counted)?;
         }
         let shape = self.shape;
         let (name, shared) = match (shape.tile(), &self.vertices, &self.edges) {
@@ -320,15 +320,15 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             engine.launch(Stream::Compute, grid, kernel(name), &[bytes_of(&arguments)])?;
             first += blocks;
         }
-        engine.record(Stream::Compute, marks.counted)
+        engine.record(Stream::Compute, events.counted)
     }
 
     /// Waits for a slot's kernel and adds its times, after which the slot is free.
     fn account(&mut self, slot: usize) -> GpuResult<()> {
-        let marks = TimedEvents::of(slot);
-        self.engine.reach(marks.counted)?;
-        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, marks.copy, marks.copied)?;
-        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, marks.kernel, marks.counted)?;
+        let events = TimedEvents::of(slot);
+        self.engine.reach(events.counted)?;
+        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, events.copy, events.copied)?;
+        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 

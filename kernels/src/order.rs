@@ -91,7 +91,7 @@ impl Order {
     }
 }
 
-/// The marks around the copy and the kernels of a slot, or of another step that is timed.
+/// The events around the copy and the kernels of a slot, or of another step that is timed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimedEvents {
     pub(crate) copy: Event,

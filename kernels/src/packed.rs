@@ -51,19 +51,19 @@ use space::{
 /// Row blocks on the device at a time; also halves of the work space, through which the resident section is copied.
 const SLOTS: usize = 2;
 
-/// The marks of the resident section's copies, between those of row blocks and those of batches. The host enqueues up to [`RING`] row
+/// The events of the resident section's copies, between those of row blocks and those of batches. The host enqueues up to [`RING`] row
 /// blocks and batches ahead, so that the device need not wait for it.
 const RESIDENT: TimedEvents = TimedEvents::of(RING);
 
-/// The marks of the copies of runs, used alternately: those for kernels of the resident section, which it does not need.
+/// The events of the copies of runs, used alternately: those for kernels of the resident section, which it does not need.
 const COPIED: [Event; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
-/// The marks of a row block, or of a half of the work space.
+/// The events of a row block, or of a half of the work space.
 const fn of_row_block(row_block: usize) -> TimedEvents {
     TimedEvents::of(row_block % RING)
 }
 
-/// The marks of a batch.
+/// The events of a batch.
 const fn of_batch(batch: usize) -> TimedEvents {
     TimedEvents::of(RING + 1 + batch % RING)
 }

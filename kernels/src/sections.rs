@@ -123,7 +123,7 @@ impl RowBlockSlices<'_> {
         self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
     }
 
-    /// Enqueues the copy of all of it to `start`, in the copy queue.
+    /// Enqueues the copy of all of it to `start`, in the copy stream.
     ///
     /// # Safety
     /// As [`Engine::copy`], for all slices.

@@ -106,7 +106,7 @@ impl StagingBuffers {
     /// Waits until the pieces of all copies so far may be changed.
     pub(crate) fn sent(&mut self) -> GpuResult<()> {
         if std::mem::take(&mut self.direct) {
-            self.waiting.for_queue(&self.stream, "copying to the device")?;
+            self.waiting.for_stream(&self.stream, "copying to the device")?;
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl StagingBuffers {
 impl Drop for StagingBuffers {
     fn drop(&mut self) {
         // The buffers are freed next. This fails only if the device is lost, which copies nothing any more.
-        let _ = self.waiting.for_queue(&self.stream, "copying to the device");
+        let _ = self.waiting.for_stream(&self.stream, "copying to the device");
     }
 }
 

@@ -37,7 +37,7 @@ impl VertexCounters {
         self.window.end - self.window.start
     }
 
-    /// Checks that the engine has memory for them, and enqueues zeros in the copy queue. Returns where they are.
+    /// Checks that the engine has memory for them, and enqueues zeros in the copy stream. Returns where they are.
     pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> GpuResult<u64> {
         let ReservedMemory { address, bytes } = engine.counters();
         let asked = COUNTER_BYTES * self.held();

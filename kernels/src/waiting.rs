@@ -26,7 +26,7 @@ static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
     limit: Duration,
-    /// Marks the end of a queue.
+    /// Events the end of a stream.
     end: CudaEvent,
 }
 
@@ -60,13 +60,13 @@ impl Waiting {
         }
     }
 
-    /// Waits until all commands of a queue are done.
+    /// Waits until all commands of a stream are done.
     ///
     /// # Errors
     /// As [`Self::for_event`].
-    pub(crate) fn for_queue(&self, queue: &CudaStream, doing: &'static str) -> GpuResult<()> {
+    pub(crate) fn for_stream(&self, stream: &CudaStream, doing: &'static str) -> GpuResult<()> {
         if !is_abandoned(&self.context) {
-            self.end.record(queue).map_err(driver(doing))?;
+            self.end.record(stream).map_err(driver(doing))?;
         }
         self.for_event(&self.end, doing)
     }

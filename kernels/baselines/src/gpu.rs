@@ -43,7 +43,7 @@ pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
     use reverse_edge::STREAMS;
     use skiff::Organisation;
     let polak = |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() });
-    let queues = |streams| {
+    let streams = |streams| {
         GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions {
             streams,
             ..reverse_edge::ReverseEdgeOptions::default()
@@ -53,8 +53,8 @@ pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
     vec![
         ("polak", polak(Preprocess::Auto)),
         ("polak:cpu", polak(Preprocess::Cpu)),
-        ("reverse-edge", queues(1)),
-        ("reverse-edge:streams", queues(STREAMS)),
+        ("reverse-edge", streams(1)),
+        ("reverse-edge:streams", streams(STREAMS)),
         ("skiff", skiff(Organisation::WarpIndex)),
         ("skiff:block-degree", skiff(Organisation::BlockDegree)),
         ("skiff:block-index", skiff(Organisation::BlockIndex)),

@@ -5,7 +5,7 @@
 //! | method | paper | counts |
 //! | --- | --- | --- |
 //! | `polak` | A. Polak, 'Counting Triangles in Large Graphs on GPU' (2015) | whole graphs, or a share of their edges |
-//! | `reverse-edge` | the reverse-edge forward algorithm, with one queue or several | partitions |
+//! | `reverse-edge` | the reverse-edge forward algorithm, with one stream or several | partitions |
 //! | `skiff` | Z. Zheng et al., 'Lock-Free Triangle Counting on GPU' | partitions |
 //! | `radix-binning` | N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018) | whole graphs |
 //!

@@ -53,49 +53,49 @@ impl Engine for Gpu {
         self.staging.sent()
     }
 
-    fn fill(&mut self, queue: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
+    fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
         self.bind()?;
         if bytes == 0 {
             return Ok(());
         }
         // SAFETY: callers pass a piece of the arena.
-        unsafe { result::memset_d8_async(at, byte, bytes as usize, self.queue(queue)?.cu_stream()) }
+        unsafe { result::memset_d8_async(at, byte, bytes as usize, self.stream(stream)?.cu_stream()) }
             .map_err(driver("filling device memory"))
     }
 
-    fn launch(&mut self, queue: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
+    fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
         self.bind()?;
-        self.make_queue(queue)?;
+        self.make_stream(stream)?;
         let missing =
             || GpuError::Launch { doing: "finding it", reason: format!("{} is not loaded", kernel.source.name) };
         let module = self.modules.iter().find(|module| module.source == kernel.source).ok_or_else(missing)?;
-        module.launch(self.queue(queue)?, grid, kernel.name, parameters)
+        module.launch(self.stream(stream)?, grid, kernel.name, parameters)
     }
 
-    fn record(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
-        self.marks[mark].record(self.queue(queue)?).map_err(driver("recording an event"))
+    fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()> {
+        self.events[event].record(self.stream(stream)?).map_err(driver("recording an event"))
     }
 
-    fn wait(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
-        self.make_queue(queue)?;
-        self.queue(queue)?.wait(&self.marks[mark]).map_err(driver("waiting for an event"))
+    fn wait(&mut self, stream: Stream, event: Event) -> GpuResult<()> {
+        self.make_stream(stream)?;
+        self.stream(stream)?.wait(&self.events[event]).map_err(driver("waiting for an event"))
     }
 
-    fn reach(&mut self, mark: Event) -> GpuResult<()> {
-        self.waiting.for_event(&self.marks[mark], "waiting for the GPU")
+    fn reach(&mut self, event: Event) -> GpuResult<()> {
+        self.waiting.for_event(&self.events[event], "waiting for the GPU")
     }
 
     fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64> {
-        let milliseconds = self.marks[from].elapsed_ms(&self.marks[to]).map_err(driver("timing"))?;
+        let milliseconds = self.events[from].elapsed_ms(&self.events[to]).map_err(driver("timing"))?;
         let seconds = f64::from(milliseconds) / 1000.0;
         if let Some(clock) = &mut self.clock {
-            clock.add(what, &self.marks[from], seconds)?;
+            clock.add(what, &self.events[from], seconds)?;
         }
         Ok(seconds)
     }
 
-    fn read(&mut self, queue: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
-        self.await_queue(queue)?;
+    fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
+        self.await_stream(stream)?;
         // SAFETY: callers pass a piece of the arena; the call returns when the copy is done.
         unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(driver("reading the result"))
     }
@@ -103,8 +103,8 @@ impl Engine for Gpu {
     fn settle(&mut self) {
         // Failures are ignored: an error was reported already, or the result is not needed.
         let extra = (0..self.extra.len()).map(Stream::Extra);
-        for queue in [Stream::Copy, Stream::Compute].into_iter().chain(extra) {
-            let _ = self.await_queue(queue);
+        for stream in [Stream::Copy, Stream::Compute].into_iter().chain(extra) {
+            let _ = self.await_stream(stream);
         }
     }
 }

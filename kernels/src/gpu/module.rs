@@ -58,7 +58,7 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::Launch`].
-    pub(super) fn launch(&self, queue: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> GpuResult<()> {
+    pub(super) fn launch(&self, stream: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> GpuResult<()> {
         let refused = |reason: String| GpuError::Launch { doing: "starting it", reason: format!("{name}: {reason}") };
         let known = self.kernels.iter().find(|kernel| kernel.name == name);
         let kernel = known.ok_or_else(|| refused(format!("not a kernel of {}", self.source.name)))?;
@@ -69,14 +69,14 @@ impl Module {
         let mut parameters: Vec<*mut c_void> =
             values.iter().map(|value| value.as_ptr().cast_mut().cast::<c_void>()).collect();
         // SAFETY: number and sizes of the parameters are the kernel's (just checked), and the driver copies them during the call;
-        // callers pass addresses of pieces of the arena, which live as long as the queue works on them.
+        // callers pass addresses of pieces of the arena, which live as long as the stream works on them.
         unsafe {
             result::launch_kernel(
                 kernel.function,
                 (grid.blocks, 1, 1),
                 (grid.threads, 1, 1),
                 grid.shared,
-                queue.cu_stream(),
+                stream.cu_stream(),
                 &mut parameters,
             )
         }

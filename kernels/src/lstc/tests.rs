@@ -43,7 +43,7 @@ fn count_with(
     assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < FOOTPRINT.fixed + 4 * size.locals);
     if work > 0 {
         let kernels = row_blocks.iter().filter(|row_block| !row_block.range.is_empty()).count() as f64;
-        // The test double reports one second between any two marks.
+        // The test double reports one second between any two events.
         assert_eq!((counted.copy_seconds, counted.kernel_seconds, counted.sum_seconds), (kernels + 1.0, kernels, 1.0));
     }
     assert_eq!(double.layout().used(), 0, "memory is given back");

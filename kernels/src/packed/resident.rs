@@ -114,7 +114,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         send: impl FnOnce(&mut E, u64) -> GpuResult<()>,
     ) -> GpuResult<()> {
         let half = self.halves % SLOTS;
-        let marks = of_row_block(half);
+        let events = of_row_block(half);
         if self.halves >= SLOTS {
             self.packed(half)?;
         }
@@ -133,24 +133,24 @@ impl<E: Engine> PackedCounter<'_, E> {
         };
         let engine = &mut *self.engine;
         send(engine, at)?;
-        engine.record(Stream::Copy, marks.copied)?;
-        engine.wait(Stream::Compute, marks.copied)?;
-        engine.record(Stream::Compute, marks.kernel)?;
+        engine.record(Stream::Copy, events.copied)?;
+        engine.wait(Stream::Compute, events.copied)?;
+        engine.record(Stream::Compute, events.kernel)?;
         launch(engine, "packed_resident", blocks(grid_blocks(count, arguments.lanes)), &arguments)?;
-        engine.record(Stream::Compute, marks.counted)?;
+        engine.record(Stream::Compute, events.counted)?;
         self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
         Ok(())
     }
 
     /// Waits until the rows in a half are packed, and adds the time.
     fn packed(&mut self, half: usize) -> GpuResult<()> {
-        let marks = of_row_block(half);
-        self.engine.reach(marks.counted)?;
-        self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, marks.kernel, marks.counted)?;
+        let events = of_row_block(half);
+        self.engine.reach(events.counted)?;
+        self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, events.kernel, events.counted)?;
         Ok(())
     }
 
-    /// Ends the resident section: takes its times before row blocks reuse the marks.
+    /// Ends the resident section: takes its times before row blocks reuse the events.
     pub(super) fn end_resident(&mut self) -> GpuResult<()> {
         self.blocks.end();
         for half in 0..SLOTS.min(self.halves) {

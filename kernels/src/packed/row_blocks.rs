@@ -27,7 +27,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             }
             return Ok(());
         }
-        let (slot, marks) = (self.row_blocks % SLOTS, of_row_block(self.row_blocks));
+        let (slot, events) = (self.row_blocks % SLOTS, of_row_block(self.row_blocks));
         if self.row_blocks >= RING {
             self.account(self.row_blocks - RING)?;
         }
@@ -42,7 +42,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.record(Stream::Copy, marks.copy)?;
+        engine.record(Stream::Copy, events.copy)?;
         if bytes > 0 {
             let start = self.slots[slot];
             let places = row_block.places(start);
@@ -52,10 +52,10 @@ impl<E: Engine> PackedCounter<'_, E> {
             unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
         }
-        engine.record(Stream::Copy, marks.copied)?;
-        engine.wait(Stream::Compute, marks.copied)?;
+        engine.record(Stream::Copy, events.copied)?;
+        engine.wait(Stream::Compute, events.copied)?;
         if let Some(edges) = &mut self.edges {
-            let counters = edges.begin_row_block(engine, (slot, row_block.arcs()), marks.counted)?;
+            let counters = edges.begin_row_block(engine, (slot, row_block.arcs()), events.counted)?;
             // There are fewer than 2^32: see `begin`.
             arguments.row_block_counters = ((counters - edges.resident) / EDGE_COUNTER_BYTES) as u32;
         }
@@ -68,7 +68,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             self.piece(row_block, start, end, &arguments)?;
             start = end;
         }
-        self.engine.record(Stream::Compute, marks.counted)
+        self.engine.record(Stream::Compute, events.counted)
     }
 
     /// Enqueues the counting of the arcs into the numbers `start..end`.
@@ -122,7 +122,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         if self.batches >= RING {
             self.account_batch(self.batches - RING)?;
         }
-        let marks = of_batch(self.batches);
+        let events = of_batch(self.batches);
         self.batches += 1;
         let owners = u64::from(batch.count) + others;
         let places = places(piece, owners, batch.arcs);
@@ -150,7 +150,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         let engine = &mut *self.engine;
         let processors = engine.processors();
         let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
-        engine.record(Stream::Compute, marks.copy)?;
+        engine.record(Stream::Compute, events.copy)?;
         if begins && !piece.all_local {
             arguments.lanes = lanes_for(piece.rows, piece.arcs);
             launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, arguments.lanes)), arguments)?;
@@ -168,7 +168,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         launch(engine, "packed_scan", blocks(scans), arguments)?;
         launch(engine, "packed_assign_arcs", blocks(locals), arguments)?;
         launch(engine, "packed_list", blocks(lists), arguments)?;
-        engine.record(Stream::Compute, marks.kernel)?;
+        engine.record(Stream::Compute, events.kernel)?;
         let [by_thread, by_warp, by_block] = match (arguments.counters, arguments.on_arcs) {
             (0, 0) => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
             (0, _) => ["packed_by_thread_edges", "packed_by_warp_edges", "packed_by_block_edges"],
@@ -181,22 +181,22 @@ impl<E: Engine> PackedCounter<'_, E> {
         let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };
         launch(engine, by_warp, owned(BY_WARP_BLOCKS), arguments)?;
         launch(engine, by_block, owned(BY_BLOCK_BLOCKS), arguments)?;
-        engine.record(Stream::Compute, marks.counted)
+        engine.record(Stream::Compute, events.counted)
     }
 
     /// Waits for a row block's last batch and adds the time of its copy.
     pub(super) fn account(&mut self, row_block: usize) -> GpuResult<()> {
-        let marks = of_row_block(row_block);
-        self.engine.reach(marks.counted)?;
-        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, marks.copy, marks.copied)?;
+        let events = of_row_block(row_block);
+        self.engine.reach(events.counted)?;
+        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, events.copy, events.copied)?;
         Ok(())
     }
 
     pub(super) fn account_batch(&mut self, batch: usize) -> GpuResult<()> {
-        let marks = of_batch(batch);
-        self.engine.reach(marks.counted)?;
-        self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, marks.copy, marks.kernel)?;
-        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, marks.kernel, marks.counted)?;
+        let events = of_batch(batch);
+        self.engine.reach(events.counted)?;
+        self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, events.copy, events.kernel)?;
+        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 }

@@ -105,8 +105,8 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
         unsafe { counting.resident(&run.slices()).unwrap() };
         counting.run_before_is_copied().unwrap();
         if index > 0 {
-            let mark = COPIED[(index - 1) % COPIED.len()];
-            assert!(counting.engine.has_reached(mark), "run {} is still being copied", index - 1);
+            let event = COPIED[(index - 1) % COPIED.len()];
+            assert!(counting.engine.has_reached(event), "run {} is still being copied", index - 1);
         }
     }
 }

@@ -73,9 +73,9 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     /// [`GpuError::HostMemory`]; what the device fails with.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
-            && let Some((mark, _)) = self.work.copied.front()
+            && let Some((event, _)) = self.work.copied.front()
         {
-            self.work.engine.reach(*mark)?;
+            self.work.engine.reach(*event)?;
             if let Some((_, buffer)) = self.work.copied.pop_front() {
                 return Ok(buffer);
             }
@@ -115,7 +115,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
                 now = now.min(PART);
             }
             let (part, rest) = arcs.split_at(now);
-            // SAFETY: a page-locked buffer is kept until the mark behind its copies is reached, or all queues are empty; others are read
+            // SAFETY: a page-locked buffer is kept until the event behind its copies is reached, or all streams are empty; others are read
             // before this returns.
             unsafe { self.work.engine.copy(self.at + 8 * self.count, &[cast_slice(part)]) }?;
             self.count += now as u64;

@@ -24,10 +24,10 @@ const PASSES: u64 = 8;
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
 /// Orders copies behind kernels.
-const DONE: Event = crate::engine::MARKS - 1;
+const DONE: Event = crate::engine::EVENTS - 1;
 
-/// Orders kernels behind copies. The marks below this are those of buffers.
-pub(super) const COPIED: Event = crate::engine::MARKS - 2;
+/// Orders kernels behind copies. The events below this are those of buffers.
+pub(super) const COPIED: Event = crate::engine::EVENTS - 2;
 
 /// Threads of a block of a kernel that treats each element by itself.
 const THREADS: u32 = 256;
@@ -92,7 +92,7 @@ pub(super) struct PrepareSpace<'e, E: Engine + ?Sized> {
     places: u64,
     /// The counts of tiles of a selection, then places.
     pub(super) tiles: u64,
-    /// Page-locked buffers that are being copied from, each with a mark behind its copy.
+    /// Page-locked buffers that are being copied from, each with an event behind its copy.
     pub(super) copied: VecDeque<(Event, HostWords)>,
 }
 

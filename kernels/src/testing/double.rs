@@ -1,4 +1,4 @@
-//! A test double of a device: its memory is initialised with garbage, its queues delay commands, and its kernels run on the host. If a
+//! A test double of a device: its memory is initialised with garbage, its streams delay commands, and its kernels run on the host. If a
 //! wait is missing, counts are wrong. Writes beyond the arena are detected.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::emulated;
 use crate::arena::{ArenaLayout, padded};
-use crate::engine::{EXTRA_QUEUES, Engine, Event, Grid, Kernel, MARKS, ReservedMemory, Stream, Timed};
+use crate::engine::{EVENTS, EXTRA_STREAMS, Engine, Event, Grid, Kernel, ReservedMemory, Stream, Timed};
 use crate::error::GpuResult;
 use crate::source::CudaSource;
 
@@ -38,8 +38,8 @@ enum Command {
     Write { to: u64, bytes: Vec<u8> },
     Fill { at: u64, byte: u8, bytes: u64 },
     Launch { grid: Grid, kernel: Kernel, parameters: Vec<Vec<u8>> },
-    Record { mark: Event, time: u64 },
-    Wait { mark: Event, time: u64 },
+    Record { event: Event, time: u64 },
+    Wait { event: Event, time: u64 },
 }
 
 /// The bytes of memory that is not written yet, and of the margins around the arena.
@@ -48,8 +48,8 @@ const RUBBISH: u8 = 0xa5;
 /// Words of the margin on each side of the arena.
 const MARGIN: usize = 512;
 
-/// The copy queue, the queue of kernels, and the extra ones.
-const QUEUES: usize = 2 + EXTRA_QUEUES;
+/// The copy stream, the stream of kernels, and the extra ones.
+const QUEUES: usize = 2 + EXTRA_STREAMS;
 
 /// The device.
 #[derive(Debug)]
@@ -58,20 +58,20 @@ pub struct Double {
     layout: ArenaLayout,
     /// Bytes of the scratch piece, and of the one for counters.
     apart: [u64; 2],
-    queues: Vec<VecDeque<Command>>,
-    /// How often each mark was recorded, by the host and in its queue.
-    recorded: [u64; MARKS],
-    reached: [u64; MARKS],
+    streams: Vec<VecDeque<Command>>,
+    /// How often each event was recorded, by the host and in its stream.
+    recorded: [u64; EVENTS],
+    reached: [u64; EVENTS],
     loaded: Vec<&'static str>,
     pace: Pace,
     rng: ChaCha8Rng,
 }
 
-const fn index(queue: Stream) -> usize {
-    match queue {
+const fn index(stream: Stream) -> usize {
+    match stream {
         Stream::Copy => 0,
         Stream::Compute => 1,
-        Stream::Extra(queue) => 2 + queue,
+        Stream::Extra(stream) => 2 + stream,
     }
 }
 
@@ -83,9 +83,9 @@ impl Double {
             memory: Vec::new(),
             layout: ArenaLayout::new(bytes),
             apart: [0; 2],
-            queues: (0..QUEUES).map(|_| VecDeque::new()).collect(),
-            recorded: [0; MARKS],
-            reached: [0; MARKS],
+            streams: (0..QUEUES).map(|_| VecDeque::new()).collect(),
+            recorded: [0; EVENTS],
+            reached: [0; EVENTS],
             loaded: Vec::new(),
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
@@ -112,9 +112,9 @@ impl Double {
         self
     }
 
-    /// Whether the device has reached the last record of a mark.
-    pub fn has_reached(&self, mark: Event) -> bool {
-        self.recorded[mark] > 0 && self.reached[mark] == self.recorded[mark]
+    /// Whether the device has reached the last record of an event.
+    pub fn has_reached(&self, event: Event) -> bool {
+        self.recorded[event] > 0 && self.reached[event] == self.recorded[event]
     }
 
     fn at(&mut self, address: u64, bytes: usize) -> &mut [u8] {
@@ -124,26 +124,26 @@ impl Double {
         &mut cast_slice_mut(&mut self.memory)[start..start + bytes]
     }
 
-    fn enqueue(&mut self, queue: Stream, command: Command) {
-        self.queues[index(queue)].push_back(command);
+    fn enqueue(&mut self, stream: Stream, command: Command) {
+        self.streams[index(stream)].push_back(command);
         match self.pace {
             Pace::Late => {}
             Pace::CopiesAhead => while self.step(0) {},
-            Pace::KernelsAhead => while (1..QUEUES).any(|queue| self.step(queue)) {},
+            Pace::KernelsAhead => while (1..QUEUES).any(|stream| self.step(stream)) {},
             Pace::Random(_) => {
                 for _ in 0..self.rng.random_range(0..4) {
-                    let queue = self.rng.random_range(0..QUEUES.min(4));
-                    self.step(queue);
+                    let stream = self.rng.random_range(0..QUEUES.min(4));
+                    self.step(stream);
                 }
             }
         }
     }
 
-    /// Executes the next command of a queue. `false`: there is none, or it waits.
-    fn step(&mut self, queue: usize) -> bool {
-        let commands = &mut self.queues[queue];
-        if let Some(Command::Wait { mark, time }) = commands.front()
-            && self.reached[*mark] < *time
+    /// Executes the next command of a stream. `false`: there is none, or it waits.
+    fn step(&mut self, stream: usize) -> bool {
+        let commands = &mut self.streams[stream];
+        if let Some(Command::Wait { event, time }) = commands.front()
+            && self.reached[*event] < *time
         {
             return false;
         }
@@ -159,7 +159,7 @@ impl Double {
                 let rubbish = |words: &&[u64]| cast_slice::<u64, u8>(words).iter().all(|&byte| byte == RUBBISH);
                 assert!(margins.iter().all(rubbish), "{} wrote beyond the arena", kernel.name);
             }
-            Some(Command::Record { mark, time }) => self.reached[mark] = time,
+            Some(Command::Record { event, time }) => self.reached[event] = time,
             Some(Command::Wait { .. }) => {}
         }
         true
@@ -174,7 +174,7 @@ impl Double {
                 Pace::Random(_) => self.rng.random_range(0..QUEUES),
             };
             let stepped = (0..QUEUES).any(|i| self.step((first + i) % QUEUES));
-            assert!(stepped, "all queues wait for ever");
+            assert!(stepped, "all streams wait for ever");
         }
     }
 }
@@ -217,50 +217,50 @@ impl Engine for Double {
         Ok(())
     }
 
-    fn fill(&mut self, queue: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
-        self.enqueue(queue, Command::Fill { at, byte, bytes });
+    fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
+        self.enqueue(stream, Command::Fill { at, byte, bytes });
         Ok(())
     }
 
-    fn launch(&mut self, queue: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
+    fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
         assert!(self.loaded.contains(&kernel.source.name), "{} is not loaded", kernel.source.name);
         assert!(grid.blocks > 0 && grid.threads > 0, "{}: {grid:?}", kernel.name);
         let parameters = parameters.iter().map(|bytes| bytes.to_vec()).collect();
-        self.enqueue(queue, Command::Launch { grid, kernel, parameters });
+        self.enqueue(stream, Command::Launch { grid, kernel, parameters });
         Ok(())
     }
 
-    fn record(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
-        self.recorded[mark] += 1;
-        self.enqueue(queue, Command::Record { mark, time: self.recorded[mark] });
+    fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()> {
+        self.recorded[event] += 1;
+        self.enqueue(stream, Command::Record { event, time: self.recorded[event] });
         Ok(())
     }
 
-    fn wait(&mut self, queue: Stream, mark: Event) -> GpuResult<()> {
-        self.enqueue(queue, Command::Wait { mark, time: self.recorded[mark] });
+    fn wait(&mut self, stream: Stream, event: Event) -> GpuResult<()> {
+        self.enqueue(stream, Command::Wait { event, time: self.recorded[event] });
         Ok(())
     }
 
-    fn reach(&mut self, mark: Event) -> GpuResult<()> {
-        self.run_until(|double| double.reached[mark] == double.recorded[mark]);
+    fn reach(&mut self, event: Event) -> GpuResult<()> {
+        self.run_until(|double| double.reached[event] == double.recorded[event]);
         Ok(())
     }
 
     /// Always one second.
     fn seconds(&mut self, _: Timed, from: Event, to: Event) -> GpuResult<f64> {
-        for mark in [from, to] {
-            assert!(self.has_reached(mark), "mark {mark} is not reached");
+        for event in [from, to] {
+            assert!(self.has_reached(event), "event {event} is not reached");
         }
         Ok(1.0)
     }
 
-    fn read(&mut self, queue: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
-        self.run_until(|double| double.queues[index(queue)].is_empty());
+    fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
+        self.run_until(|double| double.streams[index(stream)].is_empty());
         to.copy_from_slice(self.at(from, to.len()));
         Ok(())
     }
 
     fn settle(&mut self) {
-        self.run_until(|double| double.queues.iter().all(VecDeque::is_empty));
+        self.run_until(|double| double.streams.iter().all(VecDeque::is_empty));
     }
 }

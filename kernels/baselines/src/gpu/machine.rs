@@ -1,12 +1,12 @@
 //! A simpler interface of an engine: kernels by name with 64-bit arguments, one clock, and copies and kernels that alternate.
 //!
-//! Kernels go to queue 0, or to extra queues that run concurrently between [`BaselineDevice::fork`] and [`BaselineDevice::join`].
+//! Kernels go to stream 0, or to extra streams that run concurrently between [`BaselineDevice::fork`] and [`BaselineDevice::join`].
 
 use bytemuck::{bytes_of, cast_slice_mut};
 use trimill_kernels::engine::{Engine, Event, Grid, Kernel, Stream, Timed};
 use trimill_kernels::{CudaSource, GpuResult};
 
-/// Marks of: kernels before an upload, the upload, the clock, a fork, the end of each queue.
+/// Events of: kernels before an upload, the upload, the clock, a fork, the end of each stream.
 const USED: Event = 0;
 const UPLOADED: Event = 1;
 const CLOCK: [Event; 2] = [2, 3];
@@ -54,9 +54,9 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
     }
 
     /// Starts a kernel.
-    pub(crate) fn launch(&mut self, queue: usize, name: &'static str, grid: Grid, arguments: &[u64]) -> GpuResult<()> {
+    pub(crate) fn launch(&mut self, stream: usize, name: &'static str, grid: Grid, arguments: &[u64]) -> GpuResult<()> {
         let parameters: Vec<&[u8]> = arguments.iter().map(bytes_of).collect();
-        self.engine.launch(queue_of(queue), grid, Kernel { source: self.source, name }, &parameters)
+        self.engine.launch(stream_of(stream), grid, Kernel { source: self.source, name }, &parameters)
     }
 
     /// Starts a kernel with at least `threads` threads, in blocks of 256.
@@ -64,22 +64,22 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         self.launch(0, name, Grid::of(threads, 256)?, arguments)
     }
 
-    /// Makes the queues `1..=queues` wait for queue 0.
-    pub(crate) fn fork(&mut self, queues: usize) -> GpuResult<()> {
+    /// Makes the streams `1..=streams` wait for stream 0.
+    pub(crate) fn fork(&mut self, streams: usize) -> GpuResult<()> {
         self.engine.record(Stream::Compute, FORKED)?;
-        (1..=queues).try_for_each(|queue| self.engine.wait(queue_of(queue), FORKED))
+        (1..=streams).try_for_each(|stream| self.engine.wait(stream_of(stream), FORKED))
     }
 
-    /// Makes queue 0 wait for the queues `1..=queues`.
-    pub(crate) fn join(&mut self, queues: usize) -> GpuResult<()> {
-        (1..=queues).try_for_each(|queue| {
-            let mark = JOINED + queue - 1;
-            self.engine.record(queue_of(queue), mark)?;
-            self.engine.wait(Stream::Compute, mark)
+    /// Makes stream 0 wait for the streams `1..=streams`.
+    pub(crate) fn join(&mut self, streams: usize) -> GpuResult<()> {
+        (1..=streams).try_for_each(|stream| {
+            let event = JOINED + stream - 1;
+            self.engine.record(stream_of(stream), event)?;
+            self.engine.wait(Stream::Compute, event)
         })
     }
 
-    /// Waits for queue 0 and reads one number.
+    /// Waits for stream 0 and reads one number.
     pub(crate) fn read_u64(&mut self, from: u64) -> GpuResult<u64> {
         self.engine.read_u64(Stream::Compute, from)
     }
@@ -91,12 +91,12 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         Ok(value[0])
     }
 
-    /// Starts the clock when queue 0 reaches this point.
+    /// Starts the clock when stream 0 reaches this point.
     pub(crate) fn start_clock(&mut self) -> GpuResult<()> {
         self.engine.record(Stream::Compute, CLOCK[0])
     }
 
-    /// Waits for queue 0; returns the seconds since the clock was started.
+    /// Waits for stream 0; returns the seconds since the clock was started.
     pub(crate) fn stop_clock(&mut self) -> GpuResult<f64> {
         self.engine.record(Stream::Compute, CLOCK[1])?;
         self.engine.reach(CLOCK[1])?;
@@ -104,8 +104,8 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
     }
 }
 
-const fn queue_of(queue: usize) -> Stream {
-    match queue {
+const fn stream_of(stream: usize) -> Stream {
+    match stream {
         0 => Stream::Compute,
         extra => Stream::Extra(extra - 1),
     }

@@ -4,7 +4,7 @@
 //! fifth step of preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after
 //! another; `index`, where each list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges
 //! the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`; these are
-//! summed. Blocks of 256 threads. With [`ReverseEdgeOptions::streams`] the edges are divided equally among that many queues, with a kernel each;
+//! summed. Blocks of 256 threads. With [`ReverseEdgeOptions::streams`] the edges are divided equally among that many streams, with a kernel each;
 //! the paper tries 16.
 //!
 //! The paper holds whole graphs. Here `successor` and `index` are the resident section, and lists of proxies are read from the row
@@ -14,7 +14,7 @@
 //! each row block.
 
 use bytemuck::cast_slice;
-use trimill_kernels::engine::{EXTRA_QUEUES, Engine, Grid};
+use trimill_kernels::engine::{EXTRA_STREAMS, Engine, Grid};
 use trimill_kernels::{
     ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices, RowBlockSlices,
 };
@@ -34,14 +34,14 @@ pub struct ReverseEdgeOptions {
 }
 
 impl Default for ReverseEdgeOptions {
-    /// The paper's, with one queue.
+    /// The paper's, with one stream.
     fn default() -> Self {
         Self { block_threads: 256, streams: 1 }
     }
 }
 
 /// The paper's number of streams.
-pub const STREAMS: u32 = EXTRA_QUEUES as u32;
+pub const STREAMS: u32 = EXTRA_STREAMS as u32;
 
 /// Number of entries of `tail` that are made and copied together.
 const CHUNK: usize = 1 << 20;
@@ -98,7 +98,7 @@ impl ReverseEdgeGpu {
                 "blocks of {block_threads} threads, {streams} streams; expected a multiple of 32 up to 1024, and up to {STREAMS}"
             )));
         }
-        // Creates the queues now, so that no timing includes that.
+        // Creates the streams now, so that no timing includes that.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
         let base = machine.engine.address();
         let ReverseEdgeLayout { sections, tail, result, sums } = lay(machine.engine.layout(), &size)?;
@@ -160,19 +160,19 @@ impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
     ) -> GpuResult<()> {
         self.pieces.sections.row_block(machine, row_block, so_far)?;
         let ReverseEdgeLayout { sections, tail, result, sums } = &self.pieces;
-        let ReverseEdgeOptions { block_threads, streams } = self.options;
-        let queues = if streams == 1 { 0..=0 } else { 1..=streams as usize };
-        let share = self.arcs.div_ceil(u64::from(streams));
+        let ReverseEdgeOptions { block_threads, streams: many } = self.options;
+        let streams = if many == 1 { 0..=0 } else { 1..=many as usize };
+        let share = self.arcs.div_ceil(u64::from(many));
         machine.start_clock()?;
-        machine.fork(*queues.end())?;
-        for (i, queue) in (0..).zip(queues.clone()) {
+        machine.fork(*streams.end())?;
+        for (i, stream) in (0..).zip(streams.clone()) {
             let (first, last) = ((i * share).min(self.arcs), ((i + 1) * share).min(self.arcs));
             if first < last {
                 let arguments = [sections.rows, *tail, first, last, *result];
-                machine.launch(queue, "reverse_edge", Grid::of(last - first, block_threads)?, &arguments)?;
+                machine.launch(stream, "reverse_edge", Grid::of(last - first, block_threads)?, &arguments)?;
             }
         }
-        machine.join(*queues.end())?;
+        machine.join(*streams.end())?;
         so_far.triangles += primitives::sum(machine, *result, self.arcs, ValueWidth::U32, *sums)?;
         so_far.kernel_seconds += machine.stop_clock()?;
         Ok(())
