@@ -19,7 +19,7 @@ use crate::plan::sets::VertexInfo;
 use trimill_input::identity::Watched;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
-use trimill_system::disk;
+use trimill_system::disk::{self, faults};
 use trimill_system::error::{Error, Result, limit};
 use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
@@ -83,6 +83,24 @@ pub struct Helper {
     pub program: PathBuf,
     /// The arguments that make it run as that child.
     pub arguments: Vec<OsString>,
+}
+
+/// The hidden command of the program that runs METIS.
+const METIS_CHILD: &str = "metis-child";
+
+impl Helper {
+    /// Runs METIS in `program`, which is `trimill`.
+    pub fn metis(program: PathBuf) -> Self {
+        Self { program, arguments: vec![METIS_CHILD.into()] }
+    }
+}
+
+/// The child process that runs METIS, which handles signals itself there.
+///
+/// # Errors
+/// Those of METIS.
+pub fn metis_child(arguments: &[OsString]) -> Result<()> {
+    faults::in_metis_child(|| partitioners::metis::child_main(arguments.iter().cloned()).map_err(translated))
 }
 
 /// A partitioner and all that it needs.

@@ -13,16 +13,17 @@ mod reference;
 mod rounds;
 mod worker;
 
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::assign::Helper;
 use crate::execute::{doctor, verify};
-use crate::job::Job;
+use crate::job::file::Tables;
+use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use crate::report::{DoctorReport, SCHEMA_VERSION};
-use crate::request::{BenchGraph, BenchRequest};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Kind, Result};
@@ -32,14 +33,45 @@ use reference::Reference;
 use rounds::RunLimits;
 use worker::Workers;
 
-/// Runs a comparison. `done` receives the report after each graph.
+/// Methods to be compared on graphs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BenchRequest {
+    /// The graphs.
+    pub graphs: Vec<BenchGraph>,
+    /// The methods as typed, `NAME` or `NAME@BACKEND`; empty: all that the machine can run.
+    pub methods: Vec<String>,
+    /// The method that the others are compared with, as typed.
+    pub baseline: Option<String>,
+    /// The backend of methods that are named without one.
+    pub backend: Backend,
+    /// Runs of each method on each graph, in addition to the one that warms up.
+    pub runs: NonZeroU32,
+    /// The most time for all runs of a method on a graph.
+    pub timeout: Duration,
+    /// Whether the slow verifier counts, too.
+    pub verify: bool,
+}
+
+/// A graph of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BenchGraph {
+    /// The job that each method runs, but for its backend and method.
+    pub tables: Tables,
+    /// Its triangles, where they are known.
+    pub expected: Option<u128>,
+}
+
+/// The hidden command of the program that counts for a comparison.
+const BENCH_CHILD: &str = "bench-child";
+
+/// Runs a comparison, with `program` (trimill) in the children. `done` receives the report after each graph.
 ///
 /// # Errors
 /// A wrong name, settings that contradict each other, a missing file, no program for the children, an error of `done`, a
 /// stop. Problems with one graph's data or with one method are part of the report instead.
 pub fn bench(
     request: &BenchRequest,
-    program: Option<&Helper>,
+    program: Option<&Path>,
     control: &Control,
     done: &mut dyn FnMut(&BenchReport) -> Result<()>,
 ) -> Result<BenchReport> {
@@ -47,7 +79,8 @@ pub fn bench(
         Error::usage("a comparison runs each method in a child process, and no program for it was named")
             .advice("name the trimill program")
     })?;
-    let found = doctor::survey((None, None));
+    let program = &Helper { program: program.into(), arguments: vec![BENCH_CHILD.into(), "--quiet".into()] };
+    let found = doctor::survey(None, None);
     let selection = contestants::select_methods(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;

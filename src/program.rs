@@ -1,10 +1,9 @@
-//! What the program of this package uses besides the library's interface: jobs made from tables of options, the trait [`Engine`] that
-//! carries them out, and reports as text. It is no part of that interface and changes without notice.
+//! What the program of this package uses besides the library's interface: jobs made from tables of options, what each command does
+//! ([`execute`]), and reports as text. It is no part of that interface and changes without notice.
 
 pub use crate::bench::child::{follow_parent, serve};
 pub use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 pub use crate::count::method::{Choice, Method};
-pub use crate::engine::Engine;
 pub use crate::execute::directories::rates;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use crate::job::file::{
@@ -15,7 +14,6 @@ pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
 pub use crate::job::{Batch, BatchJob, Job, Mode, Parts, Prepare, SpillTo, suggest};
 pub use crate::paths::Paths;
-pub use crate::pipeline::Pipeline;
 pub use crate::report::batch::{SummaryLine, summary};
 #[cfg(feature = "testing")]
 pub use crate::report::bench::example::example;
@@ -27,9 +25,6 @@ pub use crate::report::{
     PlannedPartition, PreparedReport, ShardReport, VerifyReport, bench_table, files, json, json_text, plan,
     result_table, views,
 };
-pub use crate::request::{
-    BenchGraph, BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest,
-};
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
 pub use trimill_input::{ColumnNames, Header};
@@ -38,6 +33,25 @@ pub use trimill_system::machine::own_process;
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{printable, shown};
 pub use trimill_system::threads::{WORKER, guarded};
+
+/// What each command does. A function that takes a [`Control`](crate::Control) stops soon after it was asked to, with
+/// [`Kind::Interrupted`](crate::Kind::Interrupted), and leaves no files behind.
+pub mod execute {
+    pub use crate::assign::{Helper, metis_child};
+    pub use crate::bench::{BenchGraph, BenchRequest, bench};
+    pub use crate::execute::cache;
+    pub use crate::execute::cluster::cluster;
+    pub use crate::execute::count::count;
+    pub use crate::execute::doctor::{DoctorRequest, doctor};
+    pub use crate::execute::generate::{GenerateRequest, generate};
+    pub use crate::execute::inspect::inspect;
+    pub use crate::execute::merge::merge;
+    pub use crate::execute::partition::partition;
+    pub use crate::execute::plan::plan;
+    pub use crate::execute::prepare::prepare;
+    pub use crate::execute::shard::shard;
+    pub use crate::execute::verify::verify;
+}
 
 /// What jobs read and write.
 pub mod paths {

@@ -15,6 +15,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench cache clean cluster count edges engine execute generate graph job orient outputs partition paths pipeline plan prepare rates
-    report request run_dir shards spill stream table vertices
+    assign bench cache clean cluster count edges execute generate graph job orient outputs partition paths plan prepare rates
+    report run_dir shards spill stream table vertices
 }

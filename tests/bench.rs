@@ -10,14 +10,12 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use common::job::{data, program};
+use trimill::testing::bench::{self, BenchGraph, BenchRequest};
 use trimill::testing::control::Control;
-use trimill::testing::engine::Engine;
 use trimill::testing::error::Kind;
 use trimill::testing::job::Backend;
 use trimill::testing::job::file::parse;
-use trimill::testing::pipeline::Pipeline;
 use trimill::testing::report::BenchReport;
-use trimill::testing::request::{BenchGraph, BenchRequest};
 
 /// `trimill bench` with a cache in `dir` and without GPUs.
 fn bench(dir: &Path, arguments: &[&str]) -> Output {
@@ -126,7 +124,7 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
         timeout: Duration::from_secs_f64(timeout),
         verify: false,
     };
-    let report = Pipeline::with_program(Some(&script)).bench(&request, &Control::silent(), &mut |_| Ok(())).unwrap();
+    let report = bench::bench(&request, Some(&script), &Control::silent(), &mut |_| Ok(())).unwrap();
     let graph = &report.graphs[0];
     assert_eq!((graph.edges, graph.triangles), (78, None), "{:?}", graph.problem);
     let problems = graph.methods.iter().map(|method| method.problem.clone().unwrap());
@@ -151,7 +149,6 @@ fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
             assert!(found == kind && message.contains(words), "{body}: {found}: {message}");
         }
     }
-    let gone = Pipeline::with_program(None);
     let request = BenchRequest {
         graphs: Vec::new(),
         methods: Vec::new(),
@@ -161,6 +158,6 @@ fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
         timeout: Duration::from_secs(1),
         verify: false,
     };
-    let error = gone.bench(&request, &Control::silent(), &mut |_| Ok(())).unwrap_err();
+    let error = bench::bench(&request, None, &Control::silent(), &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage);
 }

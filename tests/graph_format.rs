@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use common::job::{job, program};
 use common::rows_of;
 use serde_json::Value;
+use trimill::testing::assign::Helper;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
 use trimill::testing::control::Control;
-use trimill::testing::engine::Engine;
+use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::file::open;
 use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::Identity;
@@ -22,7 +23,6 @@ use trimill::testing::input::arcs::ArcList;
 use trimill::testing::input::format::Format;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::section::{Resident, RowBlock};
-use trimill::testing::pipeline::Pipeline;
 use trimill::testing::prepare::prepare;
 use trimill::testing::spill::Manifest;
 use xxhash_rust::xxh3::xxh3_64;
@@ -324,7 +324,7 @@ fn the_partition_stream_tells_the_number_of_every_arc() {
             ),
             dir.path(),
         );
-        Pipeline::with_program(Some(&program())).partition(&job.unwrap(), &Control::silent()).unwrap();
+        partition(&job.unwrap(), Some(Helper::metis(program())), &Control::silent()).unwrap();
         let manifest = Manifest::read(&spills).unwrap();
         let mut resident_arcs = BTreeSet::new();
         for partition in &manifest.partitions {

@@ -16,7 +16,7 @@ use trimill::testing::control::Control;
 use trimill::testing::count::EdgeShare;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Detail, PartitionExtent};
-use trimill::testing::engine::Engine;
+use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::batch::{Kept, kept};
@@ -24,7 +24,6 @@ use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
-use trimill::testing::pipeline::Pipeline;
 use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::ranges::ranges;
 use trimill::testing::plan::sets::{VertexInfo, assigned, sets};
@@ -294,7 +293,7 @@ fn spilled(arcs: &[(u64, u64)], (parts, level, limit): (&str, Prune, Bytes), dir
          partition = {{ partitioner = 'file:parts.txt', prune = '{level}' }}\ncache.enabled = false\ncount.threads = 2",
         limit = limit.get()
     );
-    Pipeline::with_program(None).partition(&job(&toml, dir).unwrap(), &Control::silent()).unwrap();
+    partition(&job(&toml, dir).unwrap(), None, &Control::silent()).unwrap();
     Manifest::read(&dir.join("spills")).unwrap()
 }
 

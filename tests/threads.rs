@@ -6,12 +6,12 @@ mod common;
 use std::process::Command;
 
 use common::job::{data, job, program};
+use trimill::testing::assign::Helper;
 use trimill::testing::control::Control;
-use trimill::testing::engine::Engine;
+use trimill::testing::execute;
+use trimill::testing::execute::generate::GenerateRequest;
 use trimill::testing::generate::Family;
 use trimill::testing::job::Job;
-use trimill::testing::pipeline::Pipeline;
-use trimill::testing::request::GenerateRequest;
 
 /// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
 const OF_THE_PROCESS: usize = 40;
@@ -23,7 +23,7 @@ fn child() {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path();
     let program = program();
-    let pipeline = Pipeline::with_program(Some(&program));
+    let metis = Some(Helper::metis(program));
     let control = Control::silent();
     let alone = |what: &str| {
         let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
@@ -35,7 +35,7 @@ fn child() {
         output: base.join("k.bin"),
         threads: std::num::NonZeroUsize::new(1),
     };
-    pipeline.generate(&request, &control).unwrap();
+    execute::generate::generate(&request, &control).unwrap();
     alone("generate");
     let (made, crawl, karate) = (base.join("k.bin"), data("cnr-2000.graph"), data("karate.mtx"));
     let usual = "backend = 'cpu', threads = 1";
@@ -61,13 +61,13 @@ fn child() {
     ] {
         let text = format!("input.path = '{}'\ncount = {{ {count} }}\nwork.dir = 'w'\n{more}", input.display());
         let job = job(&text, base).unwrap();
-        pipeline.plan(&job, &control).unwrap();
+        execute::plan::plan(&job, None, metis.clone(), &control).unwrap();
         alone(&format!("plan {text}"));
-        pipeline.count(&job, &control).unwrap();
+        execute::count::count(&job, None, metis.clone(), &control).unwrap();
         alone(&format!("count {text}"));
         // The verifier is slow on the crawl.
         if *input != crawl {
-            pipeline.verify(&Job { host_memory: None, ..job }, &control).unwrap();
+            execute::verify::verify(&Job { host_memory: None, ..job }, &control).unwrap();
             alone(&format!("verify {text}"));
         }
     }

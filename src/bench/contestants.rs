@@ -1,9 +1,9 @@
 //! Selects the methods of a comparison, their backends, and the baseline.
 
+use super::BenchRequest;
 use crate::count::method::{Choice, Method};
 use crate::job::Backend;
 use crate::report::bench::MethodName;
-use crate::request::BenchRequest;
 use trimill_system::error::{Error, Result};
 
 /// The method that chooses one of the others. Listed on the first backend only: elsewhere it would repeat another method.

@@ -1,12 +1,11 @@
 //! What `trimill cache` does: lists the cached graphs, removes some or all.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::directories::{NO_CACHE, default_cache_dir};
 use crate::cache::{Cache, CachedGraph};
 use crate::report::{CacheEntry, CacheReport};
-use crate::request::RemoveRequest;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
@@ -45,12 +44,12 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     Ok(report(&cache, entries))
 }
 
-/// Removes the graphs that `request` names, by key or by input, and then the least recently used ones until the rest fits
-/// the limit.
+/// Removes the graphs that `which` names, by key (a unique prefix is enough) or by input, and then the least recently used ones until the
+/// rest takes at most `max`.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Data`] for a name that matches no cached graph; nothing is removed then.
-pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
+pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
     let named = |entry: &CachedGraph, name: &OsStr| {
@@ -58,7 +57,7 @@ pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport
         name.to_str().is_some_and(|name| !name.is_empty() && entry.key.starts_with(name))
             || entry.inputs().iter().any(|input| path.as_ref().is_ok_and(|path| path == input))
     };
-    for name in &request.which {
+    for name in which {
         if !entries.iter().any(|entry| named(entry, name)) {
             return Err(Error::data(cache.dir(), format!("nothing in the cache is called '{}'", name.display()))
                 .expected("a key or an input that trimill cache list shows"));
@@ -68,11 +67,11 @@ pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport
     let mut total = Bytes::ZERO;
     // Most recently used first, so the entries beyond the limit are the least recently used.
     for entry in &entries {
-        if request.which.iter().any(|name| named(entry, name)) {
+        if which.iter().any(|name| named(entry, name)) {
             gone.push(entry.key.clone());
         } else {
             total += entry.bytes;
-            if request.max.is_some_and(|most| total > most) {
+            if max.is_some_and(|most| total > most) {
                 gone.push(entry.key.clone());
             }
         }

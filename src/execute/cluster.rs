@@ -3,9 +3,8 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::cluster;
+use crate::cluster::{self, Cluster};
 use crate::report::ClusterReport;
-use crate::request::ClusterRequest;
 use crate::run_dir::RunDir;
 use trimill_system::error::{Error, Result};
 
@@ -13,8 +12,7 @@ use trimill_system::error::{Error, Result};
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] where no job is prepared; those of [`cluster::write`].
-pub fn cluster(request: &ClusterRequest, program: Option<&Path>) -> Result<ClusterReport> {
-    let ClusterRequest { run, cluster } = request;
+pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);

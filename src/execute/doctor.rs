@@ -1,14 +1,13 @@
 //! What `trimill doctor` does: reports what this machine has, the defaults of a job, and the rates that estimates use.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::directories::default_cache_dir;
 use super::measure::{measure, measured_scale};
 use crate::rates::Rates;
 use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, GpuFound};
-use crate::request::DoctorRequest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk::temporary_folder;
@@ -16,12 +15,22 @@ use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::memory::default_budget;
 
+/// What `trimill doctor` is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DoctorRequest {
+    /// The directory that a job would work in, and where spills go while rates are measured.
+    pub work_dir: Option<PathBuf>,
+    /// The directory of the cache.
+    pub cache_dir: Option<PathBuf>,
+    /// Whether rates are to be measured.
+    pub measure: bool,
+}
+
 /// Surveys the machine; with `measure` a graph is counted in several ways, and the rates are stored in the cache directory.
 ///
 /// # Errors
 /// When there is no space to measure in, or no cache directory; when stopped.
 pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport> {
-    let dirs = (request.work_dir.as_deref(), request.cache_dir.as_deref());
     if request.measure {
         let cache = request.cache_dir.clone().or_else(default_cache_dir);
         let cache = cache
@@ -29,11 +38,11 @@ pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport
         let work = request.work_dir.clone().unwrap_or_else(temporary_folder);
         measure(measured_scale(), &work, control)?.store(&cache)?;
     }
-    Ok(survey(dirs))
+    Ok(survey(request.work_dir.as_deref(), request.cache_dir.as_deref()))
 }
 
 /// What this machine has.
-pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorReport {
+pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
     let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
     let measured = cache.as_deref().and_then(Rates::measured);
     let (gpus, no_gpu, driver) = match trimill_kernels::find() {

@@ -1,20 +1,45 @@
 //! What `trimill generate` does: writes a graph whose triangle count is known.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::graph::Input;
 use super::setup::Setup;
-use crate::generate::{BaseGraph, generate as write};
+use crate::generate::{BaseGraph, Family, generate as write};
 use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
 use crate::report::GenerateReport;
-use crate::request::GenerateRequest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::parallel;
 use trimill_system::threads;
+
+/// A graph to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GenerateRequest {
+    /// Which.
+    pub family: Family,
+    /// The graph that a product is made from; it is cleaned first.
+    pub graph: Option<Box<Job>>,
+    /// The file; its suffix determines how edges are written to it.
+    pub output: PathBuf,
+    /// CPU threads; none: all cores.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl GenerateRequest {
+    /// The files that are written; none where edges go to standard output.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match self.output.extension() {
+            _ if self.output == Path::new("-") => Vec::new(),
+            Some(suffix) if suffix == "graph" => trimill_input::companions(&self.output).into(),
+            _ => vec![self.output.clone()],
+        }
+    }
+}
 
 /// Makes the graph that `request` asks for; products of a given graph clean that graph first.
 ///

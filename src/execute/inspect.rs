@@ -1,8 +1,9 @@
 //! What `trimill inspect` does: reports what a spill, or a directory of spills, holds.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::request::InspectRequest;
 use crate::spill::{Manifest, SpillReader};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
@@ -11,32 +12,31 @@ use trimill_system::error::{Error, Result};
 ///
 /// # Errors
 /// Spills or a manifest that are missing, damaged, or not of the same job.
-pub fn inspect(request: &InspectRequest, control: &Control) -> Result<Value> {
-    let path = &request.path;
+pub fn inspect(path: &Path, verify: bool, control: &Control) -> Result<Value> {
     if !path.is_dir() {
         let spill = SpillReader::open(path, None)?;
-        if request.verify {
+        if verify {
             spill.verify(control)?;
         }
-        return value(&spill.report(), request);
+        return value(&spill.report(), path, verify);
     }
     let manifest = Manifest::read(path)?;
     let task = control.task("inspect", Some(manifest.partitions.len() as u64), Unit::Partitions);
     for partition in &manifest.partitions {
         let spill = manifest.open(path, partition)?;
-        if request.verify {
+        if verify {
             spill.verify(control)?;
         }
         task.advance(1);
     }
-    value(&manifest, request)
+    value(&manifest, path, verify)
 }
 
-fn value(report: &impl serde::Serialize, request: &InspectRequest) -> Result<Value> {
+fn value(report: &impl serde::Serialize, path: &Path, verified: bool) -> Result<Value> {
     let mut value = serde_json::to_value(report)
-        .map_err(|e| Error::data(&request.path, format!("its report cannot be written as JSON: {e}")))?;
+        .map_err(|e| Error::data(path, format!("its report cannot be written as JSON: {e}")))?;
     if let Value::Object(fields) = &mut value {
-        fields.insert("verified".into(), json!(request.verify));
+        fields.insert("verified".into(), json!(verified));
     }
     Ok(value)
 }

@@ -8,7 +8,6 @@ use super::settings::{self, Setting};
 use crate::assign::Helper;
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
-use crate::pipeline::metis_helper;
 use trimill_input::ColumnNames;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
@@ -200,7 +199,7 @@ impl Options {
     /// never runs in this one. A program that is not `trimill` names another command: [`Self::metis_command`].
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.helper = Some(metis_helper(program.into()));
+        self.helper = Some(Helper::metis(program.into()));
         self
     }
 

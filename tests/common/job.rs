@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use trimill::testing::assign::Helper;
 use trimill::testing::control::Control;
-use trimill::testing::engine::Engine;
 use trimill::testing::error::Result;
+use trimill::testing::execute;
 use trimill::testing::job::file::parse;
 use trimill::testing::job::{Backend, Job};
-use trimill::testing::pipeline::Pipeline;
 use trimill::testing::report::RunResult;
 
 /// Settings that divide the same count in different ways.
@@ -46,7 +46,7 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
         job.backend = Backend::Cuda;
     }
     job.work_dir = job.work_dir.or_else(|| Some(base.join("work")));
-    let result = Pipeline::with_program(Some(&program())).count(&job, &Control::silent())?;
+    let result = execute::count::count(&job, None, Some(Helper::metis(program())), &Control::silent())?;
     result.check(Path::new("test"))?;
     Ok(result)
 }

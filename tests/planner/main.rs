@@ -12,18 +12,18 @@ mod graphs;
 
 use common::job::{data, job, program};
 use rayon::prelude::*;
+use trimill::testing::assign::Helper;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Footprint};
-use trimill::testing::engine::Engine;
 use trimill::testing::error::{Kind, Result};
+use trimill::testing::execute;
 use trimill::testing::generate::Family;
 use trimill::testing::job::Mode;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::partition::sizes::PartitionSize;
-use trimill::testing::pipeline::Pipeline;
 use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::ranges::ranges;
@@ -282,7 +282,7 @@ fn bounds_of_larger_graphs_are_near() {
 fn jobs_do_as_they_were_planned() {
     let dir = tempfile::tempdir().unwrap();
     let program = program();
-    let pipeline = Pipeline::with_program(Some(&program));
+    let metis = Some(Helper::metis(program));
     for (name, triangles) in
         [("ca-HepTh.txt", 28_339), ("delaunay_n15.graph", 65_872), ("facebook_combined.txt", 1_612_010)]
     {
@@ -303,13 +303,13 @@ fn jobs_do_as_they_were_planned() {
                 data(name).display()
             );
             let job = job(&text, dir.path()).unwrap();
-            let plan = pipeline.plan(&job, &Control::silent()).unwrap();
-            let result = match pipeline.count(&job, &Control::silent()) {
+            let plan = execute::plan::plan(&job, None, metis.clone(), &Control::silent()).unwrap();
+            let result = match execute::count::count(&job, None, metis.clone(), &Control::silent()) {
                 // The kept spills of another graph.
                 Err(error) if error.to_string().contains("another job") => {
                     assert_eq!(error.kind(), Kind::Resource, "{error}");
                     std::fs::remove_dir_all(dir.path().join("kept")).unwrap();
-                    pipeline.count(&job, &Control::silent()).unwrap()
+                    execute::count::count(&job, None, metis.clone(), &Control::silent()).unwrap()
                 }
                 result => result.unwrap(),
             };

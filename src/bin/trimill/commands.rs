@@ -1,10 +1,10 @@
-//! The commands: glue between the command line, the engine and the reports, one file each.
+//! The commands: glue between the command line, what the library executes, and the reports, one file each.
 //!
 //! Input: a parsed [`Command`] and a [`CommandContext`]. Output: text on the context's outputs, and an [`CommandOutcome`] or an error,
 //! which only the program turns into exit codes.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::Command;
 use trimill::Backend;
@@ -12,6 +12,7 @@ use trimill::Control;
 use trimill::program::Job;
 use trimill::program::Method;
 use trimill::program::Tables;
+use trimill::program::execute::{self, Helper};
 use trimill::program::json;
 use trimill::program::printable;
 use trimill::program::schema;
@@ -32,8 +33,6 @@ pub(crate) mod shell;
 mod tests;
 pub(crate) mod verify;
 
-use trimill::program::Engine;
-
 /// Where a command writes, and what stops it.
 pub(crate) struct CommandContext<'a> {
     /// Standard output: the result.
@@ -44,6 +43,8 @@ pub(crate) struct CommandContext<'a> {
     pub(crate) terminal: bool,
     /// Stops the command and receives its progress.
     pub(crate) control: Control,
+    /// This program, which METIS and the methods of a comparison run in, too.
+    pub(crate) program: Option<PathBuf>,
 }
 
 /// How a command ended that has printed everything: none for 'done', or the kind of the worst error on the way.
@@ -53,30 +54,35 @@ pub(crate) type CommandOutcome = Option<Kind>;
 ///
 /// # Errors
 /// The error that stopped it, which is not printed yet.
-pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     match command {
-        Command::Count(command) => count::run(engine, &command, context),
-        Command::Run(command) => run::run(engine, &command, context),
-        Command::Prepare(command) => cluster::prepare(engine, &command, context),
-        Command::Merge(command) => cluster::merge(engine, &command, context),
-        Command::Cluster(command) => cluster::cluster(engine, &command, context),
-        Command::Plan(command) => plan::run(engine, &command, context),
-        Command::Partition(command) => partition::run(engine, &command, context),
-        Command::Inspect(command) => inspect::run(engine, &command, context),
-        Command::Verify(command) => verify::run(engine, &command, context),
-        Command::Bench(command) => bench::run(engine, &command, context),
-        Command::BenchChild => bench::child(engine, context),
-        Command::Generate(command) => generate::run(engine, command, context),
-        Command::Doctor(command) => inspect::doctor(engine, &command, context),
-        Command::Cache(command) => cache::run(engine, command, context),
+        Command::Count(command) => count::run(&command, context),
+        Command::Run(command) => run::run(&command, context),
+        Command::Prepare(command) => cluster::prepare(&command, context),
+        Command::Merge(command) => cluster::merge(&command, context),
+        Command::Cluster(command) => cluster::cluster(&command, context),
+        Command::Plan(command) => plan::run(&command, context),
+        Command::Partition(command) => partition::run(&command, context),
+        Command::Inspect(command) => inspect::run(&command, context),
+        Command::Verify(command) => verify::run(&command, context),
+        Command::Bench(command) => bench::run(&command, context),
+        Command::BenchChild => bench::child(context),
+        Command::Generate(command) => generate::run(command, context),
+        Command::Doctor(command) => inspect::doctor(&command, context),
+        Command::Cache(command) => cache::run(command, context),
         Command::Completions { shell } => shell::completions(shell, context),
         Command::Man { command } => shell::man(command.as_deref(), context),
         Command::Schema => context.say(&schema(Method::names(Backend::Auto))),
-        Command::MetisChild { arguments } => engine.metis_child(&arguments).map(|()| None),
+        Command::MetisChild { arguments } => execute::metis_child(&arguments).map(|()| None),
     }
 }
 
 impl CommandContext<'_> {
+    /// How METIS is run.
+    fn metis(&self) -> Option<Helper> {
+        self.program.clone().map(Helper::metis)
+    }
+
     /// Writes `text` to standard output.
     fn say(&mut self, text: &str) -> Result<CommandOutcome> {
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(json::unwritten)?;

@@ -20,7 +20,6 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use trimill::Control;
-use trimill::program::Pipeline;
 use trimill::program::own_process;
 use trimill::program::printable;
 use trimill::program::{Failure, json};
@@ -97,8 +96,9 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
         report_failed_reads();
     }
     let control = Control::new(stop, Arc::clone(&progress.observer));
-    let mut context = CommandContext { out, err, terminal: io::stdout().is_terminal(), control };
-    commands::run(&Pipeline::of_this_program(), command, &mut context)
+    let program = std::env::current_exe().ok();
+    let mut context = CommandContext { out, err, terminal: io::stdout().is_terminal(), control, program };
+    commands::run(command, &mut context)
 }
 
 /// What standard error shows.

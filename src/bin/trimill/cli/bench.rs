@@ -9,7 +9,7 @@ use clap::Args;
 use super::args::from_one;
 use super::{HostArgs, ReadingArgs, ReportArgs, SettingArgs, help};
 use trimill::program::STANDARD_INPUT;
-use trimill::program::{BenchGraph, BenchRequest};
+use trimill::program::execute::{BenchGraph, BenchRequest};
 use trimill::program::{InputTable, Tables};
 use trimill::{Error, Result};
 

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, Subcommand};
 
 use super::args::{CountArgs, HostArgs, JobArgs, from_one};
 use trimill::program::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
-use trimill::program::{ClusterRequest, InputTable, OutputTable, RunTable, Tables};
+use trimill::program::{InputTable, OutputTable, RunTable, Tables};
 
 /// `trimill prepare`
 #[derive(Debug, Args)]
@@ -150,16 +150,21 @@ impl ClusterCommand {
         self.tasks().json
     }
 
-    /// The same as a request.
-    pub(crate) fn request(&self) -> ClusterRequest {
-        let TaskArgs { run, shards, gpus_per_task, cpus_per_task, .. } = self.tasks();
+    /// The run directory of the job.
+    pub(crate) fn run_dir(&self) -> &Path {
+        &self.tasks().run
+    }
+
+    /// The scheduler, and what each task gets.
+    pub(crate) fn cluster(&self) -> Cluster {
+        let TaskArgs { shards, gpus_per_task, cpus_per_task, .. } = self.tasks();
         let of = |engine| Cluster {
             shards: *shards,
             gpus_per_task: *gpus_per_task,
             cpus_per_task: *cpus_per_task,
             ..Cluster::new(engine)
         };
-        let cluster = match self {
+        match self {
             Self::Slurm { time, partition, account, memory, .. } => Cluster {
                 time: time.clone(),
                 partition: partition.clone(),
@@ -168,7 +173,6 @@ impl ClusterCommand {
                 ..of(Scheduler::Slurm)
             },
             Self::Hq { .. } => of(Scheduler::Hq),
-        };
-        ClusterRequest { run: run.clone(), cluster }
+        }
     }
 }

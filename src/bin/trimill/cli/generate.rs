@@ -10,8 +10,8 @@ use super::args::from_one;
 use super::{HostArgs, ReadingArgs};
 use trimill::Bytes;
 use trimill::Result;
-use trimill::program::GenerateRequest;
 use trimill::program::Job;
+use trimill::program::execute::GenerateRequest;
 use trimill::program::{Family, SUFFIXES, StarKind, parse_leaves};
 use trimill::program::{InputTable, Tables};
 

@@ -7,16 +7,13 @@ use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
 use trimill::program::BenchReport;
 use trimill::program::disk;
-use trimill::program::{BenchGraph, Engine, Job, Paths, paths};
+use trimill::program::execute::{self, BenchGraph};
+use trimill::program::{Job, Paths, paths};
 use trimill::program::{bench_table, files, views};
 use trimill::program::{follow_parent, serve};
 use trimill::{Error, Kind, Result};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: &BenchCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     check_comparison(&command.settings)?;
     let request = command.request()?;
     for file in [&command.output, &command.report.report].into_iter().flatten() {
@@ -35,7 +32,7 @@ pub(super) fn run(
     let control = context.control.clone();
     let mut latest = None;
     // A file that cannot be written must not end the comparison on the other graphs.
-    let compared = engine.bench(&request, &control, &mut |report| {
+    let compared = execute::bench(&request, context.program.as_deref(), &control, &mut |report| {
         if let Err(error) = write(command, report, Moment::Midway) {
             tracing::warn!("{error}");
         }
@@ -48,9 +45,19 @@ pub(super) fn run(
         (Err(error), Some(report)) => (report, Some(error)),
         (Err(error), None) => return Err(error),
     };
-    let written = write(command, &report, Moment::End);
-    context.report(command.json, &report, bench_table::bench)?;
-    let mut worst = if ended.is_none() { outcome(&report, context) } else { None };
+    conclude(command, &report, ended, context)
+}
+
+/// Writes and prints a report, and the error that ended the comparison.
+pub(super) fn conclude(
+    command: &BenchCommand,
+    report: &BenchReport,
+    ended: Option<Error>,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
+    let written = write(command, report, Moment::End);
+    context.report(command.json, report, bench_table::bench)?;
+    let mut worst = if ended.is_none() { outcome(report, context) } else { None };
     for error in [ended, written.err()].into_iter().flatten() {
         context.tell("", &error);
         worst = worst.max(Some(error.kind()));
@@ -59,11 +66,11 @@ pub(super) fn run(
 }
 
 /// The child process that counts for a comparison.
-pub(super) fn child(engine: &dyn Engine, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     follow_parent();
-    let control = context.control.clone();
+    let (metis, control) = (context.metis(), context.control.clone());
     serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
-        let counted = count::count(engine, job, &control)?;
+        let counted = count::count(job, metis.clone(), &control)?;
         counted.written.map(|()| counted.result)
     })?;
     Ok(None)

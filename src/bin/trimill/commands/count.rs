@@ -5,30 +5,25 @@ use crate::cli::CountCommand;
 use std::path::Path;
 use trimill::Control;
 use trimill::RunResult;
-use trimill::program::Engine;
 use trimill::program::Job;
+use trimill::program::execute::{self, Helper};
 use trimill::program::with_resume_advice;
 use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
 use trimill::program::{files, rates, result_table, views};
 use trimill::{Error, Result};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: &CountCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     if let Some(shard) = command.shard {
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables())?;
-        let report =
-            guarded(WORKER, || engine.count_shard(&how, shard, &context.control)).and_then(|counted| counted)?;
+        let report = guarded(WORKER, || execute::shard(&how, shard, &context.control)).and_then(|counted| counted)?;
         let short = context.terminal;
         return context.report(command.json, &report, |report| report.table(short));
     }
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
-    report(count(engine, &job, &context.control)?, command.json, context)
+    report(count(&job, context.metis(), &context.control)?, command.json, context)
 }
 
 /// Prints a result, and what went wrong with its files.
@@ -47,12 +42,12 @@ pub(super) struct CountAnswer {
 }
 
 /// Counts `job` and writes its output files; checks the output directory first.
-pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result<CountAnswer> {
+pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Result<CountAnswer> {
     if let Some(dir) = &job.output {
         files::prepare_result(dir)?;
     }
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
-    let counted = guarded(WORKER, || engine.count(job, control))
+    let counted = guarded(WORKER, || execute::count(job, None, metis, control))
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
     let tables = write_tables(&result, job.output.as_deref());

@@ -3,14 +3,9 @@
 use super::{CommandContext, CommandOutcome};
 use crate::cli::GenerateCommand;
 use trimill::Result;
-use trimill::program::Engine;
-use trimill::program::{GenerateReport, Paths, paths};
+use trimill::program::{GenerateReport, Paths, execute, paths};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: GenerateCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let force = command.family.file().force;
     let (request, as_json) = command.request()?;
     if let Some(graph) = &request.graph {
@@ -22,6 +17,6 @@ pub(super) fn run(
     }
     let graph = request.graph.as_deref().map(Paths::of);
     paths::check(&graph.into_iter().chain([files]).collect::<Vec<_>>())?;
-    let report = engine.generate(&request, &context.control)?;
+    let report = execute::generate(&request, &context.control)?;
     context.report(as_json, &report, GenerateReport::table)
 }

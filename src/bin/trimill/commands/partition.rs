@@ -3,18 +3,13 @@
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PartitionCommand;
 use trimill::Result;
-use trimill::program::Engine;
-use trimill::program::{PartitionReport, Paths, files, paths};
+use trimill::program::{PartitionReport, Paths, execute, files, paths};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: &PartitionCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     files::prepare(&command.spill_dir)?;
-    let report = engine.partition(&job, &context.control)?;
+    let report = execute::partition(&job, context.metis(), &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report: &PartitionReport| report.table(short))
 }

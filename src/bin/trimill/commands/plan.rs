@@ -2,20 +2,16 @@
 
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PlanCommand;
-use trimill::program::{Engine, Job, Paths, paths};
-use trimill::program::{plan, rates, views};
+use trimill::program::{Job, Paths, paths};
+use trimill::program::{execute, plan, rates, views};
 use trimill::{Kind, Result};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: &PlanCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     // Of what a count writes, a plan writes the report alone.
     let writes = Job { per_vertex: None, by_degree: None, per_edge: None, keep_spill: false, ..job.clone() };
     paths::check(&[Paths::of(&writes)])?;
-    let report = engine.plan(&job, &context.control)?;
+    let report = execute::plan(&job, None, context.metis(), &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report| plan::table(report, short))?;
     let short = (!report.fits).then_some(Kind::Resource);

@@ -4,15 +4,15 @@
 //! and the next one starts; a result whose files cannot be written is printed all the same; an interruption ends the batch.
 //! The outcome is the worst of all jobs.
 
+use std::path::Path;
 use std::time::Instant;
 
 use super::count::CountAnswer;
 use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::RunCommand;
 use trimill::Bytes;
-use trimill::program::Engine;
 use trimill::program::{Batch, BatchJob, Job};
-use trimill::program::{Cluster, ClusterRequest, PreparedReport};
+use trimill::program::{Cluster, PreparedReport, execute};
 use trimill::program::{Failure, kind_name};
 use trimill::program::{Paths, paths};
 use trimill::program::{SummaryLine, summary};
@@ -22,11 +22,7 @@ use trimill::program::{json, rates, result_table, views};
 use trimill::program::{printable, shown};
 use trimill::{Error, Kind, Result};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: &RunCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
     let report = command.report.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
@@ -55,7 +51,7 @@ pub(super) fn run(
         }
         let begun = Instant::now();
         if let Some(cluster) = &job.cluster {
-            let outcome = for_cluster(engine, job, cluster, command.json, context);
+            let outcome = for_cluster(job, cluster, command.json, context);
             worst = worst.max(outcome.as_ref().err().map(Error::kind));
             let outcome = match outcome {
                 Ok(command) => format!("prepared: {command}"),
@@ -72,7 +68,7 @@ pub(super) fn run(
             });
             continue;
         }
-        let result = job.check_files().and_then(|()| count::count(engine, job, &context.control));
+        let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
         let mut line = SummaryLine {
             job: name.clone(),
             counted: None,
@@ -119,17 +115,12 @@ pub(super) fn run(
 }
 
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
-fn for_cluster(
-    engine: &dyn Engine,
-    job: &Job,
-    cluster: &Cluster,
-    as_json: bool,
-    context: &mut CommandContext<'_>,
-) -> Result<String> {
+fn for_cluster(job: &Job, cluster: &Cluster, as_json: bool, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
-    let prepared = guarded(WORKER, || engine.prepare(job, cluster.shards, &context.control)).and_then(|done| done)?;
-    let run = job.run_dir.clone().unwrap_or_default();
-    let written = engine.cluster(&ClusterRequest { run, cluster: cluster.clone() })?;
+    let prepared = guarded(WORKER, || execute::prepare(job, cluster.shards, context.metis(), &context.control))
+        .and_then(|done| done)?;
+    let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
+    let written = execute::cluster(run, cluster, context.program.as_deref())?;
     context.report(as_json, &prepared, PreparedReport::table)?;
     context.report(as_json, &written, |written| format!("{}\n", written.table()))?;
     Ok(written.commands.first().cloned().unwrap_or_default())

@@ -2,17 +2,14 @@
 
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::VerifyCommand;
-use trimill::program::{Engine, Paths, VerifyReport, paths};
+use trimill::program::execute;
+use trimill::program::{Paths, VerifyReport, paths};
 use trimill::{Error, Result};
 
-pub(super) fn run(
-    engine: &dyn Engine,
-    command: &VerifyCommand,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
-    let (report, written) = Error::answered(engine.verify(&job, &context.control))?;
+    let (report, written) = Error::answered(execute::verify(&job, &context.control))?;
     let said = context.report(command.json, &report, VerifyReport::table);
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
