@@ -140,10 +140,10 @@ impl Comparison<'_> {
             tables.cache.enabled = Some(true);
             tables.cache.dir.clone_from(&job.cache_dir);
         }
-        let mut report = graph::prepared(&job, control)?;
+        let mut report = graph::prepared(job.clone(), control)?;
         let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
         if self.request.verify {
-            let triangles = verify::verify(&job, control)?.triangles;
+            let triangles = verify::verify(job, control)?.triangles;
             given = Some(Reference { triangles, from: "trimill verify".into() });
         }
         let runs = self.request.runs.get();

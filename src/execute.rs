@@ -6,6 +6,7 @@
 //! names.
 
 mod absent;
+mod backends;
 pub mod batch;
 pub mod build;
 pub mod building;
@@ -38,7 +39,7 @@ mod queue;
 mod reserve;
 mod results;
 mod room;
-pub mod setup;
+pub mod session;
 pub mod shard;
 pub mod spill_dir;
 mod spilled;

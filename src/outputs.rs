@@ -9,6 +9,17 @@ use trimill_system::bytes::Bytes;
 use trimill_system::disk::{Output, check_output};
 use trimill_system::error::{Error, Result};
 
+/// What is counted besides the total.
+#[derive(Debug, Clone, Copy)]
+pub struct Counts {
+    /// The triangles at each vertex.
+    pub vertices: bool,
+    /// The triangles on each edge.
+    pub edges: bool,
+    /// Bytes that each thread holds while the files are written, at most.
+    pub bytes_per_thread: Bytes,
+}
+
 /// The files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {

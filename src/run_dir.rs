@@ -37,7 +37,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::{PreparedJob, SharedFiles};
+pub use prepared::{KIND as PREPARED_KIND, PreparedJob, SharedFiles};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -60,6 +60,8 @@ use trimill_system::path_text;
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
 const ANNOUNCED: &str = "outputs.json";
+const GRAPHS: &str = "graph";
+const SPILLS: &str = "spills";
 
 /// The files that a job announced.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -250,7 +252,7 @@ impl RunDir {
     /// [`Kind::Data`] where it is missing, damaged, or another one.
     pub fn graph(&self, prepared: &PreparedJob) -> Result<OrientedGraph> {
         let path = self.graphs().join(&prepared.made.graph);
-        let graph = graph_file::open(&path).map_err(|error| self.advise(error))?;
+        let graph = graph_file::open(&path).map_err(|error| with_prepare_advice(error, &self.path))?;
         let (found, expected) = (graph.checksum().unwrap_or_default(), prepared.made.graph_checksum);
         if found == expected {
             return Ok(graph);
@@ -277,16 +279,6 @@ impl RunDir {
         match plan.into_iter().chain(manifest).find(|(_, found)| *found != prepared.fingerprint) {
             Some((path, found)) => Err(foreign(&path, found, prepared.fingerprint).advice(PREPARE_AGAIN)),
             None => Ok(()),
-        }
-    }
-
-    /// Adds to an error about the graph or the spills of a prepared job, or its result, what to do.
-    pub fn advise(&self, error: Error) -> Error {
-        let made = [self.graphs(), self.spills(None), self.path.join(RESULT)];
-        let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
-        match error.kind() == Kind::Data && error.path().is_some_and(ours) {
-            true => error.advice(PREPARE_AGAIN),
-            false => error,
         }
     }
 
@@ -342,7 +334,7 @@ impl RunDir {
     /// no other run uses.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
         named.map_or_else(
-            || self.path.join("spills"),
+            || self.path.join(SPILLS),
             |dir| {
                 let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
                 dir.join(format!("trimill-run-{:016x}-spills", xxh3_64(path.as_os_str().as_encoded_bytes())))
@@ -362,7 +354,7 @@ impl RunDir {
 
     /// Where the prepared graph goes, if not into the cache.
     pub fn graphs(&self) -> PathBuf {
-        self.path.join("graph")
+        self.path.join(GRAPHS)
     }
 }
 
@@ -372,6 +364,16 @@ pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
         Some(dir) => error
             .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
         None => error.also("with --run-dir a job keeps what is counted and goes on from there"),
+    }
+}
+
+/// Adds to an error about the graph or the spills of the job that is prepared in `run`, or about its result, what to do.
+pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
+    let made = [run.join(GRAPHS), run.join(SPILLS), run.join(RESULT)];
+    let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
+    match error.kind() == Kind::Data && error.path().is_some_and(ours) {
+        true => error.advice(PREPARE_AGAIN),
+        false => error,
     }
 }
 

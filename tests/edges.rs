@@ -51,7 +51,7 @@ fn by_all_vertices(edges: &BTreeSet<(u64, u64)>) -> OnEdges {
 /// What `trimill verify` writes.
 fn verified(input: &str, dir: &Path) -> String {
     let text = format!("{input}\noutput.per_edge = 'verified.tsv'");
-    let report = verify(&job(&text, dir).unwrap(), &Control::silent()).unwrap();
+    let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
     let text = std::fs::read_to_string(dir.join("verified.tsv")).unwrap();
     let sum: u128 = rows(&text).values().map(|&triangles| u128::from(triangles)).sum();
     assert_eq!((sum, rows(&text).len() as u64), (3 * report.triangles, report.edges));
@@ -110,7 +110,7 @@ fn with_counts_at_vertices_both_are_those_of_the_verifier() {
         format!("output = {{ per_edge = '{of}-e.tsv', per_vertex = '{of}-v.tsv', by_degree = '{of}-d.tsv' }}")
     };
     let job = job(&format!("{input}\n{}", names("verified")), dir.path()).unwrap();
-    let expected = verify(&job, &Control::silent()).unwrap().clustering.unwrap();
+    let expected = verify(job.clone(), &Control::silent()).unwrap().clustering.unwrap();
     for settings in SETTINGS {
         let found =
             count(&format!("{input}\n{settings}\n{}", names("counted")), dir.path()).unwrap().clustering.unwrap();
@@ -237,7 +237,7 @@ fn every_format_of_the_verifier_has_the_same_counts() {
         let dir = tempfile::tempdir().unwrap();
         assert_formats(name, |file_name| {
             let text = format!("input.path = '{}'\noutput.per_edge = '{file_name}'", data(name).display());
-            verify(&job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
+            verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
             std::fs::read(dir.path().join(file_name)).unwrap()
         });
     }

@@ -324,7 +324,7 @@ fn the_partition_stream_tells_the_number_of_every_arc() {
             ),
             dir.path(),
         );
-        partition(&job.unwrap(), Some(Helper::metis(program())), &Control::silent()).unwrap();
+        partition(job.unwrap(), Some(Helper::metis(program())), &Control::silent()).unwrap();
         let manifest = Manifest::read(&spills).unwrap();
         let mut resident_arcs = BTreeSet::new();
         for partition in &manifest.partitions {

@@ -293,7 +293,7 @@ fn spilled(arcs: &[(u64, u64)], (parts, level, limit): (&str, Prune, Bytes), dir
          partition = {{ partitioner = 'file:parts.txt', prune = '{level}' }}\ncache.enabled = false\ncount.threads = 2",
         limit = limit.get()
     );
-    partition(&job(&toml, dir).unwrap(), None, &Control::silent()).unwrap();
+    partition(job(&toml, dir).unwrap(), None, &Control::silent()).unwrap();
     Manifest::read(&dir.join("spills")).unwrap()
 }
 

@@ -61,13 +61,13 @@ fn child() {
     ] {
         let text = format!("input.path = '{}'\ncount = {{ {count} }}\nwork.dir = 'w'\n{more}", input.display());
         let job = job(&text, base).unwrap();
-        execute::plan::plan(&job, None, metis.clone(), &control).unwrap();
+        execute::plan::plan(job.clone(), None, metis.clone(), &control).unwrap();
         alone(&format!("plan {text}"));
-        execute::count::count(&job, None, metis.clone(), &control).unwrap();
+        execute::count::count(job.clone(), None, metis.clone(), &control).unwrap();
         alone(&format!("count {text}"));
         // The verifier is slow on the crawl.
         if *input != crawl {
-            execute::verify::verify(&Job { host_memory: None, ..job }, &control).unwrap();
+            execute::verify::verify(Job { host_memory: None, ..job }, &control).unwrap();
             alone(&format!("verify {text}"));
         }
     }

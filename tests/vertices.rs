@@ -61,7 +61,7 @@ fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
 fn verified(input: &str, dir: &Path) -> (Clustering, String, String) {
     let [vertices, degrees] = ["verified.tsv", "verified-degrees.tsv"].map(|name| dir.join(name));
     let text = format!("{input}\noutput = {{ per_vertex = 'verified.tsv', by_degree = 'verified-degrees.tsv' }}");
-    let report = verify(&job(&text, dir).unwrap(), &Control::silent()).unwrap();
+    let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
     let [vertices, degrees] = [vertices, degrees].map(|path| std::fs::read_to_string(path).unwrap());
     (report.clustering.unwrap(), vertices, degrees)
 }
@@ -203,7 +203,7 @@ fn arrays_have_a_place_for_every_declared_id() {
         let expected = rows(std::str::from_utf8(&file(&input, "v.tsv", dir.path())).unwrap());
         let array = file(&input, "v.npy", dir.path());
         let text = format!("{input}\noutput.per_vertex = 'w.npy'");
-        verify(&job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
+        verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
         assert!(std::fs::read(dir.path().join("w.npy")).unwrap() == array, "{name}: of the verifier");
 
         assert_eq!(&array[..8], b"\x93NUMPY\x01\x00");
@@ -246,7 +246,7 @@ fn an_array_for_ids_that_a_header_declares_and_no_edge_has_is_refused() {
         let text = format!("{header}\n{declared} {declared} 3\n2 1\n3 1\n3 2\n");
         std::fs::write(dir.path().join("few.mtx"), text).unwrap();
         let counted = count(asks, dir.path());
-        let verified = verify(&job(asks, dir.path()).unwrap(), &Control::silent());
+        let verified = verify(job(asks, dir.path()).unwrap(), &Control::silent());
         let refused = [counted.err(), verified.err()].map(|error| error.map(|error| (error.kind(), error.to_string())));
         for refused in refused {
             assert_eq!(refused.is_none(), accepted, "{declared}: {refused:?}");

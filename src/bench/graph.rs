@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::execute::graph::Input;
-use crate::execute::setup::Setup;
+use crate::execute::session::{Purpose, Session};
 use crate::graph::{Direction, OrientedGraph};
 use crate::job::{Job, Prepare};
 use crate::report::bench::GraphReport;
@@ -19,38 +18,40 @@ use trimill_system::parallel;
 /// # Errors
 /// Invalid input; [`trimill_system::error::Kind::Usage`] for input that cannot be read again;
 /// [`trimill_system::error::Kind::Resource`] if the graph does not fit in the cache.
-pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
-    let setup = Setup::new(job, None)?;
-    if setup.cache.is_none() {
+pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
+    let (title, input) = (job.title(), job.inputs[0].clone());
+    let on_gpu = job.prepare != Prepare::Cpu;
+    let session = Session::open(job, Purpose::Count, None, control)?;
+    if session.cache.is_none() {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
             .advice("name one with --cache-dir, or use --no-cache for a temporary one"));
     }
-    let input = Input::open(job, &setup, control)?;
-    if input.origin.is_none() {
+    let opened = session.input(None)?;
+    if opened.origin.is_none() {
         return Err(Error::usage("is not a file, and a comparison counts it many times")
-            .at(&job.inputs[0])
+            .at(&input)
             .expected("a file; write it to one first"));
     }
-    if job.prepare != Prepare::Cpu {
-        setup.open_gpus(job, input.device_bytes_at_most())?;
+    if on_gpu {
+        opened.open_gpus()?;
     }
     let mut preparation = Vec::new();
-    let (graph, _) = input.graph(&setup, control, &mut preparation)?;
+    let (graph, _) = opened.graph(&mut preparation)?;
     let mut again = Vec::new();
-    drop(input.graph(&setup, control, &mut again)?);
+    drop(opened.graph(&mut again)?);
     if again.iter().all(|stage| stage.name != "cached") {
         return Err(Error::resource(format!(
             "the prepared graph takes {}, more than the cache may",
             graph.stored_bytes()
         ))
-        .at(&job.inputs[0])
+        .at(&input)
         .advice("raise --cache-max, or name a --cache-dir on a larger disk"));
     }
     Ok(GraphReport {
-        graph: job.title(),
+        graph: title,
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
-        probes: parallel::within(&setup.pool, || probes(&graph, control))?,
+        probes: parallel::within(&opened.session.pool, || probes(&graph, control))?,
         preparation,
         ..GraphReport::default()
     })

@@ -7,16 +7,14 @@
 //! The environment variable `TRIMILL_BATCH` sets the number of partitions of a batch, for tests.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use rayon::ThreadPool;
 
 use super::batch::{BUFFERS, BatchBuilder};
 use super::build::{Builder, BuiltPartition, disk_at_most};
 use super::host::LEAST_BLOCK;
-use super::setup::Setup;
 use crate::cache::free_space;
-use crate::graph::OrientedGraph;
-use crate::job::Job;
 use crate::partition::batch::Kept;
 use crate::plan::Plan;
 use trimill_system::bytes::Bytes;
@@ -45,39 +43,50 @@ pub struct Building {
     pub disk: Bytes,
 }
 
-impl Building {
-    /// Chooses for `parts` partitions of a plan, counted on `devices` devices, with `memory` bytes of the host for building and
-    /// `spills` bytes for spills that wait there.
+/// The memory and the disk for building partitions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BuildingSpace<'a> {
+    /// Bytes of the host's memory.
+    pub(super) memory: Bytes,
+    /// The most bytes of a block of rows.
+    pub(super) block: Bytes,
+    /// Bytes for spills that wait in memory.
+    pub(super) spills: Bytes,
+    /// Where the others are.
+    pub(super) dir: &'a Path,
+    /// The devices that count them, after which they are removed; none where all of them stay.
+    pub(super) counted: Option<usize>,
+}
+
+impl BuildingSpace<'_> {
+    /// Chooses for `parts` partitions of a plan of a graph of so many vertices.
     ///
     /// # Errors
     /// When the free space of the disk cannot be read.
-    pub fn choose(
-        (graph, plan, parts): (&OrientedGraph, &Plan, usize),
-        job: &Job,
-        (devices, memory, spills): (usize, Bytes, Bytes),
-        setup: &Setup,
-    ) -> Result<Self> {
-        let block = Bytes(memory.get() / 8).clamp(LEAST_BLOCK, setup.host_block());
+    pub(super) fn choose(&self, vertices: u32, plan: &Plan, parts: usize) -> Result<Building> {
+        let block = Bytes(self.memory.get() / 8).clamp(LEAST_BLOCK, self.block);
         let disk = |many: usize| {
-            let at_a_time = if job.keep_spill { parts } else { parts.min(2 * many + devices) };
-            disk_at_most(plan, at_a_time).saturating_sub(spills)
+            let at_a_time = self.counted.map_or(parts, |devices| parts.min(2 * many + devices));
+            disk_at_most(plan, at_a_time).saturating_sub(self.spills)
         };
-        let chosen = |many: usize| Self { many, block, disk: disk(many) };
+        let chosen = |many: usize| Building { many, block, disk: disk(many) };
         if let Some(many) = hook(VARIABLE).and_then(|many| many.parse().ok()) {
             return Ok(chosen(usize::max(many, 1)));
         }
-        let each = Kept::bytes(graph.vertices()) + BUFFERS;
-        let rest = memory.saturating_sub(Bytes(3 * block.get()));
+        let each = Kept::bytes(vertices) + BUFFERS;
+        let rest = self.memory.saturating_sub(Bytes(3 * block.get()));
         let most = (rest.get() / each.get()).clamp(1, MOST_AT_ONCE) as usize;
         // As few batches as possible, of about equal size.
         let mut many = parts.div_ceil(parts.div_ceil(most).max(1)).max(1);
-        let free = free_space(&setup.spill_dir)?;
+        let free = free_space(self.dir)?;
         while many > 1 && disk(many) > free {
             many /= 2;
         }
         Ok(chosen(many))
     }
+}
 
+impl Building {
     /// The number of built spills that may wait for `devices` devices.
     pub fn waiting(&self, devices: usize) -> usize {
         self.many.max(devices)

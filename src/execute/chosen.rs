@@ -41,12 +41,19 @@ impl ChosenBackends {
     }
 }
 
+/// The memory with which a GPU counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GpuMemory {
+    pub(super) device: Bytes,
+    pub(super) largest_row_block: Bytes,
+}
+
 /// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
 pub(super) fn method_for(
     rates: &Rates,
     choices: &[(CudaMethod, Footprint)],
     graph: &GraphSize,
-    (device, largest_row_block): (Bytes, Bytes),
+    memory: GpuMemory,
 ) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
     let candidates: Vec<Candidate<'_>> = choices
         .iter()
@@ -58,7 +65,7 @@ pub(super) fn method_for(
     if candidates.is_empty() {
         return (None, Vec::new());
     }
-    let (chosen, estimates) = choose(graph, &candidates, (device, largest_row_block), rates.gpu_arcs);
+    let (chosen, estimates) = choose(graph, &candidates, (memory.device, memory.largest_row_block), rates.gpu_arcs);
     (Some(choices[chosen].0), estimates)
 }
 

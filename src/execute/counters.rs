@@ -5,7 +5,7 @@ use trimill_kernels::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
 use crate::edges::{self, EdgeSums};
-use crate::job::Job;
+use crate::outputs::Counts;
 use crate::stream::edges::PIECE;
 use crate::vertices::Totals;
 use crate::vertices::order::{fixed_bytes, least_window};
@@ -35,15 +35,15 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 }
 
 /// Bytes of the host's memory for writing the triangles at vertices: without the window of vertices, and with the smallest window.
-pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
+pub(super) fn while_writing(counts: Counts, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
+    let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let fixed = held_vertices(host, vertices) + fixed_bytes(vertices) + made;
     (fixed, fixed + least_window(vertices))
 }
 
 /// Bytes of a window of vertices.
-pub(super) fn window_bytes(job: &Job, host: HostMemory, vertices: u32) -> Bytes {
-    host.usable().saturating_sub(while_writing(job, host, vertices).0)
+pub(super) fn window_bytes(counts: Counts, host: HostMemory, vertices: u32) -> Bytes {
+    host.usable().saturating_sub(while_writing(counts, host, vertices).0)
 }
 
 /// Whether the sums on all edges are in memory: where they take five eighths of it at most.
@@ -69,9 +69,9 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
 
 /// Bytes of the host's memory for writing the triangles on edges: without the window of edges, and with the smallest window. The
 /// triangles at vertices may be wanted, too, and are written after them.
-pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges): (u32, u64)) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
-    let at_vertices = match job.counts_vertices() {
+pub(super) fn edges_while_writing(counts: Counts, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
+    let made = Bytes(host.threads() * counts.bytes_per_thread.get());
+    let at_vertices = match counts.vertices {
         true => held_vertices(host, vertices) + fixed_bytes(vertices),
         false => Bytes::ZERO,
     };
@@ -80,6 +80,6 @@ pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges)
 }
 
 /// Bytes of a window of edges.
-pub(super) fn edge_window_bytes(job: &Job, host: HostMemory, size: (u32, u64)) -> Bytes {
-    host.usable().saturating_sub(edges_while_writing(job, host, size).0)
+pub(super) fn edge_window_bytes(counts: Counts, host: HostMemory, vertices: u32, edges: u64) -> Bytes {
+    host.usable().saturating_sub(edges_while_writing(counts, host, vertices, edges).0)
 }

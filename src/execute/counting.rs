@@ -8,31 +8,29 @@
 //! result is recorded, partitions that earlier starts counted are skipped, and spills that they finished are reused.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use rayon::ThreadPool;
 
-use super::build::{Builder, BuiltPartition};
-use super::building::{Builders, Building};
+use super::build::BuiltPartition;
+use super::building::Builders;
 use super::details::Details;
-use super::device::{count_all, together_of};
+use super::device::{count_all, task_of, together_of};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::PlannedFigures;
 use super::room::SpillMemory;
-use super::setup::Setup;
+use super::session::Session;
 use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
 use super::workers::all_or_first_error;
 use crate::count::CountBackend;
-use crate::job::Job;
-use crate::partition::locals::Locals;
 use crate::plan::{GraphCut, Plan};
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
 use crate::spill::file_name;
-use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
@@ -40,143 +38,129 @@ use trimill_system::timeline::TrackKind;
 /// The name of the builder thread in messages.
 const BUILDER: &str = "the thread that builds partitions";
 
-/// Counts all partitions of a plan.
-///
-/// # Errors
-/// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped. A manifest of kept
-/// spills that cannot be written: what would have been returned is then the error's answer.
-pub(super) fn count_partitions(
-    job: &Job,
-    (planned, mut backends): (&Planned, Vec<Box<dyn CountBackend>>),
-    setup: &Setup,
-    details: &Details<'_>,
-    control: &Control,
-    stages: &mut Vec<Stage>,
-) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
-    let (plan, parts) = (&planned.plan, planned.plan.parts());
-    let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
-    let room = SpillMemory::new(planned.spills);
-    let place = match &plan.cut {
-        GraphCut::Ranges(..) => None,
-        GraphCut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
-    };
-    let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
-    let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
-    let (task, per_partition) = task_of(&mut backends, u64::from(parts), planned.graph.edges(), control);
-    let mut before = DeviceOutcome::default();
-    if let Some(journal) = &journal {
-        let spills = keeps.then_some((path.as_path(), planned.fingerprint));
-        resume(journal, spills, (details, &setup.pool), &mut before)?;
-        task.advance(before.results.len() as u64 * per_partition);
-    }
-    let mut order = order(plan, backends.len());
-    order.retain(|&part| before.results.iter().all(|result| result.id != part));
-    let together = control.part();
-    let spilling = match place {
-        None => None,
-        Some((locals, mut dir)) => {
-            let of = (&planned.graph, plan, order.len());
-            let building = Building::choose(of, job, (backends.len(), planned.building, planned.spills), setup)?;
-            dir.check_space(building.disk_at_least())?;
-            order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
-            let builder = builder(planned, locals, job, (&path, &room));
-            let builders = Builders::new(builder, building, &setup.pool);
-            Some((SpillWork { builders, builder, dir: Mutex::new(dir) }, building))
-        }
-    };
-    let queue = match &spilling {
-        None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
-        Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
-    };
-    let spills = spilling.as_ref().map(|(spills, _)| spills);
-    let work = SharedWork {
-        known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
-        ranges: match &plan.cut {
-            GraphCut::Ranges(ranges, blocks) => Some(Ranges { graph: &planned.graph, ranges, blocks }),
-            GraphCut::Sets(_) => None,
-        },
-        setup,
-        device_memory: planned.device,
-        queue: &queue,
-        spills,
-        journal: journal.as_ref(),
-        details,
-        task: &task,
-        per_partition,
-        control: &together,
-    };
-    let start = Instant::now();
-    let outcomes = std::thread::scope(|scope| {
-        let builds = spills.map(|spills| spawn(scope, "building", || build_all(&order, spills, &work)));
-        let builds = match builds.transpose() {
-            Ok(builds) => builds,
-            Err(error) => return vec![Err(error)],
-        };
-        let mut outcomes = count_all(&mut backends, &work);
-        if let Some(builds) = builds {
-            // If all devices failed, the builder may still be at work.
-            together.stop();
-            if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
-                outcomes.push(Err(error));
-            }
-        }
-        outcomes
-    });
-    let shares = all_or_first_error(outcomes, control)?;
-    control.did_stage("count", start);
+/// All partitions, counted.
+#[derive(Debug)]
+pub(super) struct CountedAll {
+    pub(super) partitions: Vec<PartitionResult>,
+    pub(super) devices: Vec<DeviceResult>,
+}
 
-    let (mut all, devices) = together_of(shares, &backends);
-    all.results.extend(before.results);
-    all.kept.extend(before.kept);
-    match spilling {
-        None => stages.extend(all.times.streamed_stages(all.times.read(&planned.graph))),
-        Some((spills, _)) => {
-            stages.extend(all.times.stages(&planned.graph));
-            let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if dir.is_kept() {
-                all.kept.sort_by_key(|spill| spill.header.partition);
-                let manifest = planned.manifest(job, &all.kept);
-                match manifest.write(dir.path()) {
-                    Ok(path) => dir.wrote(&path),
-                    Err(error) => return Err(error.with_answer((all.results, devices))),
+impl Planned {
+    /// Counts all partitions.
+    ///
+    /// # Errors
+    /// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped. A manifest of kept
+    /// spills that cannot be written: what would have been returned is then the error's answer.
+    pub(super) fn count_partitions(
+        &self,
+        mut backends: Vec<Box<dyn CountBackend>>,
+        details: &Details<'_>,
+        stages: &mut Vec<Stage>,
+    ) -> Result<CountedAll> {
+        let Self { graph, plan, fingerprint, session, .. } = self;
+        let Session { run, pool, control, .. } = session;
+        let parts = plan.parts();
+        let journal = run.as_ref().map(|run| run.journal(*fingerprint, parts));
+        let room = SpillMemory::new(self.spills);
+        let place = match &plan.cut {
+            GraphCut::Ranges(..) => None,
+            GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
+        };
+        let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
+        let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
+        let (task, per_partition) = task_of(&mut backends, u64::from(parts), graph.edges(), control);
+        let mut before = DeviceOutcome::default();
+        if let Some(journal) = &journal {
+            let spills = keeps.then_some((path.as_path(), *fingerprint));
+            before.resume(journal, spills, details, pool)?;
+            task.advance(before.results.len() as u64 * per_partition);
+        }
+        let mut order = order(plan, backends.len());
+        order.retain(|&part| before.results.iter().all(|result| result.id != part));
+        let together = control.part();
+        let spilling = match place {
+            None => None,
+            Some((locals, mut dir)) => {
+                let building = self.building(order.len(), session.job.keep_spill)?;
+                dir.check_space(building.disk_at_least())?;
+                order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
+                let builder = self.builder(locals, &path, &room, session.job.keep_spill);
+                let builders = Builders::new(builder, building, pool);
+                Some((SpillWork { builders, builder, dir: Mutex::new(dir) }, building))
+            }
+        };
+        let queue = match &spilling {
+            None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
+            Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
+        };
+        let spills = spilling.as_ref().map(|(spills, _)| spills);
+        let work = SharedWork {
+            known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
+            ranges: match &plan.cut {
+                GraphCut::Ranges(ranges, blocks) => Some(Ranges { graph, ranges, blocks }),
+                GraphCut::Sets(_) => None,
+            },
+            pool,
+            device_memory: self.device,
+            queue: &queue,
+            spills,
+            journal: journal.as_ref(),
+            details,
+            task: &task,
+            per_partition,
+            control: &together,
+        };
+        let start = Instant::now();
+        let outcomes = std::thread::scope(|scope| {
+            let builds = spills.map(|spills| spawn(scope, "building", || build_all(&order, spills, &work)));
+            let builds = match builds.transpose() {
+                Ok(builds) => builds,
+                Err(error) => return vec![Err(error)],
+            };
+            let mut outcomes = count_all(&mut backends, &work);
+            if let Some(builds) = builds {
+                // If all devices failed, the builder may still be at work.
+                together.stop();
+                if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
+                    outcomes.push(Err(error));
                 }
             }
-            dir.complete();
+            outcomes
+        });
+        let shares = all_or_first_error(outcomes, control)?;
+        control.did_stage("count", start);
+
+        let (mut all, devices) = together_of(shares, &backends);
+        all.results.extend(before.results);
+        all.kept.extend(before.kept);
+        match spilling {
+            None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
+            Some((spills, _)) => {
+                stages.extend(all.times.stages(graph));
+                let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+                if dir.is_kept() {
+                    all.kept.sort_by_key(|spill| spill.header.partition);
+                    let manifest = self.manifest(&all.kept);
+                    match manifest.write(dir.path()) {
+                        Ok(path) => dir.wrote(&path),
+                        Err(error) => return Err(error.with_answer(CountedAll { partitions: all.results, devices })),
+                    }
+                }
+                dir.complete();
+            }
         }
-    }
-    Ok((all.results, devices))
-}
-
-/// The directory of a job's spills.
-fn spill_dir(job: &Job, setup: &Setup, fingerprint: u128, lasting: bool) -> Result<SpillDir> {
-    match lasting {
-        true => SpillDir::lasting(&setup.spill_dir, job.keep_spill, fingerprint),
-        false => SpillDir::open(&setup.spill_dir, job.keep_spill, job.force, fingerprint),
+        Ok(CountedAll { partitions: all.results, devices })
     }
 }
 
-/// The builder of a job's partitions.
-pub(super) fn builder<'a>(
-    planned: &'a Planned,
-    locals: &'a Locals,
-    job: &Job,
-    (dir, room): (&'a std::path::Path, &'a SpillMemory),
-) -> Builder<'a> {
-    let Planned { graph, plan, fingerprint, .. } = planned;
-    Builder { graph, locals, plan, prune: job.prune, dir, fingerprint: *fingerprint, room, durable: job.keep_spill }
-}
-
-/// The task of counting `parts` partitions, and how many of its units a partition is. If a single partition is counted by a backend that
-/// reports its progress, the task is measured in `arcs`, and the partition itself adds 0.
-pub(super) fn task_of(backends: &mut [Box<dyn CountBackend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
-    let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
-    match single {
-        Some(progress) => {
-            let task = control.task("count", Some(arcs), Unit::Arcs);
-            *progress = Some(task.progress(control));
-            (task, 0)
+impl Session {
+    /// The directory of the spills.
+    fn spills(&self, fingerprint: u128) -> Result<SpillDir> {
+        let Self { job, spill_dir, run, .. } = self;
+        match run {
+            Some(_) => SpillDir::lasting(spill_dir, job.keep_spill, fingerprint),
+            None => SpillDir::open(spill_dir, job.keep_spill, job.force, fingerprint),
         }
-        None => (control.task("count", Some(parts), Unit::Partitions), 1),
     }
 }
 
@@ -189,29 +173,32 @@ pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
     order
 }
 
-/// Takes over the results of earlier starts. Where spills are kept, a partition whose spill is missing is built and counted again; where
-/// triangles at vertices or on edges are wanted, one without these is counted again.
-fn resume(
-    journal: &Journal,
-    spills: Option<(&std::path::Path, u128)>,
-    (details, pool): (&Details<'_>, &ThreadPool),
-    all: &mut DeviceOutcome,
-) -> Result<()> {
-    for (part, result) in journal.counted()? {
-        let spill = match spills {
-            Some((dir, fingerprint)) => {
-                let Some(built) = BuiltPartition::found(dir, part, fingerprint)? else { continue };
-                Some(built.spill)
+impl DeviceOutcome {
+    /// Takes over the results of earlier starts. Where spills are kept, in a directory by their fingerprint, a partition whose spill is missing
+    /// is built and counted again; where triangles at vertices or on edges are wanted, one without these is counted again.
+    fn resume(
+        &mut self,
+        journal: &Journal,
+        spills: Option<(&Path, u128)>,
+        details: &Details<'_>,
+        pool: &ThreadPool,
+    ) -> Result<()> {
+        for (part, result) in journal.counted()? {
+            let spill = match spills {
+                Some((dir, fingerprint)) => {
+                    let Some(built) = BuiltPartition::found(dir, part, fingerprint)? else { continue };
+                    Some(built.spill)
+                }
+                None => None,
+            };
+            if !details.resume(part, pool)? {
+                continue;
             }
-            None => None,
-        };
-        if !details.resume(part, pool)? {
-            continue;
+            self.kept.extend(spill);
+            self.results.push(result);
         }
-        all.kept.extend(spill);
-        all.results.push(result);
+        Ok(())
     }
-    Ok(())
 }
 
 /// The builder thread: ends early when it fails, is stopped, or all devices have failed.

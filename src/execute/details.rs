@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use rayon::ThreadPool;
 
 use super::edges::OnEdges;
-use super::setup::Setup;
+use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::CountBackend;
 use crate::count::method::Choice;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
+use crate::outputs::{Asked, Counts};
 use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
@@ -43,11 +44,11 @@ pub(super) fn check(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Whether the `result` of an earlier start in `run` has all that a job asks for: the files that are there are known to be its own.
-pub(super) fn holds_all(job: &Job, run: &RunDir, result: &RunResult) -> bool {
+/// Whether the `result` of an earlier start in `run` has all that is asked for: the files that are there are known to be its own.
+pub(super) fn holds_all(counts: Counts, files: &Asked, run: &RunDir, result: &RunResult) -> bool {
     let announced = run_dir::announced(run.path());
     let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
-    (!job.counts_vertices() || result.clustering.is_some()) && job.output_files().paths().all(own)
+    (!counts.vertices || result.clustering.is_some()) && files.paths().all(own)
 }
 
 /// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.
@@ -60,11 +61,12 @@ impl<'g> Details<'g> {
     ///
     /// # Errors
     /// Formats that cannot hold the graph's ids ([`trimill_system::error::Kind::Usage`]); temporary files that cannot be made.
-    pub(super) fn new(job: &Job, graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
+    pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
+        let job = &session.job;
         job.output_files().check_ids(array_len(graph))?;
         match (job.counts_edges(), job.counts_vertices()) {
-            (true, _) => OnEdges::new(graph, setup, fingerprint).map(Self::Edges),
-            (false, true) => VertexSums::new(graph, setup, fingerprint).map(Self::Vertices),
+            (true, _) => OnEdges::new(session, graph, fingerprint).map(Self::Edges),
+            (false, true) => VertexSums::new(session, graph, fingerprint).map(Self::Vertices),
             (false, false) => Ok(Self::Total),
         }
     }
@@ -99,17 +101,17 @@ impl<'g> Details<'g> {
     ///
     /// # Errors
     /// When the sums contradict the total; when files cannot be written ([`keeps_answer`]).
-    pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
+    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         match self {
             Self::Total => Ok(()),
-            Self::Vertices(vertices) => vertices.finish(job, setup, control, result),
+            Self::Vertices(vertices) => vertices.finish(session, result),
             Self::Edges(edges) => {
-                let written = edges.finish(job, setup, control, result);
-                if written.as_ref().is_err_and(|error| !keeps_answer(error)) || !job.counts_vertices() {
+                let written = edges.finish(session, result);
+                if written.as_ref().is_err_and(|error| !keeps_answer(error)) || !session.job.counts_vertices() {
                     return written;
                 }
-                let vertices = edges.at_vertices(job, setup, control);
-                let also = vertices.and_then(|vertices| vertices.finish(job, setup, control, result));
+                let vertices = edges.at_vertices(session);
+                let also = vertices.and_then(|vertices| vertices.finish(session, result));
                 Error::worst_of([written, also])
             }
         }

@@ -2,20 +2,22 @@
 
 use std::time::Instant;
 
-use super::queue::TakenItem;
-use super::results::partition_result;
-use super::work::{DeviceOutcome, Item, SharedWork};
-use super::workers::run_on_all;
+use super::details::Details;
+use super::queue::{Queue, TakenItem};
+use super::results::{PlannedFigures, partition_result};
+use super::session::Session;
+use super::work::{DeviceOutcome, Item, Ranges, SharedWork};
+use super::workers::{all_or_first_error, run_on_all};
 use crate::count::cuda::RUNS_AHEAD;
 use crate::count::{CountBackend, DeviceWork};
 use crate::report::{DeviceResult, PartitionResult};
-use crate::run_dir::CountedBy;
+use crate::run_dir::{CountedBy, Journal};
 use crate::spill::SpillReader;
 use crate::stream::ahead::Ahead;
 use crate::stream::source::{PartitionSource, Spilled};
 use crate::stream::{CountedPartition, PartitionFailure};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
+use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::{Kind, Result};
 use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
@@ -30,6 +32,66 @@ pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWor
         backends.iter_mut().for_each(|backend| backend.record_work());
     }
     run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
+}
+
+/// Partitions that are there, as rank ranges or spills, and are only to be counted.
+pub(super) struct PartitionsToCount<'a> {
+    pub(super) items: Vec<Item>,
+    pub(super) known: PlannedFigures<'a>,
+    /// Those that are rank ranges.
+    pub(super) ranges: Option<Ranges<'a>>,
+    /// The budget of each device.
+    pub(super) device_memory: Bytes,
+    pub(super) journal: Option<&'a Journal>,
+    pub(super) details: &'a Details<'a>,
+}
+
+impl PartitionsToCount<'_> {
+    /// Counts them, in their order, on all devices.
+    ///
+    /// # Errors
+    /// The first error of a device, the others are then stopped; when stopped.
+    pub(super) fn count(
+        self,
+        backends: &mut [Box<dyn CountBackend>],
+        session: &Session,
+    ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
+        let Self { items, known, ranges, device_memory, journal, details } = self;
+        let Session { pool, control, .. } = session;
+        let arcs = items.first().map_or(0, |item| known.sizes[item.part() as usize].resident_arcs);
+        let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);
+        let together = control.part();
+        let queue = Queue::of(items, backends.len());
+        let work = SharedWork {
+            known,
+            ranges,
+            pool,
+            device_memory,
+            queue: &queue,
+            spills: None,
+            journal,
+            details,
+            task: &task,
+            per_partition,
+            control: &together,
+        };
+        let outcomes = count_all(backends, &work);
+        Ok(together_of(all_or_first_error(outcomes, control)?, backends))
+    }
+}
+
+/// The task of counting `parts` partitions, and how many of its units a partition is. If a single partition is counted by a backend that
+/// reports its progress, the task is measured in `arcs`, and the partition itself adds 0.
+pub(super) fn task_of(backends: &mut [Box<dyn CountBackend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
+    let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
+    match single {
+        Some(progress) => {
+            let task = control.task("count", Some(arcs), Unit::Arcs);
+            *progress = Some(task.progress(control));
+            (task, 0)
+        }
+        None => (control.task("count", Some(parts), Unit::Partitions), 1),
+    }
 }
 
 /// The results of all devices together, and the result of each device.
@@ -75,14 +137,14 @@ pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> Co
 }
 
 /// A partition that was taken, and its source or the error of opening it.
-type Opened<'a> = (TakenItem<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
+type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
 
 impl<'a> SharedWork<'a> {
     /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
-    fn open(&self, taken: TakenItem<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> Opened<'a> {
+    fn open(&self, taken: TakenItem<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> TakenSource<'a> {
         let start = Instant::now();
         let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
-        let source = parallel::within(&self.setup.pool, source);
+        let source = parallel::within(self.pool, source);
         if room > Bytes::ZERO {
             let control = self.control.at(by.device, taken.item.part());
             control.did(TrackKind::Prefetching, ("first rows", None), start, None);
@@ -107,7 +169,7 @@ fn count_queue<'a>(
 ) -> Result<(), PartitionFailure> {
     let device = backend.device().map(|device| device.ordinal);
     let (chunk, by) = (backend.resident_chunk(), By { device, stored: backend.stored_rows() });
-    let mut next: Option<Opened<'a>> = None;
+    let mut next: Option<TakenSource<'a>> = None;
     loop {
         let begin = Instant::now();
         let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), &by));
@@ -183,7 +245,7 @@ fn count_item(
     let stored = backend.stored_rows();
     let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn CountBackend| {
         let mut source = source?;
-        let pool = &work.setup.pool;
+        let pool = work.pool;
         let again = || work.source(item, stored);
         let mut counted = work.details.count(item.part(), &mut source, again, backend, pool, control)?;
         counted.reading += source.reading();
@@ -196,7 +258,7 @@ fn count_item(
                 disk::remove(&built.spill.path)?;
             }
             let again = || spills.builders.batches.build(&[built.part], work.control);
-            **built = parallel::within(&work.setup.pool, again)?.remove(0);
+            **built = parallel::within(work.pool, again)?.remove(0);
             let source: Box<dyn PartitionSource> = Box::new(Spilled::new(SpillReader::reopen(&built.spill)?));
             count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), item, backend)
         }

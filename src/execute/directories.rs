@@ -1,30 +1,25 @@
 //! The directories of a job: its cache, where graphs are prepared, and where partitions are spilled.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cache::Cache;
-use crate::job::Job;
 use crate::rates::Rates;
 use crate::run_dir::{self, RunDir};
+use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::Result;
 
-/// The directory of the cache, whether a job uses it or not.
-pub(super) fn cache_dir(job: &Job) -> Option<PathBuf> {
-    job.cache_dir.clone().or_else(default_cache_dir)
-}
-
-/// The rates that estimates of a job use, and whether they were measured on this machine.
-pub fn rates(job: &Job) -> (Rates, bool) {
-    let measured = cache_dir(job).and_then(|dir| Rates::measured(&dir));
+/// The rates that estimates of a job use, by the directory of its cache, and whether they were measured on this machine.
+pub fn rates(cache_dir: Option<&Path>) -> (Rates, bool) {
+    let measured = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir).and_then(|dir| Rates::measured(&dir));
     (measured.unwrap_or_default(), measured.is_some())
 }
 
 /// The cache that a job names, or else this user's, if there is one that can be used.
-pub(super) fn cache(job: &Job) -> Option<Cache> {
-    match (&job.cache_dir, default_cache_dir()) {
-        (Some(dir), _) => Cache::of_job(dir, job.cache_max),
-        (None, Some(dir)) => Cache::of_user(&dir, job.cache_max),
+pub(super) fn cache(dir: Option<&Path>, max: Option<Bytes>) -> Option<Cache> {
+    match (dir, default_cache_dir()) {
+        (Some(dir), _) => Cache::of_job(dir, max),
+        (None, Some(dir)) => Cache::of_user(&dir, max),
         (None, None) => {
             tracing::info!("{NO_CACHE}: the graph is not cached");
             None
@@ -32,40 +27,55 @@ pub(super) fn cache(job: &Job) -> Option<Cache> {
     }
 }
 
-/// Makes the directories for spills and for preparing, with access for the user only unless the user named them. In a run
-/// directory, the work files of an earlier start are removed; in one that several processes share nothing is made.
-pub(super) fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<TemporaryDir>)> {
-    for dir in [&job.spill_dir, &job.work_dir].into_iter().flatten() {
-        disk::make_dir(dir)?;
+/// Where a job spills and prepares.
+pub(super) struct Places {
+    pub(super) spill: PathBuf,
+    pub(super) work: PathBuf,
+    /// The latter, where it is removed in the end.
+    pub(super) temporary: Option<TemporaryDir>,
+}
+
+impl Places {
+    /// Makes the directories, with access for the user only unless the user named them. In a run directory, the work files of an earlier
+    /// start are removed; in one that several processes share nothing is made.
+    pub(super) fn make(
+        spill_dir: Option<&Path>,
+        work_dir: Option<&Path>,
+        keep_spill: bool,
+        run: Option<&RunDir>,
+    ) -> Result<Self> {
+        for dir in [spill_dir, work_dir].into_iter().flatten() {
+            disk::make_dir(dir)?;
+        }
+        let Some(run) = run.filter(|run| !run.is_shared()) else {
+            let spill = spill_dir.or(work_dir).map_or_else(disk::temporary_folder, Path::to_path_buf);
+            let work = work_dir.unwrap_or(&spill).to_path_buf();
+            disk::make_dir(&spill)?;
+            return Ok(Self { spill, work, temporary: None });
+        };
+        let (work, temporary) = match work_dir {
+            Some(dir) => {
+                disk::sweep(dir);
+                let work = TemporaryDir::new(dir, "trimill-run-")?;
+                (work.path().to_path_buf(), Some(work))
+            }
+            None => {
+                run_dir::remove_tree(&run.work());
+                disk::private_dir(&run.work())?;
+                (run.work(), None)
+            }
+        };
+        let spill = match spill_dir {
+            Some(dir) if keep_spill => dir.to_path_buf(),
+            dir => {
+                let spill = run.spills(dir);
+                disk::private_dir(&spill)?;
+                spill
+            }
+        };
+        run_dir::remove_unfinished(&spill);
+        Ok(Self { spill, work, temporary })
     }
-    let Some(run) = run.filter(|run| !run.is_shared()) else {
-        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(disk::temporary_folder);
-        let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
-        disk::make_dir(&spill)?;
-        return Ok((spill, work, None));
-    };
-    let (work, temporary) = match &job.work_dir {
-        Some(dir) => {
-            disk::sweep(dir);
-            let work = TemporaryDir::new(dir, "trimill-run-")?;
-            (work.path().to_path_buf(), Some(work))
-        }
-        None => {
-            run_dir::remove_tree(&run.work());
-            disk::private_dir(&run.work())?;
-            (run.work(), None)
-        }
-    };
-    let spill = match &job.spill_dir {
-        Some(dir) if job.keep_spill => dir.clone(),
-        dir => {
-            let spill = run.spills(dir.as_deref());
-            disk::private_dir(&spill)?;
-            spill
-        }
-    };
-    run_dir::remove_unfinished(&spill);
-    Ok((spill, work, temporary))
 }
 
 /// Why there is no cache unless one is named.

@@ -12,14 +12,13 @@ use rayon::ThreadPool;
 use super::counters::{edge_window_bytes, edges_in_memory};
 use super::edge_sinks::{Added, PartitionEdgeSink};
 use super::part_counts::{PartFiles, Unfinished};
-use super::setup::Setup;
+use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::CountBackend;
 use crate::edges::order::EdgesOfGraph;
 use crate::edges::part::{EdgePartCounts, EdgePartKey, EdgePartWriter};
 use crate::edges::{EdgeSums, vertices_of};
 use crate::graph::OrientedGraph;
-use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
 use crate::stream::{CountedPartition, PartitionFailure, count_on_edges};
@@ -47,14 +46,14 @@ struct EdgesOfPartition {
 
 impl<'g> OnEdges<'g> {
     /// Zeros; in memory where they take no more than [`edges_in_memory`] allows.
-    pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
-        let sums = match (setup.is_shard(), edges_in_memory(setup.host, graph.edges())) {
+    pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
+        let sums = match (session.is_shard(), edges_in_memory(session.host, graph.edges())) {
             (true, _) => None,
             (false, true) => Some(EdgeSums::in_memory(graph.edges())),
-            (false, false) => Some(EdgeSums::in_file(graph.edges(), &setup.work_dir)?),
+            (false, false) => Some(EdgeSums::in_file(graph.edges(), &session.work_dir)?),
         };
-        let files = PartFiles::new(setup, fingerprint);
-        Ok(Self { graph, sums, files, block: setup.host_block(), unfinished: Unfinished::default() })
+        let files = PartFiles::new(session.run.as_ref(), fingerprint);
+        Ok(Self { graph, sums, files, block: session.host_block(), unfinished: Unfinished::default() })
     }
 
     fn key(&self, part: u32, fingerprint: u128) -> EdgePartKey {
@@ -130,17 +129,18 @@ impl<'g> OnEdges<'g> {
     ///
     /// # Errors
     /// When the sums are not three times the triangles; when the file cannot be written.
-    pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
+    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
+        let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.sums()?);
         let start = Instant::now();
         let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
-        let found = parallel::within(&setup.pool, || sums.total())?;
+        let found = parallel::within(pool, || sums.total())?;
         if found != 3 * triangles {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));
         }
-        let memory = edge_window_bytes(job, setup.host, (graph.vertices(), graph.edges()));
+        let memory = edge_window_bytes(job.counts(), *host, graph.vertices(), graph.edges());
         let counts = EdgesOfGraph { graph, sums, memory, control };
-        parallel::within(&setup.pool, || job.output_files().write_edges(&counts))?;
+        parallel::within(pool, || job.output_files().write_edges(&counts))?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         control.did_stage("edges", start);
         result.stages.push(Stage::since("edges", start, EdgeSums::bytes(graph.edges()), Bytes(written)));
@@ -151,11 +151,11 @@ impl<'g> OnEdges<'g> {
     ///
     /// # Errors
     /// When the graph or the sums cannot be read; when stopped.
-    pub(super) fn at_vertices(&self, job: &Job, setup: &Setup, control: &Control) -> Result<VertexSums<'g>> {
-        let size = (self.graph.vertices(), self.graph.edges());
-        let vertices = VertexSums::new(self.graph, setup, 0)?;
-        let memory = edge_window_bytes(job, setup.host, size);
-        vertices_of(self.graph, self.sums()?, vertices.totals()?, memory, &setup.pool, control)?;
+    pub(super) fn at_vertices(&self, session: &Session) -> Result<VertexSums<'g>> {
+        let Session { job, host, pool, control, .. } = session;
+        let vertices = VertexSums::new(session, self.graph, 0)?;
+        let memory = edge_window_bytes(job.counts(), *host, self.graph.vertices(), self.graph.edges());
+        vertices_of(self.graph, self.sums()?, vertices.totals()?, memory, pool, control)?;
         Ok(vertices)
     }
 }

@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::graph::Input;
-use super::setup::Setup;
+use super::session::{Purpose, Session};
 use crate::generate::{BaseGraph, Family, generate as write};
 use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
@@ -48,7 +47,7 @@ impl GenerateRequest {
 pub fn generate(request: &GenerateRequest, control: &Control) -> Result<GenerateReport> {
     let start = Instant::now();
     let pool = threads::pool(request.threads)?;
-    let base = request.graph.as_ref().map(|job| base(job, control)).transpose()?;
+    let base = request.graph.as_deref().map(|job| base(job.clone(), control)).transpose()?;
     let base = base.as_ref().map(|base| base as &dyn BaseGraph);
     let made = parallel::within(&pool, || write(&request.family, base, &request.output, control))?;
     Ok(GenerateReport {
@@ -71,11 +70,11 @@ struct Cleaned {
     triangles: u128,
 }
 
-fn base(job: &Job, control: &Control) -> Result<Cleaned> {
-    let setup = Setup::new(job, None)?;
-    let (graph, _) = Input::open(job, &setup, control)?.graph(&setup, control, &mut Vec::new())?;
+fn base(job: Job, control: &Control) -> Result<Cleaned> {
+    let opened = Session::open(job.clone(), Purpose::Count, None, control)?.input(None)?;
+    let (graph, _) = opened.graph(&mut Vec::new())?;
     let triangles = super::count::count(job, None, None, control)?.triangles;
-    parallel::within(&setup.pool, || Cleaned::new(&graph, triangles, control))
+    parallel::within(&opened.session.pool, || Cleaned::new(&graph, triangles, control))
 }
 
 impl Cleaned {

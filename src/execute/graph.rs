@@ -1,19 +1,20 @@
-//! From a job's input to its oriented graph.
+//! From the input of a session to its oriented graph: the states [`Opened`] and [`Prepared`].
 
 use std::path::Path;
 
-use super::setup::Setup;
+use super::session::Session;
 use crate::cache::Origin;
 use crate::clean::most_ids;
 use crate::graph::OrientedGraph;
-use crate::job::{Job, Prepare};
+use crate::job::Prepare;
+use crate::paths;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, prepare_with};
 use crate::report::Stage;
+use crate::run_dir::JobRecord;
 use trimill_input::Source;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
@@ -26,67 +27,100 @@ const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
 
-/// An open input, and what identifies it.
-pub struct Input<'a> {
-    source: Box<dyn ArcSource + Send + 'a>,
+/// A session whose input is open.
+pub struct Opened<'e> {
+    source: Box<dyn ArcSource + Send + 'e>,
     bytes: Bytes,
-    /// None where the input is not a file.
-    pub origin: Option<Origin>,
+    /// What identifies the input; none where it is not a file.
+    pub(crate) origin: Option<Origin>,
+    /// The record of the job in its run directory, once that is claimed for it.
+    claimed: Option<JobRecord>,
+    /// Dropped last, as in the other states: temporary files are in its directories.
+    pub(crate) session: Session,
 }
 
-impl<'a> Input<'a> {
-    /// Opens the input of `job`: detects formats and reads headers.
+/// A session whose graph is prepared.
+pub struct Prepared {
+    pub(super) graph: OrientedGraph,
+    /// What identifies the input, with a hash of its contents where there is a cache; none where it is not a file.
+    pub(super) origin: Option<Origin>,
+    pub(super) stages: Vec<Stage>,
+    pub(super) session: Session,
+}
+
+impl Session {
+    /// Opens `edges`, or if there are none the input of the job: detects formats and reads headers.
     ///
     /// # Errors
-    /// Errors in the files; when stopped.
-    pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
-        parallel::within(&setup.pool, || {
-            let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.preparing, control)?;
+    /// Errors in the files; impossibly many edges; when stopped.
+    pub fn input<'e>(self, edges: Option<&'e dyn EdgeSource>) -> Result<Opened<'e>> {
+        if let Some(edges) = edges {
+            let edges = checked(edges)?;
+            let bytes = Bytes(edges.bytes());
+            return Ok(Opened { session: self, source: Box::new(edges), bytes, origin: None, claimed: None });
+        }
+        let (source, origin) = parallel::within(&self.pool, || {
+            let job = &self.job;
+            let source =
+                Source::open_within(&job.inputs, job.reading(), &self.work_dir, self.preparing, &self.control)?;
             let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
             let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
-            let bytes = Bytes(source.bytes());
-            Ok(Self { source: Box::new(source), bytes, origin })
+            Ok((source, origin))
+        })?;
+        Ok(Opened { session: self, bytes: Bytes(source.bytes()), source: Box::new(source), origin, claimed: None })
+    }
+
+    /// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again; but not
+    /// one that other processes share.
+    pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
+        outcome.map_err(|error| match path {
+            Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
+                error.advice("it was removed: start again, and it is made again")
+            }
+            _ => error,
         })
     }
+}
 
-    /// `edges`, or if there are none the input of `job`.
+impl Opened<'_> {
+    /// Claims the run directory, if there is one, for this job.
     ///
     /// # Errors
-    /// As [`Self::open`]; impossibly many edges.
-    pub fn of(edges: Option<&'a dyn EdgeSource>, job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
-        match edges {
-            Some(edges) => {
-                let edges = checked(edges)?;
-                Ok(Self { source: Box::new(edges), bytes: Bytes(edges.bytes()), origin: None })
-            }
-            None => Self::open(job, setup, control),
+    /// Another job's run directory; one that cannot be written.
+    pub(super) fn claim(&mut self) -> Result<()> {
+        let Session { job, run, pool, control, .. } = &self.session;
+        let Some(run) = run else { return Ok(()) };
+        let mut claimed = JobRecord::new(job, self.origin.as_ref(), control)?;
+        parallel::within(pool, || run.claim(&mut claimed, control))?;
+        if let Some(origin) = &mut self.origin {
+            origin.identity = claimed.input();
         }
+        self.claimed = Some(claimed);
+        Ok(())
     }
 
-    /// An estimate of the most bytes that a device needs to prepare and count this graph, if its ids are not sparse.
-    pub fn device_bytes_at_most(&self) -> Bytes {
+    /// Opens the GPUs of a job that counts there, beside the reading of the input.
+    ///
+    /// # Errors
+    /// As [`Session::open_gpus`].
+    pub(crate) fn open_gpus(&self) -> Result<()> {
+        // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.arcs_at_most();
         let ids = self.source.declared_vertices().unwrap_or_else(|| most_ids(arcs));
-        Bytes(PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids))) + FIXED
+        let useful = Bytes(PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids))) + FIXED;
+        self.session.open_gpus(useful)
     }
 
-    /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what identifies the input; where
-    /// there is a cache, a hash of the contents is part of it.
+    /// Reads, cleans and orients the input, or takes the graph from the cache, on a GPU that is open or on the cores.
     ///
     /// # Errors
     /// Errors in the input; directories that cannot be written.
-    pub fn graph(
-        &self,
-        setup: &Setup,
-        control: &Control,
-        stages: &mut Vec<Stage>,
-    ) -> Result<(OrientedGraph, Option<Origin>)> {
-        parallel::within(&setup.pool, || {
+    pub(crate) fn graph(&self, stages: &mut Vec<Stage>) -> Result<(OrientedGraph, Option<Origin>)> {
+        let Session { pool, cache, gpus, control, .. } = &self.session;
+        parallel::within(pool, || {
             let mut origin = self.origin.clone();
-            let (bytes, cache) = (self.bytes, setup.cache.as_ref());
-            let space = setup.workspace();
             let kept = origin.as_mut().filter(|_| cache.is_some());
-            let mut gpus = lock(&setup.gpus);
+            let mut gpus = lock(gpus);
             let device = gpus.as_mut().and_then(|device| match device.prepare {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
                 Prepare::Auto if is_worthwhile(self.source.arcs_at_most(), rayon::current_num_threads()) => {
@@ -94,20 +128,30 @@ impl<'a> Input<'a> {
                 }
                 _ => None,
             });
-            let source: &dyn ArcSource = &*self.source;
-            let graph = prepare_with(device, (source, bytes), kept, space, cache, control, stages)?;
+            let (source, space): (&dyn ArcSource, _) = (&*self.source, self.session.workspace());
+            let graph = prepare_with(device, (source, self.bytes), kept, space, cache.as_ref(), control, stages)?;
             trim_heap();
             Ok((graph, origin))
         })
     }
-}
 
-/// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again.
-pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
-    outcome.map_err(|error| match path {
-        Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
-            error.advice("it was removed: start again, and it is made again")
+    /// Prepares the graph with [`Self::open_gpus`] and [`Self::graph`], and records what identifies the input in a run directory that is
+    /// claimed.
+    ///
+    /// # Errors
+    /// As these.
+    pub(super) fn prepare(self) -> Result<Prepared> {
+        self.open_gpus()?;
+        let mut stages = Vec::new();
+        tracing::debug!("the input is open");
+        let (graph, origin) = self.graph(&mut stages)?;
+        tracing::debug!("the graph is prepared");
+        // Everything else of it is freed before planning measures what the GPUs' drivers mapped: its pages would be counted as theirs.
+        let Opened { session, claimed, .. } = self;
+        if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
+            run.record(&claimed.with_input(&origin.identity))?;
+            run.announce(paths::replaced_by(&session.job), false)?;
         }
-        _ => error,
-    })
+        Ok(Prepared { session, graph, origin, stages })
+    }
 }

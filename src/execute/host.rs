@@ -10,7 +10,8 @@ use super::counters::{
 };
 use crate::count::{Footprint, cuda};
 use crate::graph::GraphSize;
-use crate::job::{Job, Mode, SpillTo};
+use crate::job::{Mode, SpillTo};
+use crate::outputs::Counts;
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
@@ -48,26 +49,24 @@ pub struct Division {
     pub spills: Bytes,
 }
 
-/// The host memory that a job needs apart from counting.
-pub(super) struct HostNeeds<'a> {
-    job: &'a Job,
-    host: HostMemory,
-    size: GraphSize,
-    held: Bytes,
-    shard: bool,
+/// The host memory that a job needs apart from counting, and what it follows from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HostNeeds {
+    pub(super) host: HostMemory,
+    pub(super) size: GraphSize,
+    /// Bytes of the graph in memory.
+    pub(super) held: Bytes,
+    /// None: either mode will do.
+    pub(super) mode: Option<Mode>,
+    pub(super) counts: Counts,
+    pub(super) spill_to: SpillTo,
+    /// Whether the input is spilled partitions, so that none are built.
+    pub(super) spilled: bool,
+    /// Whether a shard of a prepared job is counted: it builds no partitions and adds nothing up.
+    pub(super) shard: bool,
 }
 
-impl<'a> HostNeeds<'a> {
-    /// For a graph of this size, of which `held` bytes are in memory.
-    pub(super) fn new(job: &'a Job, host: HostMemory, (size, held): (GraphSize, Bytes)) -> Self {
-        Self { job, host, size, held, shard: false }
-    }
-
-    /// For a process that counts a shard of a prepared job: it builds no partitions and adds nothing up.
-    pub(super) fn of_shard(self, shard: bool) -> Self {
-        Self { shard, ..self }
-    }
-
+impl HostNeeds {
     /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
     ///
     /// # Errors
@@ -93,14 +92,11 @@ impl<'a> HostNeeds<'a> {
 
     /// The largest of the floors below which the job ends.
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
-        let floors = match (self.shard, self.job.stream) {
+        let floors = match (self.shard, self.mode) {
             (true, Some(Mode::Partition)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
             (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
             // Either stream will do, and the graph stream needs less.
-            (false, None) => {
-                let job = Job { stream: Some(Mode::Graph), ..self.job.clone() };
-                HostNeeds { job: &job, ..*self }.floors(least, gpus)
-            }
+            (false, None) => Self { mode: Some(Mode::Graph), ..*self }.floors(least, gpus),
             (false, Some(_)) => self.floors(least, gpus),
         };
         floors.into_iter().map(|floor| floor.bytes).max().unwrap_or_default()
@@ -110,13 +106,12 @@ impl<'a> HostNeeds<'a> {
         let host = self.host;
         let counting = |needs: Needs| host.left(&needs.buffers(least));
         if self.shard {
-            let needs =
-                if self.job.stream == Some(Mode::Partition) { self.spilled(gpus) } else { self.streaming(gpus) };
+            let needs = if self.mode == Some(Mode::Partition) { self.spilled(gpus) } else { self.streaming(gpus) };
             return Ok(Division { counting: counting(needs)?, building: None, spills: Bytes::ZERO });
         }
         self.can_write()?;
         let streaming = counting(self.streaming(gpus));
-        if self.job.stream == Some(Mode::Graph) || self.job.kept_spills().is_some() {
+        if self.mode == Some(Mode::Graph) || self.spilled {
             return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
         }
         let planned = host.left(&self.planning());
@@ -125,16 +120,15 @@ impl<'a> HostNeeds<'a> {
             // Rank ranges need no memory for each vertex. If setting memory aside for building leaves counting less than half of
             // what it has with rank ranges, the partition stream is not offered.
             (built, Ok(streaming))
-                if self.job.stream.is_none()
-                    && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
+                if self.mode.is_none() && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
             {
                 Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
             }
             // Neither stream fits: report the floor of the graph stream, which is the lower one.
-            (Err(_), Err(error)) if self.job.stream.is_none() => Err(error),
+            (Err(_), Err(error)) if self.mode.is_none() => Err(error),
             (built, _) => {
                 let left = built?;
-                let spills = match self.job.spill_to {
+                let spills = match self.spill_to {
                     SpillTo::Disk => Bytes::ZERO,
                     // Half of what counting does not need.
                     SpillTo::Memory => Bytes(left.saturating_sub(least).get() / 2),
@@ -159,7 +153,7 @@ impl<'a> HostNeeds<'a> {
         let graph = host.floor(&self.streaming(gpus).buffers(least));
         let partitions = [host.floor(&self.planning()), host.floor(&self.building(gpus).buffers(least))];
         let writing = self.writing().map(|needs| host.floor(&needs));
-        let mut floors: Vec<HostFloor> = match self.job.stream {
+        let mut floors: Vec<HostFloor> = match self.mode {
             Some(Mode::Graph) => vec![graph],
             Some(Mode::Partition) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
@@ -184,7 +178,7 @@ impl<'a> HostNeeds<'a> {
     /// Adds what the triangles at each vertex or on each edge take, where they are wanted.
     fn with_details(&self, needs: Needs, gpus: u64) -> Needs {
         let GraphSize { vertices, edges, .. } = self.size;
-        match (self.job.counts_edges(), self.job.counts_vertices()) {
+        match (self.counts.edges, self.counts.vertices) {
             (true, _) => {
                 let held = if self.shard { Bytes::ZERO } else { held_edges(self.host, edges) };
                 needs.fixed("triangles on edges", held + edges_while_counting(self.host, gpus))
@@ -200,16 +194,16 @@ impl<'a> HostNeeds<'a> {
     /// What writing these takes.
     fn writing(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
-        let (what, stage, (fixed, least)) = match (self.job.counts_edges(), self.job.counts_vertices()) {
+        let (what, stage, (fixed, least)) = match (self.counts.edges, self.counts.vertices) {
             (true, _) => (
                 "triangles on edges",
                 "write the triangles on edges",
-                edges_while_writing(self.job, self.host, (vertices, edges)),
+                edges_while_writing(self.counts, self.host, vertices, edges),
             ),
             (false, true) => (
                 "triangles at vertices",
                 "write the triangles at vertices",
-                while_writing(self.job, self.host, vertices),
+                while_writing(self.counts, self.host, vertices),
             ),
             (false, false) => return None,
         };
@@ -224,7 +218,7 @@ impl<'a> HostNeeds<'a> {
     /// What counting spilled partitions needs.
     fn spilled(&self, gpus: u64) -> Needs {
         // For the partition on each device: its vertices' ranks; if edges are counted, also its locals and the numbers of a row block.
-        let (ranks, rows) = match (self.job.counts_edges(), self.job.counts_vertices()) {
+        let (ranks, rows) = match (self.counts.edges, self.counts.vertices) {
             (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
             (false, true) => (4 * gpus.max(1), Bytes::ZERO),
             (false, false) => (0, Bytes::ZERO),
@@ -255,8 +249,8 @@ pub(super) fn block_of_pass(host: HostMemory) -> Bytes {
 }
 
 /// Row blocks that each GPU has in the host's memory: two on their way to it; with edges, the counts of one on their way back.
-pub(super) fn blocks_of_gpu(job: &Job) -> u64 {
-    if job.counts_edges() { 3 } else { 2 }
+pub(super) fn blocks_of_gpu(counts: Counts) -> u64 {
+    if counts.edges { 3 } else { 2 }
 }
 
 /// The least that counting on the CPU takes: the floor of its method and a twenty-fourth of what the resident rows of the whole graph take,
@@ -283,13 +277,13 @@ pub(super) struct OnGpus {
 }
 
 /// The least host memory that `gpus` GPUs take, each with so many row blocks.
-pub(super) fn least_on_gpus((gpus, blocks): (u64, u64), longest_row: u32) -> Bytes {
+pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
     let blocks = blocks * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
 }
 
 /// Divides `left` among `gpus` GPUs: of each share, runs of resident rows take a half, each row block an eighth.
-pub(super) fn on_gpus((gpus, blocks): (u64, u64), left: Bytes) -> OnGpus {
+pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;
     let chunk = Bytes(each / 40).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
@@ -304,11 +298,11 @@ mod tests {
 
     #[test]
     fn what_gpus_take_together_is_within_their_share() {
-        for gpus in [(1, 2), (2, 3), (8, 2)] {
+        for (gpus, blocks) in [(1, 2), (2, 3), (8, 2)] {
             for longest in [1, 1000, 1_000_000] {
-                let least = least_on_gpus(gpus, longest);
+                let least = least_on_gpus(gpus, blocks, longest);
                 for left in [least, Bytes(least.get() + 1), Bytes(3 * least.get()), Bytes(100 << 30)] {
-                    let OnGpus { chunk, block, all } = on_gpus(gpus, left);
+                    let OnGpus { chunk, block, all } = on_gpus(gpus, blocks, left);
                     assert!(all <= left, "{gpus:?}: {all} of {left}");
                     assert!(block >= smallest_row_block_limit(longest) && chunk >= cuda::LEAST_CHUNK);
                 }

@@ -6,15 +6,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::chosen::ChosenBackends;
+use super::backends::GraphToCount;
 use super::details::Details;
-use super::device::{count_all, together_of};
-use super::queue::Queue;
+use super::device::PartitionsToCount;
 use super::results::{PlannedFigures, input_report};
-use super::setup::Setup;
-use super::spilled::{self, On};
-use super::work::SharedWork;
-use super::workers::all_or_first_error;
+use super::session::{Purpose, Session};
+use super::spilled::SpillsToCount;
 use trimill_kernels::Scope;
 use trimill_system::machine;
 
@@ -22,7 +19,7 @@ use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
 use crate::spill::{Manifest, ManifestGraph};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Unit};
+use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 /// Counts the spills of the manifest in `dir`.
@@ -31,50 +28,36 @@ use trimill_system::error::{Error, Result};
 /// [`trimill_system::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;
 /// [`trimill_system::error::Kind::Usage`] for settings that were fixed when the graph was partitioned;
 /// [`trimill_system::error::Kind::Resource`] when a partition does not fit the device.
-pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResult> {
-    machine::reset_peak();
-    let begin = Instant::now();
-    let control = &control.recorded_if(job.recorded, begin);
-    refuse_partition_settings(job, dir)?;
+pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
+    refuse_partition_settings(&job, dir)?;
     let manifest = Manifest::read(dir)?;
     let ManifestGraph { size, wedges, report } = manifest.graph.clone();
-    let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
-    let chosen = setup.backend(job, (size, Bytes::ZERO))?;
-    let gpus = chosen.gpus();
-    let ChosenBackends { mut backends, device, largest_row_block, methods, driver, .. } = chosen;
-    if backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
-        return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
+    let session = Session::open(Job { cache: false, ..job }, Purpose::Count, None, control)?;
+    let Session { job, control, host, .. } = &session;
+    let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.stream }, None)?;
+    if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
+        return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)
             .expected("a method that counts partitions"));
     }
-    let footprint = backends[0].footprint();
-    let largest_row_block = (gpus > 0).then_some(largest_row_block);
-    let on = On { footprint: &footprint, device, largest_row_block };
-    let mut spills = spilled::open(&manifest, dir, |_| true, &on, control)?;
-    let (parts, together) = (spills.items.len() as u64, control.part());
-    if backends.len() > 1 {
+    let mut spills = chosen.open(&manifest, dir, |_| true, control)?;
+    if chosen.backends.len() > 1 {
         spills.largest_first();
     }
-    let queue = Queue::of(spills.items, backends.len());
-    let task = control.task("count", Some(parts), Unit::Partitions);
-    let work = SharedWork {
-        known: PlannedFigures { sizes: &spills.sizes, predictions: &spills.predictions },
+    let SpillsToCount { items, sizes, predictions } = spills;
+    let (device, driver) = (chosen.device, chosen.driver);
+    let partitions = PartitionsToCount {
+        items,
+        known: PlannedFigures { sizes: &sizes, predictions: &predictions },
         ranges: None,
-        setup: &setup,
         device_memory: device,
-        queue: &queue,
-        spills: None,
         journal: None,
         details: &Details::Total,
-        task: &task,
-        per_partition: 1,
-        control: &together,
     };
-    let (backend, method) = (backends[0].name(), backends[0].method());
+    let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
-    let outcomes = count_all(&mut backends, &work);
+    let (all, devices) = partitions.count(&mut chosen.backends, &session)?;
     control.did_stage("count", start);
-    let (all, devices) = together_of(all_or_first_error(outcomes, control)?, &backends);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {
         vertices: u64::from(size.vertices),
@@ -86,15 +69,15 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         prune: manifest.job.prune.parse().unwrap_or_default(),
         backend: backend.into(),
         method: method.into(),
-        methods,
+        methods: chosen.methods,
         stages: all.times.streamed_stages(spilled),
         partitions: all.results,
         devices,
         peak_host_bytes: machine::peak_memory().saturating_sub(driver),
         driver_host_bytes: driver,
         device_memory: device,
-        host_memory: setup.host.budget(),
-        seconds: begin.elapsed().as_secs_f64(),
+        host_memory: host.budget(),
+        seconds: session.seconds(),
         ..RunResult::of(job)
     };
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })

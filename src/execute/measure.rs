@@ -10,8 +10,7 @@ use std::time::Instant;
 use rustix::fs::{Advice, fadvise};
 
 use super::count::count;
-use super::graph::Input;
-use super::setup::Setup;
+use super::session::{Purpose, Session};
 use crate::generate::{Family, generate};
 use crate::job::Job;
 use crate::job::file::parse;
@@ -127,7 +126,7 @@ impl Jobs<'_> {
     fn best(&self, settings: &str) -> Result<Best> {
         let job = self.job(settings)?;
         let results: Vec<_> =
-            (0..TIMES).map(|_| count(&job, None, None, &self.control.silent_part())).collect::<Result<_>>()?;
+            (0..TIMES).map(|_| count(job.clone(), None, None, &self.control.silent_part())).collect::<Result<_>>()?;
         let first = &results[0];
         let bytes: u64 = first.partitions.iter().map(|part| part.stream_bytes.get()).sum();
         Ok(Best {
@@ -141,14 +140,8 @@ impl Jobs<'_> {
     /// How fast a method is on the GPU, as a multiple of the `usual` speed.
     fn speed(&self, method: &str, usual: Speed) -> Result<f64> {
         let job = self.job(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
-        let setup = Setup::new(&job, None)?;
-        let (graph, _) = Input::open(&job, &setup, &self.control.silent_part())?.graph(
-            &setup,
-            &self.control.silent_part(),
-            &mut Vec::new(),
-        )?;
-        let size = graph.size();
-        drop((graph, setup));
+        let session = Session::open(job, Purpose::Count, None, &self.control.silent_part())?;
+        let size = session.input(None)?.graph(&mut Vec::new())?.0.size();
         let best = self.best(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
         Ok(usual.whole(size.edges, size.probes) / best.seconds(&["kernel", "preprocess"]))
     }

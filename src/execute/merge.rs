@@ -7,13 +7,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::backends::GraphToCount;
 use super::details::{self, Details, keeps_answer};
-use super::host::HostNeeds;
 use super::results::input_report;
-use super::setup::Setup;
+use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::report::{PartitionResult, RunResult, Stage};
-use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_resume_advice};
+use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
 use crate::shards::{Shard, shards_of};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -26,34 +26,33 @@ use trimill_system::machine;
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written:
 /// what would have been returned is then the error's answer.
-pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
-    machine::reset_peak();
-    let begin = Instant::now();
-    let Some(path) = &how.run_dir else {
+pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
+    let Some(path) = how.run_dir.clone() else {
         return Err(Error::usage("no run directory"));
     };
-    let prepared = RunDir::share(path)?.1;
-    let job = prepared.counted_as(how);
-    let setup = Setup::new(&job, None)?;
-    let Some(run) = &setup.run else { return Err(Error::defect("a merge without a run directory")) };
-    let merged = run.finished(prepared.fingerprint).map_err(|error| run.advise(error))?;
-    if let Some(result) = merged.filter(|result| details::holds_all(&job, run, result)) {
+    let prepared = RunDir::share(&path)?.1;
+    let session = Session::open(prepared.counted_as(how), Purpose::Count, None, control)?;
+    let Session { job, run, host, .. } = &session;
+    let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };
+    let merged = run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?;
+    if let Some(result) = merged.filter(|result| details::holds_all(job.counts(), &job.output_files(), run, result)) {
         tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
-        setup.tidy(&job);
-        return Ok((result, job.output));
+        session.tidy();
+        return Ok((result, job.output.clone()));
     }
     run.check(&prepared)?;
-    details::check(&job)?;
+    details::check(job)?;
     let graph = run.graph(&prepared)?;
-    HostNeeds::new(&job, setup.host, (graph.size(), graph.held_bytes())).can_write()?;
-    let details = Details::new(&job, &graph, &setup, prepared.fingerprint)?;
+    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.stream };
+    session.host_needs(to_count).can_write()?;
+    let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();
     let records = records(run, &prepared)?;
-    let added = added(&details, &records, &setup, control)?;
+    let added = added(&details, &records, &session)?;
     let missing: Vec<u32> = (0..prepared.parts()).filter(|part| !added.contains(part)).collect();
     if !missing.is_empty() {
-        return Err(not_counted(path, &missing, &prepared));
+        return Err(not_counted(&path, &missing, &prepared));
     }
     let of_all = |name: fn(&PartitionRecord) -> &str| {
         let names: BTreeSet<&str> = records.iter().map(name).collect();
@@ -71,19 +70,19 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
         stages: vec![Stage::since("merge", start, Bytes::ZERO, Bytes::ZERO)],
         device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
         partitions: records.into_iter().map(|record| PartitionResult { resumed: true, ..record.result }).collect(),
-        host_memory: setup.host.budget(),
-        ..RunResult::of(&job)
+        host_memory: host.budget(),
+        ..RunResult::of(job)
     };
     let mut result = result.complete();
-    let written = details.finish(&job, &setup, control, &mut result).map_err(|error| run.advise(error));
+    let written = details.finish(&session, &mut result).map_err(|error| with_prepare_advice(error, &path));
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
-        return written.map(|()| (result, job.output));
+        return written.map(|()| (result, job.output.clone()));
     }
-    result.seconds = begin.elapsed().as_secs_f64();
+    result.seconds = session.seconds();
     result.peak_host_bytes = machine::peak_memory();
-    match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| setup.tidy(&job))) {
-        Ok(()) => Ok((result, job.output)),
-        Err(error) => Err(with_resume_advice(error, Some(path)).with_answer((result, job.output))),
+    match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| session.tidy())) {
+        Ok(()) => Ok((result, job.output.clone())),
+        Err(error) => Err(with_resume_advice(error, Some(&path)).with_answer((result, job.output.clone()))),
     }
 }
 
@@ -103,17 +102,13 @@ fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>>
 }
 
 /// Adds the partitions' counts at vertices or on edges, if the job wants these; returns the partitions whose counts are complete.
-fn added(
-    details: &Details<'_>,
-    records: &[PartitionRecord],
-    setup: &Setup,
-    control: &Control,
-) -> Result<BTreeSet<u32>> {
+fn added(details: &Details<'_>, records: &[PartitionRecord], session: &Session) -> Result<BTreeSet<u32>> {
+    let Session { pool, control, .. } = session;
     let task = control.task("merge", Some(records.len() as u64), Unit::Partitions);
     let mut added = BTreeSet::new();
     for record in records {
         control.check()?;
-        if details.resume(record.result.id, &setup.pool)? {
+        if details.resume(record.result.id, pool)? {
             added.insert(record.result.id);
         }
         task.advance(1);

@@ -6,12 +6,12 @@
 //! before anything else.
 
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::reserve::{Budget, reserve};
 use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
-use crate::job::{Devices, Job, Prepare};
+use crate::job::{Devices, Prepare};
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -24,13 +24,14 @@ const AMPLE: Bytes = Bytes::mib(8 << 10);
 /// Page-locked memory of a GPU that was opened beside reading.
 const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
 
-/// The settings of a job for the kernels.
-pub(super) fn settings(job: &Job) -> KernelSettings {
-    KernelSettings {
-        block_threads: job.block_threads,
-        tile: job.tile,
-        timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
-    }
+/// What a job says about its GPUs.
+#[derive(Debug, Clone)]
+pub(super) struct GpuSettings {
+    pub(super) devices: Devices,
+    pub(super) kernels: KernelSettings,
+    /// The budget of each.
+    pub(super) memory: Option<Bytes>,
+    pub(super) prepare: Prepare,
 }
 
 /// Opened GPUs, with the same budget reserved on each.
@@ -54,16 +55,15 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Starts to open the GPUs of `job`, whose input needs at most `useful` bytes of each; with a budget of the host below [`AMPLE`], waits until
+    /// Starts to open the GPUs of a job whose input needs at most `useful` bytes of each; with a budget of the host below [`AMPLE`], waits until
     /// they are open.
-    pub(super) fn start(job: &Job, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
-        let settings = settings(job);
-        let devices = job.devices.clone().unwrap_or_default();
-        let asked = job.device_memory.map_or(Budget::Free(useful), Budget::Asked);
+    pub(super) fn start(settings: GpuSettings, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
+        let GpuSettings { devices, kernels, memory, prepare } = settings;
+        let asked = memory.map_or(Budget::Free(useful), Budget::Asked);
         let before = machine::resident_memory();
         let open = move || {
             let start = Instant::now();
-            let open = |ordinal| Cuda::open(ordinal, method, settings);
+            let open = |ordinal| Cuda::open(ordinal, method, kernels);
             let mut workers = match devices {
                 Devices::All => together(Cuda::all()?, open)?,
                 Devices::List(list) => together(list, open)?,
@@ -84,7 +84,7 @@ impl Opening {
             );
             Ok(Gpus { workers, budget, have_more })
         };
-        let mut opening = Self { thread: None, opened: None, prepare: job.prepare, before, driver: None };
+        let mut opening = Self { thread: None, opened: None, prepare, before, driver: None };
         match spawn_alone("opening", open) {
             Ok(thread) => opening.thread = Some(thread),
             Err(error) => opening.opened = Some(Err(error)),

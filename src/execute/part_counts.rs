@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::setup::Setup;
 use crate::run_dir::{RunDir, unless_damaged};
 use crate::stream::PartitionFailure;
 use trimill_system::error::Result;
@@ -53,8 +52,8 @@ pub(super) struct PartFiles {
 }
 
 impl PartFiles {
-    pub(super) fn new(setup: &Setup, fingerprint: u128) -> Self {
-        Self { run: setup.run.as_ref().map(RunDir::path).map(|path| (path.to_path_buf(), fingerprint)) }
+    pub(super) fn new(run: Option<&RunDir>, fingerprint: u128) -> Self {
+        Self { run: run.map(RunDir::path).map(|path| (path.to_path_buf(), fingerprint)) }
     }
 
     /// Begins the file of a partition by `writer`; none without a run directory.

@@ -5,12 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::build::BuiltPartition;
-use super::building::{Builders, Building};
-use super::counting::builder;
-use super::graph::{Input, unless_graph_damaged};
-use super::planned::{PlanRequest, Planned, planned};
+use super::building::Builders;
+use super::planned::{PlanRequest, Planned};
 use super::room::SpillMemory;
-use super::setup::Setup;
+use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
 use crate::job::{Job, Mode, SpillTo};
@@ -27,8 +25,7 @@ use trimill_system::machine;
 ///
 /// # Errors
 /// The error of any stage; a job that names no directory for the spills ([`trimill_system::error::Kind::Usage`]).
-pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PartitionReport> {
-    machine::reset_peak();
+pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     if job.stream == Some(Mode::Graph) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
             .expected("another partitioner: rank ranges are not spilled"));
@@ -36,108 +33,96 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let Some(directory) = job.spill_dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
-    let job = &Job { stream: Some(Mode::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
-    let setup = Setup::new(job, helper)?;
-    let mut stages = Vec::new();
-    let input = Input::open(job, &setup, control)?;
-    setup.open_gpus(job, input.device_bytes_at_most())?;
-    let prepared = input.graph(&setup, control, &mut stages)?;
-    drop(input);
-    let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, PlanRequest::by(job), control, &mut stages);
-    let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stages));
-    unless_graph_damaged(spilled, path.as_deref())
+    let job = Job { stream: Some(Mode::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job };
+    let session = Session::open(job, Purpose::Count, metis, control)?;
+    let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
+    let path = planned.graph.path().map(Path::to_path_buf);
+    Session::unless_graph_damaged(planned.spill(&directory), path.as_deref())
 }
 
-/// Spills the partitions of a plan into `directory`, and reports them.
-fn spill(
-    planned: &Planned,
-    job: &Job,
-    setup: &Setup,
-    (directory, control): (&Path, &Control),
-    mut stages: Vec<Stage>,
-) -> Result<PartitionReport> {
-    let Planned { graph, plan, fingerprint, .. } = planned;
-    let GraphCut::Sets(locals) = &plan.cut else {
-        return Err(Error::defect("rank ranges that are to be spilled"));
-    };
-    let dir = SpillDir::open(directory, true, job.force, *fingerprint)?;
-    let spills = write_spills((planned, locals), job, setup, dir, control, &mut stages)?;
-    let reported = |spill: SpillSummary| {
-        let part = spill.header.partition;
-        let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
-        SpilledPartition {
-            id: part,
-            file: spill.path.clone(),
-            local_vertices: size.locals,
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-            resident_bytes: predicted.resident,
-            row_blocks: u64::from(spill.row_blocks),
-            largest_block_bytes: Bytes(spill.largest_block_bytes),
-            spill_bytes: Bytes(spill.bytes),
-            peak_bytes_predicted: predicted.peak,
-        }
-    };
-    Ok(PartitionReport {
-        vertices: u64::from(graph.vertices()),
-        edges: graph.edges(),
-        parts: plan.parts(),
-        partitions: spills.into_iter().map(reported).collect(),
-        stages,
-        peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
-        device_memory: planned.device,
-        partitioner: planned.partitioner.to_string(),
-        ..PartitionReport::of(job)
-    })
-}
+impl Planned {
+    /// Spills the partitions into `directory`, and reports them.
+    fn spill(mut self, directory: &Path) -> Result<PartitionReport> {
+        let GraphCut::Sets(locals) = &self.plan.cut else {
+            return Err(Error::defect("rank ranges that are to be spilled"));
+        };
+        let dir = SpillDir::open(directory, true, self.session.job.force, self.fingerprint)?;
+        let mut stages = std::mem::take(&mut self.stages);
+        let spills = self.write_spills(locals, dir, &mut stages)?;
+        let Self { graph, plan, .. } = &self;
+        let reported = |spill: SpillSummary| {
+            let part = spill.header.partition;
+            let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
+            SpilledPartition {
+                id: part,
+                file: spill.path.clone(),
+                local_vertices: size.locals,
+                proxies_induced: size.proxies_induced,
+                proxies_kept: size.proxies_kept,
+                arcs_induced: size.arcs_induced,
+                arcs_kept: size.arcs_kept,
+                resident_bytes: predicted.resident,
+                row_blocks: u64::from(spill.row_blocks),
+                largest_block_bytes: Bytes(spill.largest_block_bytes),
+                spill_bytes: Bytes(spill.bytes),
+                peak_bytes_predicted: predicted.peak,
+            }
+        };
+        Ok(PartitionReport {
+            vertices: u64::from(graph.vertices()),
+            edges: graph.edges(),
+            parts: plan.parts(),
+            partitions: spills.into_iter().map(reported).collect(),
+            stages,
+            peak_host_bytes: machine::peak_memory().saturating_sub(self.driver).max(self.peak),
+            device_memory: self.device,
+            partitioner: self.partitioner.to_string(),
+            ..PartitionReport::of(&self.session.job)
+        })
+    }
 
-/// Builds the partitions of a plan, spills those into `dir` that are not there, and writes the manifest.
-///
-/// # Errors
-/// Too little disk space; rows that cannot be read; when stopped.
-pub(super) fn write_spills(
-    (planned, locals): (&Planned, &Locals),
-    job: &Job,
-    setup: &Setup,
-    mut dir: SpillDir,
-    control: &Control,
-    stages: &mut Vec<Stage>,
-) -> Result<Vec<SpillSummary>> {
-    let Planned { graph, plan, fingerprint, .. } = planned;
-    let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
-    let order: Vec<u32> = (0..parts).collect();
-    // All of them are on disk in the end.
-    let job = &Job { keep_spill: true, ..job.clone() };
-    let building = Building::choose((graph, plan, order.len()), job, (1, planned.building, Bytes::ZERO), setup)?;
-    dir.check_space(building.disk_at_least())?;
-    let room = SpillMemory::new(Bytes::ZERO);
-    let builder = builder(planned, locals, job, (&directory, &room));
-    let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
-    let mut spills = Vec::new();
-    let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
-    order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
-    let found = |part| match dir.lasts() {
-        true => BuiltPartition::found(&directory, part, *fingerprint),
-        false => Ok(None),
-    };
-    Builders::new(builder, building, &setup.pool).build(&order, control, found, |built| {
-        inducing += built.inducing;
-        pruning += built.pruning;
-        spilling += built.spilling;
-        spills.push(built.spill);
-        task.advance(1);
-        ControlFlow::Continue(())
-    })?;
-    let start = Instant::now();
-    spills.sort_by_key(|spill| spill.header.partition);
-    dir.wrote(&planned.manifest(job, &spills).write(&directory)?);
-    dir.complete();
-    let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
-    stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
-    stages.push(Stage::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
-    stages.push(Stage::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
-    Ok(spills)
+    /// Builds the partitions, spills those into `dir` that are not there, and writes the manifest.
+    ///
+    /// # Errors
+    /// Too little disk space; rows that cannot be read; when stopped.
+    pub(super) fn write_spills(
+        &self,
+        locals: &Locals,
+        mut dir: SpillDir,
+        stages: &mut Vec<Stage>,
+    ) -> Result<Vec<SpillSummary>> {
+        let Self { graph, plan, fingerprint, session: Session { pool, control, .. }, .. } = self;
+        let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
+        let order: Vec<u32> = (0..parts).collect();
+        // All of them are on disk in the end.
+        let building = self.building(order.len(), true)?;
+        dir.check_space(building.disk_at_least())?;
+        let room = SpillMemory::new(Bytes::ZERO);
+        let builder = self.builder(locals, &directory, &room, true);
+        let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
+        let mut spills = Vec::new();
+        let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
+        order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
+        let found = |part| match dir.lasts() {
+            true => BuiltPartition::found(&directory, part, *fingerprint),
+            false => Ok(None),
+        };
+        Builders::new(builder, building, pool).build(&order, control, found, |built| {
+            inducing += built.inducing;
+            pruning += built.pruning;
+            spilling += built.spilling;
+            spills.push(built.spill);
+            task.advance(1);
+            ControlFlow::Continue(())
+        })?;
+        let start = Instant::now();
+        spills.sort_by_key(|spill| spill.header.partition);
+        dir.wrote(&self.manifest(&spills).write(&directory)?);
+        dir.complete();
+        let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
+        stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
+        stages.push(Stage::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
+        stages.push(Stage::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
+        Ok(spills)
+    }
 }

@@ -1,13 +1,10 @@
 //! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. Counts
 //! nothing.
 
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use super::building::Building;
-use super::graph::{Input, unless_graph_damaged};
-use super::planned::{PlanRequest, Planning, planned};
-use super::setup::Setup;
+use super::planned::{PlanRequest, Planned, Planning};
+use super::session::{Purpose, Session};
 use crate::assign::Helper;
 use crate::clean::workspace::IdCount;
 use crate::clean::{Workspace, needs};
@@ -33,97 +30,89 @@ use trimill_system::parallel;
 ///
 /// # Errors
 /// The error of any stage up to the plan; a budget below the floor.
-pub fn plan(
-    job: &Job,
-    edges: Option<&dyn EdgeSource>,
-    helper: Option<Helper>,
-    control: &Control,
-) -> Result<PlanReport> {
-    let setup = Setup::elsewhere(job, helper)?;
-    let mut stages = Vec::new();
-    let input = Input::of(edges, job, &setup, control)?;
-    setup.open_gpus(job, input.device_bytes_at_most())?;
-    let prepared = input.graph(&setup, control, &mut stages)?;
-    drop(input);
-    let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, PlanRequest::by(job), control, &mut stages);
-    let planned = unless_graph_damaged(planned, path.as_deref())?;
-    let (graph, plan, footprint) = (&planned.graph, &planned.plan, planned.backends[0].footprint());
-    let spills = plan.cut.stream() == Mode::Partition;
-    let partitions: Vec<PlannedPartition> = plan
-        .sizes
-        .iter()
-        .zip(&plan.predictions)
-        .enumerate()
-        .map(|(id, (size, predicted))| PlannedPartition {
-            id: id as u32,
-            local_vertices: size.locals,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-            resident_bytes: predicted.resident,
-            row_blocks: predicted.row_blocks,
-            largest_block_bytes: predicted.largest_row_block,
-            spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
-            stream_bytes: predicted.stream,
-            peak_bytes_predicted: predicted.peak,
-            ..PlannedPartition::default()
-        })
-        .collect();
-    let parts = plan.parts();
-    let limits = &planned.limits;
-    let planning =
-        Planning { job, setup: &setup, graph, footprint: &footprint, limits, builds: planned.builds, control };
-    let alternatives = match planned.limits.whole {
-        Some(_) => Vec::new(),
-        None => {
-            let chosen = (job.stream.unwrap_or(plan.cut.stream()), plan.row_block_limit, &planned.partitioner);
-            parallel::within(&setup.pool, || alternatives(&planning, chosen))?
-        }
-    };
-    let mut estimates = plan.estimates;
-    if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && planned.builds) {
-        let child_peak = AtomicU64::new(0);
-        let runs = parallel::within(&setup.pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
-        estimates.partition = partition_sized(&planned.limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
-        estimates.sized = true;
-    }
-    let mut advice = Vec::new();
-    if plan.parts_asked != parts {
-        advice.push(format!(
-            "{} parts do not fit {}: they were split into {parts}; --parts {parts} or more avoids that",
-            plan.parts_asked, planned.device
-        ));
-    }
-    let mut host_floors = planned.host_floors.clone();
-    host_floors.insert(0, setup.host.floor(&preparing(graph, setup.workspace())));
-    Ok(PlanReport {
-        vertices: graph.vertices().into(),
-        edges: graph.edges(),
-        backend: planned.backends[0].name().into(),
-        method: planned.backends[0].method().into(),
-        methods: planned.methods.clone(),
-        partitions,
-        device_memory: planned.device,
-        smallest_device_memory: planned.floor.device,
-        block_bytes: plan.row_block_limit,
-        host_memory: setup.host.budget(),
-        host_floors,
-        disk_bytes: match spills {
-            false => Bytes::ZERO,
-            true => {
-                let on = (planned.devices, planned.building, planned.spills);
-                Building::choose((graph, plan, parts as usize), job, on, &setup)?.disk
+pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
+    let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
+    let spills_whole = opened.session.job.keep_spill;
+    opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?.report()
+}
+
+impl Planned {
+    /// What is planned, and what other numbers of parts would take.
+    fn report(self) -> Result<PlanReport> {
+        let footprint = self.backends[0].footprint();
+        let Self { graph, plan, limits, session, .. } = &self;
+        let Session { job, pool, .. } = session;
+        let spills = plan.cut.stream() == Mode::Partition;
+        let partitions: Vec<PlannedPartition> = plan
+            .sizes
+            .iter()
+            .zip(&plan.predictions)
+            .enumerate()
+            .map(|(id, (size, predicted))| PlannedPartition {
+                id: id as u32,
+                local_vertices: size.locals,
+                proxies_kept: size.proxies_kept,
+                arcs_induced: size.arcs_induced,
+                arcs_kept: size.arcs_kept,
+                resident_bytes: predicted.resident,
+                row_blocks: predicted.row_blocks,
+                largest_block_bytes: predicted.largest_row_block,
+                spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
+                stream_bytes: predicted.stream,
+                peak_bytes_predicted: predicted.peak,
+                ..PlannedPartition::default()
+            })
+            .collect();
+        let parts = plan.parts();
+        let planning = Planning { session, graph, footprint: &footprint, limits, builds: self.builds };
+        let alternatives = match limits.whole {
+            Some(_) => Vec::new(),
+            None => {
+                let mode = job.stream.unwrap_or(plan.cut.stream());
+                parallel::within(pool, || planning.alternatives(mode, plan.row_block_limit, &self.partitioner))?
             }
-        },
-        alternatives,
-        advice,
-        stream: plan.cut.stream(),
-        partitioner: planned.partitioner.to_string(),
-        estimates,
-        ..PlanReport::of(job)
+        };
+        let mut estimates = plan.estimates.clone();
+        if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && self.builds) {
+            let child_peak = AtomicU64::new(0);
+            let runs = parallel::within(pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
+            estimates.partition = partition_sized(&limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
+            estimates.sized = true;
+        }
+        let mut advice = Vec::new();
+        if plan.parts_asked != parts {
+            advice.push(format!(
+                "{} parts do not fit {}: they were split into {parts}; --parts {parts} or more avoids that",
+                plan.parts_asked, self.device
+            ));
+        }
+        let mut host_floors = self.host_floors.clone();
+        host_floors.insert(0, session.host.floor(&preparing(graph, session.workspace())));
+        Ok(PlanReport {
+            vertices: graph.vertices().into(),
+            edges: graph.edges(),
+            backend: self.backends[0].name().into(),
+            method: self.backends[0].method().into(),
+            methods: self.methods.clone(),
+            partitions,
+            device_memory: self.device,
+            smallest_device_memory: self.floor.device,
+            block_bytes: plan.row_block_limit,
+            host_memory: session.host.budget(),
+            host_floors,
+            disk_bytes: match spills {
+                false => Bytes::ZERO,
+                true => self.building(parts as usize, job.keep_spill)?.disk,
+            },
+            alternatives,
+            advice,
+            stream: plan.cut.stream(),
+            partitioner: self.partitioner.to_string(),
+            estimates,
+            ..PlanReport::of(job)
+        }
+        .complete())
     }
-    .complete())
 }
 
 /// The least host memory that preparing the graph takes.
@@ -135,42 +124,41 @@ fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
     needs(ids, graph.report().arcs, space)
 }
 
-/// What other numbers of parts would take, without splitting; none where running the partitioner again is not cheap.
-fn alternatives(
-    planning: &Planning<'_>,
-    (stream, row_block_limit, partitioner): (Mode, Bytes, &Partitioner),
-) -> Result<Vec<Alternative>> {
-    const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-    let Planning { graph, footprint, control, .. } = *planning;
-    let limits = PlanLimits { row_block: Some(row_block_limit), ..*planning.limits };
-    let budget = limits.device;
-    let alternative = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
-        let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
-        let most = |of: fn(&PartitionSize) -> u64| sizes.iter().map(of).max().unwrap_or_default();
-        let kept: u64 = sizes.iter().map(|size| size.arcs_kept).sum();
-        Alternative {
-            parts,
-            largest_arcs_kept: most(|size| size.arcs_kept),
-            largest_vertices_kept: most(PartitionSize::numbered),
-            duplication: kept as f64 / graph.edges().max(1) as f64,
-            largest_peak_bytes: largest,
-            stream_bytes: predictions.iter().map(|p| p.stream).sum(),
-            fits: largest <= budget,
+impl Planning<'_> {
+    /// What other numbers of parts would take, without splitting; none where running the partitioner again is not cheap.
+    fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
+        const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+        let Self { session: Session { control, .. }, graph, footprint, .. } = *self;
+        let limits = PlanLimits { row_block: Some(row_block_limit), ..*self.limits };
+        let budget = limits.device;
+        let alternative = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
+            let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
+            let most = |of: fn(&PartitionSize) -> u64| sizes.iter().map(of).max().unwrap_or_default();
+            let kept: u64 = sizes.iter().map(|size| size.arcs_kept).sum();
+            Alternative {
+                parts,
+                largest_arcs_kept: most(|size| size.arcs_kept),
+                largest_vertices_kept: most(PartitionSize::numbered),
+                duplication: kept as f64 / graph.edges().max(1) as f64,
+                largest_peak_bytes: largest,
+                stream_bytes: predictions.iter().map(|p| p.stream).sum(),
+                fits: largest <= budget,
+            }
+        };
+        if mode == Mode::Graph {
+            let of = |parts| Ok(alternative(parts, even_ranges(graph, parts, footprint, &limits, control)?));
+            return PARTS.into_iter().map(of).collect();
         }
-    };
-    if stream == Mode::Graph {
-        let of = |parts| Ok(alternative(parts, even_ranges(graph, parts, footprint, &limits, control)?));
-        return PARTS.into_iter().map(of).collect();
+        let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
+        let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
+        let assigner = self.assigner(partitioner, &vertices, &weight, &child_peak);
+        if !assigner.is_cheap() {
+            return Ok(Vec::new());
+        }
+        let of = |parts| {
+            let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
+            Ok(alternative(parts, sized(graph, &locals, footprint, (&limits, row_block_limit), control)?))
+        };
+        PARTS.into_iter().map(of).collect()
     }
-    let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
-    let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-    let assigner = planning.assigner(partitioner, &vertices, &weight, &child_peak);
-    if !assigner.is_cheap() {
-        return Ok(Vec::new());
-    }
-    let of = |parts| {
-        let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
-        Ok(alternative(parts, sized(graph, &locals, footprint, (&limits, row_block_limit), control)?))
-    };
-    PARTS.into_iter().map(of).collect()
 }

@@ -1,20 +1,25 @@
-//! Takes a job up to its plan, for counting, partitioning and planning alike.
+//! The state [`Planned`]: partitions that fit, and what counts them; for counting, partitioning and planning alike.
 
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::backends::GraphToCount;
+use super::build::Builder;
+use super::building::{Building, BuildingSpace};
 use super::chosen::ChosenBackends;
-use super::host::HostNeeds;
-use super::setup::Setup;
+use super::graph::Prepared;
+use super::room::SpillMemory;
+use super::session::Session;
 use crate::assign::Assigner;
-use crate::cache::Origin;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::count::{CountBackend, Footprint};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Mode, Partitioner, Parts};
+use crate::partition::locals::Locals;
 use crate::partition::ranks::LocalsAndHeads;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
@@ -27,15 +32,15 @@ use crate::run_dir::{PREPARE_AGAIN, PlanRecord, RunDir};
 use crate::spill::manifest::MANIFEST_VERSION;
 use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
 use trimill_system::memory::HostFloor;
 use trimill_system::parallel;
 
-/// A job that is ready to be built and counted.
+/// A session whose partitions are planned, and can be built and counted.
 pub(super) struct Planned {
+    pub(super) stages: Vec<Stage>,
     /// The graph.
     pub(super) graph: OrientedGraph,
     /// The partitioner; never `auto`.
@@ -70,12 +75,42 @@ pub(super) struct Planned {
     /// were opened meanwhile, it may include a part of what the drivers mapped. The peak is measured anew from
     /// here on.
     pub(super) peak: Bytes,
+    pub(super) session: Session,
 }
 
 impl Planned {
-    /// The manifest of a job's spills.
-    pub(super) fn manifest(&self, job: &Job, spills: &[SpillSummary]) -> Manifest {
-        let Self { graph, partitioner, plan, fingerprint, .. } = self;
+    /// How `parts` of its partitions are built; `kept`: all of them stay on disk.
+    ///
+    /// # Errors
+    /// When the free space of the disk cannot be read.
+    pub(super) fn building(&self, parts: usize, kept: bool) -> Result<Building> {
+        let Self { session, plan, .. } = self;
+        let space = BuildingSpace {
+            memory: self.building,
+            block: session.host_block(),
+            spills: if kept { Bytes::ZERO } else { self.spills },
+            dir: &session.spill_dir,
+            // So many spills are on disk at a time beside those of two batches.
+            counted: if kept { None } else { Some(self.devices) },
+        };
+        space.choose(self.graph.vertices(), plan, parts)
+    }
+
+    /// What builds its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
+    pub(super) fn builder<'a>(
+        &'a self,
+        locals: &'a Locals,
+        dir: &'a Path,
+        room: &'a SpillMemory,
+        durable: bool,
+    ) -> Builder<'a> {
+        let Self { graph, plan, fingerprint, session, .. } = self;
+        Builder { graph, locals, plan, prune: session.job.prune, dir, fingerprint: *fingerprint, room, durable }
+    }
+
+    /// The manifest of its spills.
+    pub(super) fn manifest(&self, spills: &[SpillSummary]) -> Manifest {
+        let Self { graph, partitioner, plan, fingerprint, session: Session { job, .. }, .. } = self;
         let partitions = spills.iter().map(ManifestPartition::from).collect();
         Manifest {
             version: MANIFEST_VERSION,
@@ -104,145 +139,145 @@ pub(super) struct PlanRequest {
     pub(super) shards: u32,
 }
 
-impl PlanRequest {
-    /// For counting here.
-    pub(super) fn by(job: &Job) -> Self {
-        Self { spills_whole: job.keep_spill, shards: 1 }
+impl Prepared {
+    /// Plans, or takes the plan that an earlier start recorded in the run directory.
+    ///
+    /// # Errors
+    /// A budget below the floor; those of the partitioner; a graph file that is damaged, which is then removed, unless it is shared with other
+    /// processes; when stopped.
+    pub(super) fn plan(self, wanted: PlanRequest) -> Result<Planned> {
+        let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
+        Session::unless_graph_damaged(self.planned(wanted), path.as_deref())
     }
-}
 
-/// Plans a job whose graph is prepared, or takes the plan that an earlier start recorded in the run directory. `origin` identifies
-/// the input.
-pub(super) fn planned(
-    (graph, origin): (OrientedGraph, Option<Origin>),
-    job: &Job,
-    setup: &Setup,
-    wanted: PlanRequest,
-    control: &Control,
-    stages: &mut Vec<Stage>,
-) -> Result<Planned> {
-    let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
-    let recorded = match &setup.run {
-        Some(run) => parallel::within(&setup.pool, || recorded(run, job, &identity, Some(graph.vertices())))?,
-        None => None,
-    };
-    let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
-    if let Some(run) = setup.run.as_ref().filter(|run| run.is_shared() && recorded.is_none()) {
-        // Never planned anew: other shards count by that plan.
-        return Err(Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN));
-    }
-    let of_graph = (graph.size(), graph.held_bytes());
-    // The stream that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
-    let stream = recorded.as_ref().map(|(record, _)| record.stream);
-    let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
-    let start = Instant::now();
-    let chosen = setup.backend(&sharing, of_graph)?;
-    control.did_stage("open devices", start);
-    let start = Instant::now();
-    let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
-    let host_floors = HostNeeds::new(&sharing, setup.host, of_graph)
-        .of_shard(setup.is_shard())
-        .floors(chosen.least_on_host, chosen.gpus() as u64);
-    let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
-    let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
-    let (rates, cores) = (setup.rates, setup.pool.current_num_threads());
-    let machine = Machine { rates, cores, gpus: chosen.gpus(), cached };
-    let gpus = chosen.gpus() as u64;
-    let ChosenBackends { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
-    let whole = (backends[0].scope() != Scope::Partitions).then(|| backends[0].method());
-    let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
-    let limits = PlanLimits {
-        device,
-        device_from,
-        largest_row_block,
-        row_block: job.block_bytes,
-        prune: job.prune,
-        parts: backends.len() as u32,
-        shards: wanted.shards,
-        machine,
-        whole,
-        spills_whole: wanted.spills_whole,
-        host_block: setup.host_block(),
-    };
-    let until_here = machine::peak_memory();
-    machine::reset_peak();
-    let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
-        let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
-        let plan = parallel::within(&setup.pool, || match &recorded {
-            Some((record, cut)) => replan(&graph, (cut, record.block_bytes), &footprint, &limits, control),
-            None => {
-                let builds = division.building.is_some();
-                Planning { job, setup, graph: &graph, footprint: &footprint, limits: &limits, builds, control }
-                    .plan(&child_peak)
-            }
-        })?;
-        Ok((plan, Bytes(child_peak.into_inner())))
-    };
-    let (plan, child_peak) = match planned(&backends) {
-        // Recorded parts may fit with the method that takes the least memory.
-        Err(error) if recorded.is_some() && error.kind() == Kind::Resource && !methods.is_empty() => {
-            if backends[0].method() == LEAST_MEMORY_METHOD {
-                return Err(error);
-            }
-            drop(backends);
-            backends = setup.backend(&Job { method: Some(LEAST_MEMORY_METHOD.into()), ..sharing }, of_graph)?.backends;
-            planned(&backends)?
-        }
-        planned => planned?,
-    };
-    // Recorded plans, and those of files, come with their parts.
-    refuse_parts(&limits, Some(plan.parts()))?;
-    if plan.parts() != plan.parts_asked {
-        tracing::warn!(
-            "{} parts do not fit the device budget of {device}: they were split into {}",
-            plan.parts_asked,
-            plan.parts()
-        );
-    }
-    if let Parts::Exactly(parts) = job.parts
-        && parts.get() > plan.parts_asked
-        && !matches!(job.partitioner, Partitioner::File(_))
-    {
-        tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
-    }
-    trim_heap();
-    let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };
-    let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(driver));
-    machine::reset_peak();
-    control.did_stage("plan", start);
-    let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
-    stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
-    stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
-    let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
-    let fingerprint = before.unwrap_or_else(|| {
-        let cut = match &plan.cut {
-            GraphCut::Ranges(ranges, _) => (&ranges[..], &[][..]),
-            GraphCut::Sets(locals) => (&[][..], locals.part_of()),
+    fn planned(self, wanted: PlanRequest) -> Result<Planned> {
+        let Self { session, graph, origin, mut stages } = self;
+        let Session { job, control, .. } = &session;
+        let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
+        let recorded = match &session.run {
+            Some(run) => parallel::within(&session.pool, || recorded(run, job, &identity, Some(graph.vertices())))?,
+            None => None,
         };
-        fingerprint(job, &identity, (plan.parts(), plan.cut.stream(), plan.row_block_limit), cut)
-    });
-    if let Some(run) = setup.run.as_ref().filter(|_| before.is_none()) {
-        run.record_plan(fingerprint, &plan)?;
+        let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
+        if let Some(run) = session.run.as_ref().filter(|run| run.is_shared() && recorded.is_none()) {
+            // Never planned anew: other shards count by that plan.
+            return Err(
+                Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN)
+            );
+        }
+        // The mode that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
+        let mode = recorded.as_ref().map(|(record, _)| record.stream).or(job.stream);
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
+        let start = Instant::now();
+        let chosen = session.backends(to_count, None)?;
+        control.did_stage("open devices", start);
+        let start = Instant::now();
+        let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
+        let host_floors = session.host_needs(to_count).floors(chosen.least_on_host, chosen.gpus() as u64);
+        let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
+        let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
+        let (rates, cores) = (session.rates, session.pool.current_num_threads());
+        let machine = Machine { rates, cores, gpus: chosen.gpus(), cached };
+        let gpus = chosen.gpus() as u64;
+        let ChosenBackends { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
+        let whole = (backends[0].scope() != Scope::Partitions).then(|| backends[0].method());
+        let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
+        let limits = PlanLimits {
+            device,
+            device_from,
+            largest_row_block,
+            row_block: job.block_bytes,
+            prune: job.prune,
+            parts: backends.len() as u32,
+            shards: wanted.shards,
+            machine,
+            whole,
+            spills_whole: wanted.spills_whole,
+            host_block: session.host_block(),
+        };
+        let until_here = machine::peak_memory();
+        machine::reset_peak();
+        let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
+            let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
+            let plan = parallel::within(&session.pool, || match &recorded {
+                Some((record, cut)) => replan(&graph, (cut, record.block_bytes), &footprint, &limits, control),
+                None => {
+                    let builds = division.building.is_some();
+                    Planning { session: &session, graph: &graph, footprint: &footprint, limits: &limits, builds }
+                        .plan(&child_peak)
+                }
+            })?;
+            Ok((plan, Bytes(child_peak.into_inner())))
+        };
+        let (plan, child_peak) = match planned(&backends) {
+            // Recorded parts may fit with the method that takes the least memory.
+            Err(error) if recorded.is_some() && error.kind() == Kind::Resource && !methods.is_empty() => {
+                if backends[0].method() == LEAST_MEMORY_METHOD {
+                    return Err(error);
+                }
+                drop(backends);
+                backends = session.backends(to_count, Some(LEAST_MEMORY_METHOD))?.backends;
+                planned(&backends)?
+            }
+            planned => planned?,
+        };
+        // Recorded plans, and those of files, come with their parts.
+        refuse_parts(&limits, Some(plan.parts()))?;
+        if plan.parts() != plan.parts_asked {
+            tracing::warn!(
+                "{} parts do not fit the device budget of {device}: they were split into {}",
+                plan.parts_asked,
+                plan.parts()
+            );
+        }
+        if let Parts::Exactly(parts) = job.parts
+            && parts.get() > plan.parts_asked
+            && !matches!(job.partitioner, Partitioner::File(_))
+        {
+            tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
+        }
+        trim_heap();
+        let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };
+        let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(driver));
+        machine::reset_peak();
+        control.did_stage("plan", start);
+        let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
+        stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
+        stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
+        let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
+        let fingerprint = before.unwrap_or_else(|| {
+            let (parts, mode, block) = (plan.parts(), plan.cut.stream(), plan.row_block_limit);
+            let cut = match &plan.cut {
+                GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
+                GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
+            };
+            fingerprint(job, &identity, &PartsRecord { parts, mode, block, cut })
+        });
+        if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
+            run.record_plan(fingerprint, &plan)?;
+        }
+        let devices = backends.len();
+        Ok(Planned {
+            session,
+            stages,
+            graph,
+            partitioner,
+            plan,
+            limits,
+            building,
+            spills: division.spills,
+            builds: division.building.is_some(),
+            host_floors,
+            driver,
+            backends,
+            devices,
+            device,
+            floor,
+            methods,
+            fingerprint,
+            peak,
+        })
     }
-    let devices = backends.len();
-    Ok(Planned {
-        graph,
-        partitioner,
-        plan,
-        limits,
-        building,
-        spills: division.spills,
-        builds: division.building.is_some(),
-        host_floors,
-        driver,
-        backends,
-        devices,
-        device,
-        floor,
-        methods,
-        fingerprint,
-        peak,
-    })
 }
 
 /// Resolves `auto` for a stream; returns any other partitioner unchanged.
@@ -256,20 +291,18 @@ fn resolved(partitioner: &Partitioner, stream: Mode) -> &Partitioner {
 
 /// A graph to be partitioned, and the settings for that.
 pub(super) struct Planning<'a> {
-    pub(super) job: &'a Job,
-    pub(super) setup: &'a Setup,
+    pub(super) session: &'a Session,
     pub(super) graph: &'a OrientedGraph,
     pub(super) footprint: &'a Footprint,
     pub(super) limits: &'a PlanLimits,
     /// Whether the host's memory suffices for building partitions.
     pub(super) builds: bool,
-    pub(super) control: &'a Control,
 }
 
 impl Planning<'_> {
     /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
-        let Self { job, graph, footprint, limits, control, .. } = *self;
+        let Self { session: Session { job, control, .. }, graph, footprint, limits, .. } = self;
         let parts = match job.parts {
             Parts::Exactly(parts) => Some(parts.get()),
             Parts::Auto => None,
@@ -287,7 +320,7 @@ impl Planning<'_> {
 
     /// Plans the sets of a partitioner.
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let Self { graph, footprint, limits, control, .. } = *self;
+        let Self { session: Session { control, .. }, graph, footprint, limits, .. } = *self;
         let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
         if let Some(whole) = sets::whole(graph, &asked, footprint, limits, control)? {
             return Ok(whole);
@@ -309,18 +342,19 @@ impl Planning<'_> {
         weight: &'b (dyn Fn(u32) -> u64 + Sync),
         child_peak: &'b AtomicU64,
     ) -> Assigner<'b> {
+        let Session { job, metis, host, work_dir, control, .. } = self.session;
         Assigner {
             graph: self.graph,
             vertices,
             partitioner,
-            parts: self.job.parts,
-            seed: self.job.seed,
+            parts: job.parts,
+            seed: job.seed,
             weight,
-            helper: self.setup.helper.as_ref(),
-            host_memory: self.setup.host.budget(),
+            helper: metis.as_ref(),
+            host_memory: host.budget(),
             block: self.limits.host_block,
-            work_dir: &self.setup.work_dir,
-            control: self.control,
+            work_dir,
+            control,
             child_peak,
         }
     }
@@ -342,11 +376,14 @@ pub(super) fn recorded(
     vertices: Option<u32>,
 ) -> Result<Option<(PlanRecord, RecordedCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
-    let of_cut = match &cut {
-        RecordedCut::Ranges(ranges) => (&ranges[..], &[][..]),
-        RecordedCut::Sets(locals) => (&[][..], locals.part_of()),
+    let of_job = || {
+        let (parts, mode, block) = (record.parts, record.stream, record.block_bytes);
+        let cut = match &cut {
+            RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
+            RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
+        };
+        fingerprint(job, identity, &PartsRecord { parts, mode, block, cut })
     };
-    let of_job = || fingerprint(job, identity, (record.parts, record.stream, record.block_bytes), of_cut);
     if run.is_shared() || record.fingerprint == of_job() {
         return Ok(Some((record, cut)));
     }
@@ -354,19 +391,35 @@ pub(super) fn recorded(
     Ok(None)
 }
 
-/// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the stream, the prune level, the size of
-/// row blocks, and how the graph is cut: rank ranges, or the part of each vertex.
-fn fingerprint(
-    job: &Job,
-    identity: &str,
-    (parts, stream, row_block_limit): (u32, Mode, Bytes),
-    (ranges, part_of): (&[LocalsAndHeads], &[u32]),
-) -> u128 {
-    let (partitioner, seed, prune) = (resolved(&job.partitioner, stream), job.seed, job.prune);
-    let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{stream}\n{prune}\n{}", row_block_limit.get());
+/// How a graph is cut.
+enum CutRecord<'a> {
+    Ranges(&'a [LocalsAndHeads]),
+    /// The part of each vertex.
+    Sets(&'a [u32]),
+}
+
+/// The partitions of a plan.
+struct PartsRecord<'a> {
+    parts: u32,
+    mode: Mode,
+    /// The largest row block.
+    block: Bytes,
+    cut: CutRecord<'a>,
+}
+
+/// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of
+/// row blocks, and how the graph is cut.
+fn fingerprint(job: &Job, identity: &str, of: &PartsRecord<'_>) -> u128 {
+    let PartsRecord { parts, mode, block, cut } = of;
+    let (partitioner, seed, prune) = (resolved(&job.partitioner, *mode), job.seed, job.prune);
+    let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{mode}\n{prune}\n{}", block.get());
     let mut key = text.into_bytes();
     let ends = |ranks: &LocalsAndHeads| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
-    ranges.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
-    key.extend_from_slice(bytemuck::cast_slice(part_of));
+    match cut {
+        CutRecord::Ranges(ranges) => {
+            ranges.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
+        }
+        CutRecord::Sets(part_of) => key.extend_from_slice(bytemuck::cast_slice(part_of)),
+    }
     xxh3_128(&key)
 }

@@ -3,47 +3,46 @@
 
 use std::time::Instant;
 
-use super::chosen::ChosenBackends;
-use super::counting::task_of;
+use rayon::ThreadPool;
+
+use super::backends::GraphToCount;
 use super::details::Details;
-use super::device::{count_all, together_of};
-use super::planned::{PlanRequest, planned};
-use super::queue::Queue;
+use super::device::PartitionsToCount;
+use super::graph::Prepared;
+use super::planned::{PlanRequest, Planned};
 use super::results::PlannedFigures;
-use super::setup::Setup;
-use super::spilled::{self, On, SpillsToCount};
-use super::work::{Item, Ranges, SharedWork};
-use super::workers::all_or_first_error;
+use super::session::Session;
+use super::spilled::SpillsToCount;
+use super::work::{Item, Ranges};
 use crate::count::CountBackend;
 use crate::count::method::Choice;
-use crate::graph::OrientedGraph;
 use crate::job::{Job, Mode};
 use crate::plan::GraphCut;
 use crate::report::{PartitionResult, ShardReport};
-use crate::run_dir::{Journal, PreparedJob, RunDir};
+use crate::run_dir::{Journal, PreparedJob, RunDir, with_prepare_advice};
 use crate::shards::{self, Shard, ShardChoice, environment};
 use crate::spill::Manifest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE};
 use trimill_system::error::{Error, Result};
-use trimill_system::machine;
 
 /// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] where no job is prepared there, and those of counting; [`trimill_system::error::Kind::Usage`] where the
 /// environment names no shard.
-pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardReport> {
-    machine::reset_peak();
+pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardReport> {
     let begin = Instant::now();
-    let Some(path) = &how.run_dir else {
+    let Some(path) = how.run_dir.clone() else {
         return Err(Error::usage("a shard, and no run directory").advice("name it with --run-dir"));
     };
-    let (run, prepared) = RunDir::share(path)?;
+    let (run, prepared) = RunDir::share(&path)?;
     let shard = chosen(choice, &prepared)?;
     let mut report = ShardReport::new(path.clone(), shard.to_string(), (prepared.parts(), prepared.stream));
     // The graph is there again where a merged job was prepared again, because its outputs were gone.
-    if run.lacks_graph(&prepared) && run.finished(prepared.fingerprint).map_err(|error| run.advise(error))?.is_some() {
+    if run.lacks_graph(&prepared)
+        && run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?.is_some()
+    {
         report.merged = true;
         return Ok(report);
     }
@@ -54,21 +53,21 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
     }
     run.check(&prepared)?;
     let graph = run.graph(&prepared)?;
-    let setup = Setup::in_run(&job, None, Some(run))?;
-    let Some(run) = &setup.run else { return Err(Error::defect("a shard without a run directory")) };
     let journal = run.journal(prepared.fingerprint, prepared.parts());
+    let session = Session::of_shard(job, run, control)?;
     let mine = shard.partitions(&prepared.costs);
-    let counting = ShardCounter { job: &job, setup: &setup, prepared: &prepared, journal: &journal, control };
+    let counting = ShardCounter { fingerprint: prepared.fingerprint, journal: &journal };
     let (mut results, missing) = {
-        let details = Details::new(&job, &graph, &setup, prepared.fingerprint)?;
-        counting.counted_before(&mine, &details)?
+        let details = Details::new(&session, &graph, prepared.fingerprint)?;
+        counting.counted_before(&mine, &details, &session.pool)?
     };
     if !missing.is_empty() {
+        let state = Prepared { session, graph, origin: None, stages: Vec::new() };
         let counted = match prepared.stream {
-            Mode::Graph => counting.ranges(graph, &missing),
-            Mode::Partition => counting.spills(&graph, &missing),
+            Mode::Graph => counting.ranges(state, &missing),
+            Mode::Partition => counting.spills(&state, &missing),
         };
-        let counted = counted.map_err(|error| run.advise(error))?;
+        let counted = counted.map_err(|error| with_prepare_advice(error, &path))?;
         (report.backend, report.method) = (counted.backend.into(), counted.method.into());
         results.extend(counted.results);
     }
@@ -93,13 +92,10 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     Ok(shard)
 }
 
-/// What a shard counts with.
+/// What a shard counts, and where its results go.
 struct ShardCounter<'a> {
-    job: &'a Job,
-    setup: &'a Setup,
-    prepared: &'a PreparedJob,
+    fingerprint: u128,
     journal: &'a Journal,
-    control: &'a Control,
 }
 
 /// What was counted.
@@ -111,12 +107,17 @@ struct ShardCount {
 
 impl ShardCounter<'_> {
     /// The results of `mine` that are there already, with all counts that are wanted, and the partitions that are to be counted.
-    fn counted_before(&self, mine: &[u32], details: &Details<'_>) -> Result<(Vec<PartitionResult>, Vec<u32>)> {
+    fn counted_before(
+        &self,
+        mine: &[u32],
+        details: &Details<'_>,
+        pool: &ThreadPool,
+    ) -> Result<(Vec<PartitionResult>, Vec<u32>)> {
         let mut before = self.journal.counted()?;
         let (mut results, mut missing) = (Vec::new(), Vec::new());
         for &part in mine {
             match before.remove(&part) {
-                Some(result) if details.resume(part, &self.setup.pool)? => results.push(result),
+                Some(result) if details.resume(part, pool)? => results.push(result),
                 _ => missing.push(part),
             }
         }
@@ -124,76 +125,65 @@ impl ShardCounter<'_> {
     }
 
     /// Counts rank ranges.
-    fn ranges(&self, graph: OrientedGraph, parts: &[u32]) -> Result<ShardCount> {
-        let Self { job, setup, prepared, control, .. } = *self;
-        setup.open_gpus(job, Bytes(u64::MAX))?;
-        let mut planned = planned((graph, None), job, setup, PlanRequest::by(job), control, &mut Vec::new())?;
+    fn ranges(&self, prepared: Prepared, parts: &[u32]) -> Result<ShardCount> {
+        prepared.session.open_gpus(Bytes(u64::MAX))?;
+        let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
         let mut backends = std::mem::take(&mut planned.backends);
-        let details = Details::new(job, &planned.graph, setup, prepared.fingerprint)?;
-        let GraphCut::Ranges(ranges, blocks) = &planned.plan.cut else {
-            return Err(Error::defect("sets of vertices in the graph stream"));
+        let Planned { graph, plan, session, .. } = &planned;
+        let details = Details::new(session, graph, self.fingerprint)?;
+        let GraphCut::Ranges(ranges, blocks) = &plan.cut else {
+            return Err(Error::defect("sets of vertices in the in-place mode"));
         };
         let mut parts = parts.to_vec();
         if backends.len() > 1 {
-            parts.sort_by_key(|&part| std::cmp::Reverse(planned.plan.predictions[part as usize].stream));
+            parts.sort_by_key(|&part| std::cmp::Reverse(plan.predictions[part as usize].stream));
         }
-        let items = parts.into_iter().map(Item::Range).collect();
-        let known = PlannedFigures { sizes: &planned.plan.sizes, predictions: &planned.plan.predictions };
-        let ranges = Ranges { graph: &planned.graph, ranges, blocks };
-        self.all(items, (known, Some(ranges)), &details, (&mut backends, planned.device))
+        let partitions = PartitionsToCount {
+            items: parts.into_iter().map(Item::Range).collect(),
+            known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
+            ranges: Some(Ranges { graph, ranges, blocks }),
+            device_memory: planned.device,
+            journal: Some(self.journal),
+            details: &details,
+        };
+        ShardCount::of(partitions, &mut backends, session)
     }
 
     /// Counts spills.
-    fn spills(&self, graph: &OrientedGraph, parts: &[u32]) -> Result<ShardCount> {
-        let Self { job, setup, prepared, control, .. } = *self;
-        let Some(run) = &setup.run else { return Err(Error::defect("a shard without a run directory")) };
+    fn spills(&self, prepared: &Prepared, parts: &[u32]) -> Result<ShardCount> {
+        let Prepared { session, graph, .. } = prepared;
+        let Some(run) = &session.run else { return Err(Error::defect("a shard without a run directory")) };
         let dir = run.spills(None);
         let manifest = Manifest::read(&dir)?;
-        setup.open_gpus(job, Bytes(u64::MAX))?;
-        let chosen = setup.backend(job, (graph.size(), graph.held_bytes()))?;
-        let gpus = chosen.gpus();
-        let ChosenBackends { mut backends, device, largest_row_block, .. } = chosen;
-        let footprint = backends[0].footprint();
-        let on = On { footprint: &footprint, device, largest_row_block: (gpus > 0).then_some(largest_row_block) };
-        let mut spills = spilled::open(&manifest, &dir, |part| parts.contains(&part), &on, control)?;
-        if backends.len() > 1 {
+        session.open_gpus(Bytes(u64::MAX))?;
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.stream };
+        let mut chosen = session.backends(to_count, None)?;
+        let mut spills = chosen.open(&manifest, &dir, |part| parts.contains(&part), &session.control)?;
+        if chosen.backends.len() > 1 {
             spills.largest_first();
         }
-        let details = Details::new(job, graph, setup, prepared.fingerprint)?;
+        let details = Details::new(session, graph, self.fingerprint)?;
         let SpillsToCount { items, sizes, predictions } = spills;
-        let known = PlannedFigures { sizes: &sizes, predictions: &predictions };
-        self.all(items, (known, None), &details, (&mut backends, device))
-    }
-
-    /// Counts `items` on all devices.
-    fn all(
-        &self,
-        items: Vec<Item>,
-        (known, ranges): (PlannedFigures<'_>, Option<Ranges<'_>>),
-        details: &Details<'_>,
-        (backends, device_memory): (&mut [Box<dyn CountBackend>], Bytes),
-    ) -> Result<ShardCount> {
-        let Self { setup, journal, control, .. } = *self;
-        let arcs = items.first().map_or(0, |item| known.sizes[item.part() as usize].resident_arcs);
-        let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);
-        let together = control.part();
-        let queue = Queue::of(items, backends.len());
-        let work = SharedWork {
-            known,
-            ranges,
-            setup,
-            device_memory,
-            queue: &queue,
-            spills: None,
-            journal: Some(journal),
-            details,
-            task: &task,
-            per_partition,
-            control: &together,
+        let partitions = PartitionsToCount {
+            items,
+            known: PlannedFigures { sizes: &sizes, predictions: &predictions },
+            ranges: None,
+            device_memory: chosen.device,
+            journal: Some(self.journal),
+            details: &details,
         };
+        ShardCount::of(partitions, &mut chosen.backends, session)
+    }
+}
+
+impl ShardCount {
+    fn of(
+        partitions: PartitionsToCount<'_>,
+        backends: &mut [Box<dyn CountBackend>],
+        session: &Session,
+    ) -> Result<Self> {
         let (backend, method) = (backends[0].name(), backends[0].method());
-        let outcomes = count_all(backends, &work);
-        let (all, _) = together_of(all_or_first_error(outcomes, control)?, backends);
-        Ok(ShardCount { backend, method, results: all.results })
+        let (all, _) = partitions.count(backends, session)?;
+        Ok(Self { backend, method, results: all.results })
     }
 }

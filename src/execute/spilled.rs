@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::build::BuiltPartition;
-use super::chosen::host_holds;
+use super::chosen::{ChosenBackends, host_holds};
 use super::work::Item;
 use crate::count::Footprint;
 use crate::partition::section::RowBlockSize;
@@ -26,61 +26,45 @@ pub(super) struct SpillsToCount {
     pub(super) predictions: Vec<Prediction>,
 }
 
-/// The device that counts them.
-pub(super) struct On<'a> {
-    pub(super) footprint: &'a Footprint,
-    /// Its budget.
-    pub(super) device: Bytes,
-    /// The largest row block that the host holds for it; none where the host itself counts.
-    pub(super) largest_row_block: Option<Bytes>,
-}
-
-/// Opens those spills of `manifest` in `dir` that are `wanted`; each is compared with the manifest.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] for spills that are missing, damaged or not of this job; [`trimill_system::error::Kind::Resource`] when a
-/// partition does not fit the device; when stopped.
-pub(super) fn open(
-    manifest: &Manifest,
-    dir: &Path,
-    wanted: impl Fn(u32) -> bool,
-    on: &On<'_>,
-    control: &Control,
-) -> Result<SpillsToCount> {
-    let mut spills = SpillsToCount::default();
-    for (i, partition) in manifest.partitions.iter().enumerate() {
-        control.check()?;
-        if partition.id as usize != i {
-            return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
-                .expected("all partitions in their order"));
+impl ChosenBackends {
+    /// Opens those spills of `manifest` in `dir` that are `wanted`; each is compared with the manifest.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] for spills that are missing, damaged or not of this job; [`trimill_system::error::Kind::Resource`] when a
+    /// partition does not fit the device; when stopped.
+    pub(super) fn open(
+        &self,
+        manifest: &Manifest,
+        dir: &Path,
+        wanted: impl Fn(u32) -> bool,
+        control: &Control,
+    ) -> Result<SpillsToCount> {
+        let footprint = self.backends[0].footprint();
+        let mut spills = SpillsToCount::default();
+        for (i, partition) in manifest.partitions.iter().enumerate() {
+            control.check()?;
+            if partition.id as usize != i {
+                return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
+                    .expected("all partitions in their order"));
+            }
+            let (mut size, mut predicted) = (PartitionSize::default(), Prediction::default());
+            if wanted(partition.id) {
+                let spill = manifest.open(dir, partition)?;
+                (size, predicted) = known(&spill, &footprint, self.device);
+                self.check(&spill, &predicted)?;
+                let (part, [inducing, pruning, spilling]) = (partition.id, [Duration::ZERO; 3]);
+                let built = BuiltPartition { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
+                spills.items.push(Item::Built(Box::new(built)));
+            }
+            spills.sizes.push(size);
+            spills.predictions.push(predicted);
         }
-        let (mut size, mut predicted) = (PartitionSize::default(), Prediction::default());
-        if wanted(partition.id) {
-            let spill = manifest.open(dir, partition)?;
-            (size, predicted) = known(&spill, on.footprint, on.device);
-            on.check(&spill, &predicted)?;
-            let (part, [inducing, pruning, spilling]) = (partition.id, [Duration::ZERO; 3]);
-            let built = BuiltPartition { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
-            spills.items.push(Item::Built(Box::new(built)));
-        }
-        spills.sizes.push(size);
-        spills.predictions.push(predicted);
+        Ok(spills)
     }
-    Ok(spills)
-}
 
-impl SpillsToCount {
-    /// Has the largest counted first, so that several devices finish at about the same time.
-    pub(super) fn largest_first(&mut self) {
-        let Self { items, predictions, .. } = self;
-        items.sort_by_key(|item| std::cmp::Reverse(predictions[item.part() as usize].stream));
-    }
-}
-
-impl On<'_> {
     fn check(&self, spill: &SpillReader, predicted: &Prediction) -> Result<()> {
-        if let Some(largest) = self.largest_row_block {
-            host_holds(predicted.largest_row_block, largest).map_err(|error| error.at(spill.path()))?;
+        if self.gpus() > 0 {
+            host_holds(predicted.largest_row_block, self.largest_row_block).map_err(|error| error.at(spill.path()))?;
         }
         if predicted.peak <= self.device {
             return Ok(());
@@ -90,6 +74,14 @@ impl On<'_> {
             .at(spill.path())
             .expected(format!("at most {}, the device budget", self.device))
             .advice("raise --device-memory, or partition the graph into more parts"))
+    }
+}
+
+impl SpillsToCount {
+    /// Has the largest counted first, so that several devices finish at about the same time.
+    pub(super) fn largest_first(&mut self) {
+        let Self { items, predictions, .. } = self;
+        items.sort_by_key(|item| std::cmp::Reverse(predictions[item.part() as usize].stream));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::setup::Setup;
+use super::session::{Purpose, Session};
 use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
 use crate::graph::Ids;
 use crate::job::Job;
@@ -22,13 +22,14 @@ use trimill_system::parallel;
 /// # Errors
 /// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped. Where only
 /// files could not be written, the report is the error's answer.
-pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
+pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.output_files().check_places()?;
-    let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
-    parallel::within(&setup.pool, || {
-        let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
-        let verifier = verifier(&source, setup.host.budget(), control)?;
+    let session = Session::open(Job { cache: false, ..job }, Purpose::Count, None, control)?;
+    let Session { job, pool, work_dir, host, .. } = &session;
+    parallel::within(pool, || {
+        let source = Source::open_as(&job.inputs, job.reading(), work_dir, control)?;
+        let verifier = verifier(&source, host.budget(), control)?;
         let scanned = source.scan(&verifier, control);
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;

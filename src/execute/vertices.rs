@@ -12,10 +12,9 @@ use trimill_kernels::{PartitionExtent, VertexCounters};
 
 use super::counters::{in_memory, window_bytes};
 use super::part_counts::{PartFiles, Unfinished};
-use super::setup::Setup;
+use super::session::Session;
 use crate::count::{CountBackend, VertexCounts};
 use crate::graph::OrientedGraph;
-use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
 use crate::stream::{CountedPartition, PartitionFailure, count_at_vertices};
@@ -49,13 +48,13 @@ struct VerticesOfPartition {
 
 impl<'g> VertexSums<'g> {
     /// Zeros; in memory where they take no more than [`in_memory`] allows.
-    pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
-        let totals = match (setup.is_shard(), in_memory(setup.host, graph.vertices())) {
+    pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
+        let totals = match (session.is_shard(), in_memory(session.host, graph.vertices())) {
             (true, _) => None,
             (false, true) => Some(Totals::in_memory(graph.vertices())),
-            (false, false) => Some(Totals::in_file(graph.vertices(), &setup.work_dir)?),
+            (false, false) => Some(Totals::in_file(graph.vertices(), &session.work_dir)?),
         };
-        let files = PartFiles::new(setup, fingerprint);
+        let files = PartFiles::new(session.run.as_ref(), fingerprint);
         Ok(Self { graph, totals, files, unfinished: Unfinished::default() })
     }
 
@@ -181,12 +180,13 @@ impl<'g> VertexSums<'g> {
     }
 
     /// Completes the result: the summary and the files.
-    pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
+    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
+        let Session { job, host, pool, control, .. } = session;
         let (graph, totals) = (self.graph, self.totals()?);
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
-        let memory = window_bytes(job, setup.host, graph.vertices());
-        parallel::within(&setup.pool, || {
+        let memory = window_bytes(job.counts(), *host, graph.vertices());
+        parallel::within(pool, || {
             let (by_degree, summary) = summarised(graph, totals, triangles)?;
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));

@@ -4,11 +4,14 @@
 
 use std::time::Instant;
 
+use rayon::ThreadPool;
+
+use super::counting::CountedAll;
 use super::device::{counted_by, device_result, device_work};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::{PlannedFigures, partition_result};
-use super::setup::Setup;
+use super::session::Session;
 use super::stage_times::device_stages;
 use super::workers::{all_or_first_error, run_on_all};
 use trimill_kernels::{EdgeShare, Scope};
@@ -17,7 +20,7 @@ use crate::count::CountBackend;
 use crate::graph::OrientedGraph;
 use crate::job::Mode;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::report::{DeviceResult, PartitionResult, Stage};
+use crate::report::{DeviceResult, Stage};
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
@@ -26,58 +29,59 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 
-/// Whether the devices of a plan share a whole graph by its edges.
-pub(super) fn shared(planned: &Planned) -> bool {
-    let whole = planned.plan.parts() == 1 && planned.plan.cut.stream() == Mode::Graph;
-    let backends = &planned.backends;
-    whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
-}
+impl Planned {
+    /// Whether the devices share a whole graph by its edges.
+    pub(super) fn is_shared(&self) -> bool {
+        let whole = self.plan.parts() == 1 && self.plan.cut.stream() == Mode::Graph;
+        let backends = &self.backends;
+        whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
+    }
 
-/// Counts the one partition of a plan in shares.
-///
-/// # Errors
-/// The first error of a device, the others are then stopped; when stopped.
-pub(super) fn count_shares(
-    (planned, mut backends): (&Planned, Vec<Box<dyn CountBackend>>),
-    setup: &Setup,
-    control: &Control,
-    stages: &mut Vec<Stage>,
-) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
-    let Planned { graph, plan, fingerprint, .. } = planned;
-    let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, 1));
-    if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
-        return Ok((vec![result], Vec::new()));
+    /// Counts its one partition in shares.
+    ///
+    /// # Errors
+    /// The first error of a device, the others are then stopped; when stopped.
+    pub(super) fn count_shares(
+        &self,
+        mut backends: Vec<Box<dyn CountBackend>>,
+        stages: &mut Vec<Stage>,
+    ) -> Result<CountedAll> {
+        let Self { graph, plan, fingerprint, session: Session { run, pool, control, .. }, .. } = self;
+        let journal = run.as_ref().map(|run| run.journal(*fingerprint, 1));
+        if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
+            return Ok(CountedAll { partitions: vec![result], devices: Vec::new() });
+        }
+        let task = control.task("count", Some(1), Unit::Partitions);
+        let start = Instant::now();
+        let shares = counted_together(graph, &mut backends, pool, control)?;
+        let Some(all) = shares.iter().flatten().copied().reduce(CountedPartition::and) else {
+            return Err(Error::defect("nothing was counted"));
+        };
+        control.did_stage("count", start);
+        stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
+        stages.extend(device_stages(all.device, all.streamed));
+        task.advance(1);
+        let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
+        let result = |counted: &CountedPartition| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
+        let each = shares.into_iter().zip(&backends);
+        let devices = each.filter_map(|(shares, backend)| {
+            let own = shares.into_iter().reduce(CountedPartition::and)?;
+            device_result(backend.as_ref(), &[result(&own)], own.counting)
+        });
+        let devices: Vec<DeviceResult> = devices.collect();
+        let result = result(&all);
+        if let Some(journal) = &journal {
+            journal.record(&result, counted_by(backends[0].as_ref(), self.device))?;
+        }
+        Ok(CountedAll { partitions: vec![result], devices })
     }
-    let task = control.task("count", Some(1), Unit::Partitions);
-    let start = Instant::now();
-    let shares = counted_together(graph, &mut backends, setup, control)?;
-    let Some(all) = shares.iter().flatten().copied().reduce(CountedPartition::and) else {
-        return Err(Error::defect("nothing was counted"));
-    };
-    control.did_stage("count", start);
-    stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
-    stages.extend(device_stages(all.device, all.streamed));
-    task.advance(1);
-    let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
-    let result = |counted: &CountedPartition| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
-    let each = shares.into_iter().zip(&backends);
-    let devices = each.filter_map(|(shares, backend)| {
-        let own = shares.into_iter().reduce(CountedPartition::and)?;
-        device_result(backend.as_ref(), &[result(&own)], own.counting)
-    });
-    let devices: Vec<DeviceResult> = devices.collect();
-    let result = result(&all);
-    if let Some(journal) = &journal {
-        journal.record(&result, counted_by(backends[0].as_ref(), planned.device))?;
-    }
-    Ok((vec![result], devices))
 }
 
 /// The shares that each of the backends counted.
 fn counted_together(
     graph: &OrientedGraph,
     backends: &mut [Box<dyn CountBackend>],
-    setup: &Setup,
+    pool: &ThreadPool,
     control: &Control,
 ) -> Result<Vec<Vec<CountedPartition>>> {
     let shares = backends.len() as u32;
@@ -91,7 +95,7 @@ fn counted_together(
             let mut source = RankRange::new(graph, &blocks, &LocalsAndHeads::of(0..graph.vertices()))?;
             let share = EdgeShare { index: taken.item, of: shares };
             let control = together.at(backend.device().map(|device| device.ordinal), 0);
-            let share = count_partition(&mut source, backend, share, &setup.pool, &control);
+            let share = count_partition(&mut source, backend, share, pool, &control);
             device_work(backend, &control);
             match share {
                 Ok(share) => counted.push(share),

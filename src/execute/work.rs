@@ -2,12 +2,13 @@
 
 use std::sync::Mutex;
 
+use rayon::ThreadPool;
+
 use super::build::{Builder, BuiltPartition};
 use super::building::Builders;
 use super::details::Details;
 use super::queue::Queue;
 use super::results::PlannedFigures;
-use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
 use crate::graph::OrientedGraph;
@@ -58,7 +59,7 @@ pub(super) struct Ranges<'a> {
 pub(super) struct SharedWork<'a> {
     pub(super) known: PlannedFigures<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
-    pub(super) setup: &'a Setup,
+    pub(super) pool: &'a ThreadPool,
     /// The budget of each device.
     pub(super) device_memory: Bytes,
     pub(super) queue: &'a Queue<Item>,

@@ -124,7 +124,7 @@ impl<'a> Graph<'a> {
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
         let job = self.job(options)?;
         paths::check(&[Paths::of(&job)])?;
-        execute::count::count(&job, self.edges(), options.helper.clone(), control)
+        execute::count::count(job, self.edges(), options.helper.clone(), control)
     }
 
     /// What counting would take, partition by partition, and the smallest budgets that suffice. Counts nothing.
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// As [`Self::count_with`].
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
-        execute::plan::plan(&self.job(options)?, self.edges(), options.helper.clone(), control)
+        execute::plan::plan(self.job(options)?, self.edges(), options.helper.clone(), control)
     }
 
     fn edges(&self) -> Option<&dyn EdgeSource> {

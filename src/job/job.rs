@@ -15,7 +15,7 @@ use super::devices::{Devices, SpillTo};
 use super::file::{ClusterTable, Tables};
 use super::limits::MOST_MEMORY;
 use crate::cluster::{Cluster, Scheduler};
-use crate::outputs::Asked;
+use crate::outputs::{Asked, Counts};
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
 use trimill_input::format::Format;
@@ -274,6 +274,30 @@ impl Job {
     /// Whether the triangles on each edge are counted.
     pub fn counts_edges(&self) -> bool {
         self.per_edge.is_some()
+    }
+
+    /// What is counted besides the total.
+    pub fn counts(&self) -> Counts {
+        let bytes_per_thread = self.output_files().bytes_per_thread();
+        Counts { vertices: self.counts_vertices(), edges: self.counts_edges(), bytes_per_thread }
+    }
+
+    /// The same job with absolute paths of what it writes: other processes may start elsewhere.
+    ///
+    /// # Errors
+    /// Where the current directory is not known.
+    pub fn with_absolute_outputs(&self) -> Result<Self> {
+        let absolute = |path: &Option<PathBuf>| match path {
+            Some(path) => std::path::absolute(path).map(Some).map_err(|error| Error::write(path, error)),
+            None => Ok(None),
+        };
+        Ok(Self {
+            per_vertex: absolute(&self.per_vertex)?,
+            by_degree: absolute(&self.by_degree)?,
+            per_edge: absolute(&self.per_edge)?,
+            output: absolute(&self.output)?,
+            ..self.clone()
+        })
     }
 
     /// The files of counts that are to be written.

@@ -13,7 +13,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
 /// The kind of the record, with its version.
-const KIND: &str = "trimill prepared job 2";
+pub const KIND: &str = "trimill prepared job 2";
 /// The name of its file.
 pub(super) const NAME: &str = "prepared.json";
 
@@ -21,7 +21,8 @@ pub(super) const NAME: &str = "prepared.json";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
-    kind: String,
+    /// Always [`KIND`].
+    pub kind: String,
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
@@ -63,16 +64,6 @@ pub struct SharedFiles {
 }
 
 impl PreparedJob {
-    /// The record of a job with this fingerprint.
-    pub fn new(
-        (job, fingerprint): (Job, u128),
-        (partitioner, stream): (Partitioner, Mode),
-        made: SharedFiles,
-        (shards, costs): (Option<NonZeroU32>, Vec<u64>),
-    ) -> Self {
-        Self { kind: KIND.into(), fingerprint, job, partitioner, stream, made, shards, costs }
-    }
-
     /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.costs.len() as u32
@@ -80,8 +71,7 @@ impl PreparedJob {
 
     /// The job as `how` says that it is to be counted: within its budgets, by its method, on its devices.
     #[must_use]
-    pub fn counted_as(&self, how: &Job) -> Job {
-        let how = how.clone();
+    pub fn counted_as(&self, how: Job) -> Job {
         Job {
             device_memory: how.device_memory,
             host_memory: how.host_memory,

@@ -46,7 +46,7 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
         job.backend = Backend::Cuda;
     }
     job.work_dir = job.work_dir.or_else(|| Some(base.join("work")));
-    let result = execute::count::count(&job, None, Some(Helper::metis(program())), &Control::silent())?;
+    let result = execute::count::count(job.clone(), None, Some(Helper::metis(program())), &Control::silent())?;
     result.check(Path::new("test"))?;
     Ok(result)
 }

@@ -303,13 +303,13 @@ fn jobs_do_as_they_were_planned() {
                 data(name).display()
             );
             let job = job(&text, dir.path()).unwrap();
-            let plan = execute::plan::plan(&job, None, metis.clone(), &Control::silent()).unwrap();
-            let result = match execute::count::count(&job, None, metis.clone(), &Control::silent()) {
+            let plan = execute::plan::plan(job.clone(), None, metis.clone(), &Control::silent()).unwrap();
+            let result = match execute::count::count(job.clone(), None, metis.clone(), &Control::silent()) {
                 // The kept spills of another graph.
                 Err(error) if error.to_string().contains("another job") => {
                     assert_eq!(error.kind(), Kind::Resource, "{error}");
                     std::fs::remove_dir_all(dir.path().join("kept")).unwrap();
-                    execute::count::count(&job, None, metis.clone(), &Control::silent()).unwrap()
+                    execute::count::count(job.clone(), None, metis.clone(), &Control::silent()).unwrap()
                 }
                 result => result.unwrap(),
             };

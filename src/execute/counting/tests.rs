@@ -12,12 +12,13 @@ use crate::count::{
     CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
     VertexCounts,
 };
-use crate::execute::graph::Input;
-use crate::execute::planned::{PlanRequest, planned};
+use crate::execute::planned::PlanRequest;
+use crate::execute::session::Purpose;
+use crate::job::Job;
 use crate::job::file::parse;
 use crate::partition::section::{Resident, RowBlockView};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Observer;
+use trimill_system::control::{Control, Observer, Unit};
 use trimill_system::error::{Error, Kind};
 use trimill_system::lock;
 
@@ -135,11 +136,10 @@ fn count_on(
          cache.enabled = false\ncount.backend = 'cpu'\nspill.dir = 'spill'\n{more}"
     );
     let job = Job::resolve(None, &parse(&text, Path::new("test"))?, dir)?;
-    let setup = Setup::new(&job, None)?;
-    let (control, mut stages) = (Control::silent(), Vec::new());
-    let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stages)?;
-    let planned =
-        planned(prepared, &job, &setup, PlanRequest { spills_whole: true, shards: 1 }, &control, &mut stages)?;
+    let session = Session::open(job, Purpose::Count, None, &Control::silent())?;
+    let mut planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
+    let mut stages = std::mem::take(&mut planned.stages);
+    let Session { job, pool, .. } = &planned.session;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
     let backends = behaviours
@@ -147,16 +147,15 @@ fn count_on(
         .zip(0..)
         .map(|(&behaviour, ordinal)| {
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
-            let cpu = setup.pool.install(|| match job.counts_edges() {
+            let cpu = pool.install(|| match job.counts_edges() {
                 true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.longest_row()),
                 false => Cpu::with_vertices(Bytes::ZERO, vertices),
             });
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn CountBackend>
         })
         .collect();
-    let details = Details::new(&job, &planned.graph, &setup, planned.fingerprint)?;
-    let counted = count_partitions(&job, (&planned, backends), &setup, &details, &control, &mut stages);
-    let (results, devices) = counted?;
+    let details = Details::new(&planned.session, &planned.graph, planned.fingerprint)?;
+    let CountedAll { partitions: results, devices } = planned.count_partitions(backends, &details, &mut stages)?;
     let degrees = planned.graph.degree_runs().iter().flat_map(|run| vec![run.degree; run.vertices as usize]);
     match details {
         Details::Total => {}
@@ -319,11 +318,9 @@ fn with_several_devices_the_largest_partition_comes_first() {
     let text = "input.path = 'cliques.txt'\npartition.parts = 8\ncache.enabled = false\ncount.backend = 'cpu'\n\
                 partition.partitioner = 'contiguous-vertices'";
     let job = Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
-    let setup = Setup::new(&job, None).unwrap();
-    let (control, mut stages) = (Control::silent(), Vec::new());
-    let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stages).unwrap();
-    let planned =
-        planned(prepared, &job, &setup, PlanRequest { spills_whole: true, shards: 1 }, &control, &mut stages).unwrap();
+    let session = Session::open(job, Purpose::Count, None, &Control::silent()).unwrap();
+    let prepared = session.input(None).unwrap().prepare().unwrap();
+    let planned = prepared.plan(PlanRequest { spills_whole: true, shards: 1 }).unwrap();
     assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();
@@ -371,7 +368,7 @@ fn the_progress_of_a_single_partition_is_that_of_its_arcs() {
         let job = Job::resolve(None, &parse(&text, Path::new("test")).unwrap(), dir.path()).unwrap();
         let recorder = Arc::new(Recorder::default());
         let control = Control::new(Arc::default(), recorder.clone());
-        let result = crate::execute::count::count(&job, None, None, &control).unwrap();
+        let result = crate::execute::count::count(job, None, None, &control).unwrap();
         assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
         let recorded = lock(&recorder.0);
         recorded.clone()

@@ -12,13 +12,13 @@ use trimill::{Error, Result};
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
-    let prepared = execute::prepare(&job, command.shards, context.metis(), &context.control)?;
+    let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
     context.report(command.json, &prepared, PreparedReport::table)
 }
 
 pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let how = Job::resolve(None, &command.tables(), Path::new(""))?;
-    let merged = guarded(WORKER, || execute::merge(&how, &context.control)).and_then(|merged| merged);
+    let merged = guarded(WORKER, || execute::merge(how, &context.control)).and_then(|merged| merged);
     let ((result, output), written) = Error::answered(merged)?;
     let tables = write_tables(&result, output.as_deref());
     report(CountAnswer { result, written: Error::worst_of([written, tables]) }, command.json, context)

@@ -17,7 +17,7 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
     if let Some(shard) = command.shard {
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables())?;
-        let report = guarded(WORKER, || execute::shard(&how, shard, &context.control)).and_then(|counted| counted)?;
+        let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
         let short = context.terminal;
         return context.report(command.json, &report, |report| report.table(short));
     }
@@ -47,7 +47,7 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
         files::prepare_result(dir)?;
     }
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
-    let counted = guarded(WORKER, || execute::count(job, None, metis, control))
+    let counted = guarded(WORKER, || execute::count(job.clone(), None, metis, control))
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
     let tables = write_tables(&result, job.output.as_deref());
@@ -57,7 +57,7 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
 
 /// Writes the report and the trace of a count.
 fn write_views(job: &Job, result: &RunResult) -> Result<()> {
-    let page = |file| views::write_report(file, &[views::of_count(job, result, rates(job))?]);
+    let page = |file| views::write_report(file, &[views::of_count(job, result, rates(job.cache_dir.as_deref()))?]);
     let report = job.report.as_deref().map_or(Ok(()), page);
     let trace = job.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, job, result));
     Error::worst_of([report, trace])

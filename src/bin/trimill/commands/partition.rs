@@ -9,7 +9,7 @@ pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) 
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     files::prepare(&command.spill_dir)?;
-    let report = execute::partition(&job, context.metis(), &context.control)?;
+    let report = execute::partition(job, context.metis(), &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report: &PartitionReport| report.table(short))
 }

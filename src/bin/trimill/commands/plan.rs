@@ -11,11 +11,12 @@ pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Re
     // Of what a count writes, a plan writes the report alone.
     let writes = Job { per_vertex: None, by_degree: None, per_edge: None, keep_spill: false, ..job.clone() };
     paths::check(&[Paths::of(&writes)])?;
-    let report = execute::plan(&job, None, context.metis(), &context.control)?;
+    let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report| plan::table(report, short))?;
     let short = (!report.fits).then_some(Kind::Resource);
     let Some(file) = &job.report else { return Ok(short) };
-    let written = views::of_plan(&job, &report, rates(&job)).and_then(|entry| views::write_report(file, &[entry]));
+    let written = views::of_plan(&job, &report, rates(job.cache_dir.as_deref()))
+        .and_then(|entry| views::write_report(file, &[entry]));
     Ok(short.max(written.err().map(|error| context.told(&error))))
 }

@@ -80,7 +80,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             Ok(CountAnswer { result, written }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 if report.is_some() {
-                    entries.push(views::of_count(job, &result, rates(job))?);
+                    entries.push(views::of_count(job, &result, rates(job.cache_dir.as_deref()))?);
                 }
                 let short = context.terminal;
                 context.report(command.json, &result, |result| format!("{}\n", result_table::result(result, short)))?;
@@ -117,7 +117,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
 fn for_cluster(job: &Job, cluster: &Cluster, as_json: bool, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
-    let prepared = guarded(WORKER, || execute::prepare(job, cluster.shards, context.metis(), &context.control))
+    let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
         .and_then(|done| done)?;
     let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref())?;

@@ -9,7 +9,7 @@ use trimill::{Error, Result};
 pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
-    let (report, written) = Error::answered(execute::verify(&job, &context.control))?;
+    let (report, written) = Error::answered(execute::verify(job, &context.control))?;
     let said = context.report(command.json, &report, VerifyReport::table);
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)

@@ -1,0 +1,220 @@
+//! The backends that count a session's graph: chosen by what was named and what the machine has, with the memory that each may take.
+
+use super::chosen::{ChosenBackends, GpuMemory, host_holds, method_for};
+use super::counters::on_the_way;
+use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
+use super::opening::{Gpus, Opening};
+use super::reserve::{Budget, reserve};
+use super::session::{Purpose, Session};
+use crate::clean::workspace::AfterPreparing;
+use crate::count::CountBackend;
+use crate::count::cpu::Cpu;
+use crate::count::cuda::Cuda;
+use crate::count::method::{Choice, CpuMethod, CudaMethod};
+use crate::count::serial::Serial;
+use crate::graph::GraphSize;
+use crate::job::{Devices, Mode};
+use crate::outputs::Counts;
+use crate::plan::{Floor, floor, is_ample};
+use trimill_input::MOST_VERTICES;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Kind, Result};
+use trimill_system::lock;
+use trimill_system::parallel;
+
+/// What is known of a graph when its counter is chosen.
+#[derive(Debug, Clone, Copy)]
+pub struct GraphToCount {
+    pub size: GraphSize,
+    /// Bytes of it in the host's memory.
+    pub held: Bytes,
+    /// The mode, where it is fixed.
+    pub mode: Option<Mode>,
+}
+
+impl Session {
+    /// The host memory that counting takes beside the counters.
+    pub(super) fn host_needs(&self, graph: GraphToCount) -> HostNeeds {
+        let job = &self.job;
+        HostNeeds {
+            host: self.host,
+            size: graph.size,
+            held: graph.held,
+            mode: graph.mode,
+            counts: job.counts(),
+            spill_to: job.spill_to,
+            spilled: job.kept_spills().is_some(),
+            shard: self.is_shard(),
+        }
+    }
+
+    /// The backends, and their budget, by the method of the job unless another one is named.
+    ///
+    /// # Errors
+    /// A budget of the host below the floor ([`trimill_system::error::Kind::Resource`]).
+    /// A backend or method that is not there: [`trimill_system::error::Kind::Resource`] where a GPU is missing,
+    /// [`trimill_system::error::Kind::Usage`] where the name is wrong.
+    pub fn backends(&self, graph: GraphToCount, method: Option<&str>) -> Result<ChosenBackends> {
+        let needs = self.host_needs(graph);
+        match Choice::of(self.job.backend, method.or(self.job.method.as_deref()))? {
+            Choice::Cpu(method) => self.cpu(method, &needs),
+            Choice::Cuda(method) => self.cuda(method, &needs),
+            Choice::Either(gpu, cpu) => match trimill_kernels::find() {
+                Ok(_) => match self.cuda(gpu, &needs) {
+                    // An unusable GPU is no reason to stop; contradictory settings are.
+                    Err(error) if error.kind() == Kind::Resource => {
+                        tracing::warn!("counting on the CPU: {error}");
+                        self.cpu(cpu, &needs)
+                    }
+                    other => other,
+                },
+                Err(absence) if self.purpose == Purpose::Plan && self.job.device_memory.is_some() => {
+                    tracing::info!(
+                        target: trimill_system::control::NOTE,
+                        "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {absence}"
+                    );
+                    self.absent(gpu, &needs)
+                }
+                Err(absence) => {
+                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}");
+                    self.cpu(cpu, &needs)
+                }
+            },
+        }
+    }
+
+    /// The floor of a method on the CPU, and the least of the host's memory for it.
+    fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
+        // The number of tables follows the pool's threads.
+        let footprint = parallel::within(&self.pool, || match method {
+            CpuMethod::Serial(method) => Serial(*method).footprint(),
+            CpuMethod::Bitmap => bitmap(self.job.counts(), graph, Bytes::ZERO).footprint(),
+        });
+        let least = floor(graph, &footprint);
+        let most = self.job.device_memory.unwrap_or(Bytes(u64::MAX)).max(least.device);
+        (least, least_on_cpu(least.device, &footprint, graph).min(most))
+    }
+
+    fn cpu(&self, method: CpuMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
+        let (least, least_on_host) = self.least_on_cpu(&method, &needs.size);
+        let division = needs.divided(least_on_host, 0)?;
+        let device = on_cpu(self.job.device_memory, least_on_host, division.counting);
+        if let Some(asked) = self.job.device_memory.filter(|&asked| asked > device) {
+            // A budget is the most that may be taken, so less is no error.
+            tracing::info!(
+                target: trimill_system::control::NOTE,
+                "of a device budget of {asked} the CPU takes {device}, which is what --host-memory leaves"
+            );
+        }
+        let backend: Box<dyn CountBackend> = match method {
+            CpuMethod::Serial(method) => Box::new(Serial(method)),
+            // Additional tables use what is left above the floor.
+            CpuMethod::Bitmap => {
+                let beyond = device.saturating_sub(least.device);
+                Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, beyond)))
+            }
+        };
+        Ok(ChosenBackends {
+            backends: vec![backend],
+            device,
+            largest_row_block: device,
+            floor: least,
+            methods: Vec::new(),
+            on_host: device,
+            division,
+            least_on_host,
+            driver: Bytes::ZERO,
+            beside: false,
+        })
+    }
+
+    fn cuda(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
+        if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && self.job.device_memory.is_some() {
+            return self.absent(method, needs);
+        }
+        let graph = &needs.size;
+        let opening = lock(&self.gpus).take();
+        let opening =
+            opening.unwrap_or_else(|| Opening::start(self.gpu_settings(), method, Bytes::ZERO, Bytes(u64::MAX)));
+        let beside = opening.is_beside();
+        let (Gpus { mut workers, mut budget, have_more }, driver) = opening.finish(needs.held)?;
+        let (gpus, blocks) = (workers.len() as u64, blocks_of_gpu(needs.counts));
+        let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
+        let division = needs.divided(least_on_host, gpus)?;
+        let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, blocks, division.counting);
+        host_holds(self.job.block_bytes.unwrap_or_default(), largest_row_block)?;
+        if needs.counts.edges {
+            workers.iter_mut().for_each(Cuda::count_edges);
+        } else if needs.counts.vertices {
+            let most = on_the_way(self.host, gpus);
+            workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
+        }
+        if have_more
+            && !workers[0].footprints(graph.vertices, graph.edges).iter().all(|one| is_ample(graph, one, budget))
+        {
+            budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
+        }
+        // If the method is not chosen yet, the floor of the one that takes the least.
+        let least = floor(graph, &workers[0].footprint()).device;
+        // A budget below the floor that was asked for is refused later, with the floor.
+        let wanted = self.job.device_memory.map_or(least, |asked| asked.min(least));
+        let device =
+            if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.job.device_memory), least)? };
+        // All GPUs have the same budget, so the same method suits all.
+        let choices = workers[0].choices(graph.vertices, graph.edges);
+        let (chosen, methods) = method_for(&self.rates, &choices, graph, GpuMemory { device, largest_row_block });
+        for worker in &mut workers {
+            worker.set_run_bytes(chunk);
+            chosen.into_iter().for_each(|method| worker.take(method));
+        }
+        let least = floor(graph, &workers[0].least_footprint());
+        if floor(graph, &workers[0].footprint()).device > device {
+            workers.iter_mut().try_for_each(Cuda::without_scratch)?;
+        }
+        let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn CountBackend>).collect();
+        Ok(ChosenBackends {
+            backends,
+            device,
+            largest_row_block,
+            floor: least,
+            methods,
+            on_host,
+            division,
+            least_on_host,
+            driver,
+            beside,
+        })
+    }
+}
+
+/// The counter of method `bitmap`.
+fn bitmap(counts: Counts, graph: &GraphSize, budget: Bytes) -> Cpu {
+    match (counts.edges, counts.vertices) {
+        (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
+        (false, true) => Cpu::with_vertices(budget, graph.vertices),
+        (false, false) => Cpu::new(budget, graph.vertices),
+    }
+}
+
+impl AfterPreparing for Session {
+    fn floor(&self, vertices: u64, arcs: u64) -> Bytes {
+        let vertices = vertices.min(MOST_VERTICES) as u32;
+        // No row is longer, see `crate::orient::ranked`.
+        let longest_row = ((2 * arcs).isqrt() + 1).min(vertices.into()) as u32;
+        let graph = GraphSize { vertices, edges: arcs, longest_row, probes: 0 };
+        let job = &self.job;
+        let gpus = || match &job.devices {
+            Some(Devices::List(list)) => list.len() as u64,
+            Some(Devices::All) | None => 1,
+        };
+        let (least, gpus) = match Choice::of(job.backend, job.method.as_deref()) {
+            Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, &graph).1, 0),
+            Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
+                (self.least_on_cpu(&method, &graph).1, 0)
+            }
+            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), longest_row), gpus()),
+        };
+        let graph = GraphToCount { size: graph, held: Bytes::ZERO, mode: job.stream };
+        self.host_needs(graph).enough(least, gpus)
+    }
+}

@@ -1,0 +1,254 @@
+//! A session: a job under way. Its settings are resolved to threads, budgets and directories, and it goes through four states.
+//!
+//! ```text
+//! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
+//! ```
+//!
+//! Every command stops at one of them. A shard of a prepared job begins with [`super::prepared::Prepared`] from its run directory.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+
+use super::directories::{Places, cache, rates};
+use super::host::block_of_pass;
+use super::opening::{GpuSettings, Opening};
+use crate::assign::Helper;
+use crate::cache::Cache;
+use crate::clean::Workspace;
+use crate::count::cuda::KernelSettings;
+use crate::count::method::Choice;
+use crate::job::{Backend, Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::rates::Rates;
+use crate::report::doctor::Directory;
+use crate::run_dir::{self, RunDir};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk::faults::hook;
+use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::machine;
+use trimill_system::memory::{self, HostMemory};
+use trimill_system::threads;
+
+/// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
+const BUCKETS: &str = "TRIMILL_BUCKETS";
+
+/// What a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To count, or to spill, here.
+    Count,
+    /// To prepare the work of other processes: GPUs need not be here, if their memory is named.
+    Shards,
+    /// To plan, also for another machine: neither its GPUs need be here, if their memory is named, nor the host's memory.
+    Plan,
+}
+
+/// A job under way, and what its settings resolve to.
+pub struct Session {
+    pub(super) job: Job,
+    pub(super) purpose: Purpose,
+    /// Stops it, and receives its progress and its timeline.
+    pub(super) control: Control,
+    begin: Instant,
+    /// All parallel work runs here.
+    pub(crate) pool: ThreadPool,
+    pub(super) host: HostMemory,
+    /// The memory in which the input is read and the graph prepared: that of the host, unless the plan is for a larger machine than this one.
+    pub(super) preparing: HostMemory,
+    pub(super) rates: Rates,
+    /// Where buckets and graphs are prepared.
+    pub(super) work_dir: PathBuf,
+    pub(super) spill_dir: PathBuf,
+    pub(crate) cache: Option<Cache>,
+    pub(super) metis: Option<Helper>,
+    /// The run directory of a job that can be resumed.
+    pub(super) run: Option<RunDir>,
+    /// The temporary work directory of a job with a run directory, where the user named its parent.
+    _work: Option<TemporaryDir>,
+    /// Bytes of the host's memory that the oriented graph may take where it is not cached.
+    graph_memory: Bytes,
+    /// GPUs that were opened in advance.
+    pub(super) gpus: Mutex<Option<Opening>>,
+}
+
+impl Session {
+    /// Makes named directories that do not exist, and opens the run directory, if there is one.
+    ///
+    /// # Errors
+    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between the method and the partitions, and
+    /// unless it is a plan a budget above the memory of this machine ([`trimill_system::error::Kind::Usage`]).
+    pub fn open(job: Job, purpose: Purpose, metis: Option<Helper>, control: &Control) -> Result<Self> {
+        check_partitions(&job.partitioner, job.parts, job.backend, job.method.as_deref())?;
+        if purpose != Purpose::Plan {
+            memory::check(job.host_memory)?;
+        }
+        let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
+        Ok(Self { purpose, metis, ..Self::within(job, run, control)? })
+    }
+
+    /// For a shard, in the run directory that it shares with others.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of_shard(job: Job, run: RunDir, control: &Control) -> Result<Self> {
+        memory::check(job.host_memory)?;
+        Self::within(job, Some(run), control)
+    }
+
+    fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
+        machine::reset_peak();
+        let begin = Instant::now();
+        let pool = threads::pool(job.threads)?;
+        let host = |budget| HostMemory::new(budget, pool.current_num_threads());
+        let budget = job.host_memory.unwrap_or(memory::default_budget());
+        let (host, preparing) = match budget > machine::memory() {
+            true => (host(budget), host(memory::default_budget())),
+            false => (host(budget), host(budget)),
+        };
+        let Places { spill: spill_dir, work: work_dir, temporary } =
+            Places::make(job.spill_dir.as_deref(), job.work_dir.as_deref(), job.keep_spill, run.as_ref())?;
+        for dir in [&spill_dir, &work_dir] {
+            if Directory::survey(dir.clone()).in_ram {
+                tracing::warn!(
+                    "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",
+                    dir.display()
+                );
+            }
+            disk::sweep(dir);
+        }
+        let cache = job.cache.then(|| cache(job.cache_dir.as_deref(), job.cache_max)).flatten();
+        let cache = match (cache, &run) {
+            // Without the cache the graph is kept for the later starts of this job.
+            (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
+            (cache, _) => cache,
+        };
+        let graph_memory = graph_memory(&job, preparing.usable());
+        let (rates, _) = rates(job.cache_dir.as_deref());
+        let control = control.recorded_if(job.recorded, begin);
+        Ok(Self {
+            purpose: Purpose::Count,
+            control,
+            begin,
+            pool,
+            host,
+            preparing,
+            rates,
+            work_dir,
+            spill_dir,
+            cache,
+            metis: None,
+            run,
+            _work: temporary,
+            graph_memory,
+            gpus: Mutex::default(),
+            job,
+        })
+    }
+
+    /// Whether this process counts a shard of a prepared job.
+    pub fn is_shard(&self) -> bool {
+        self.run.as_ref().is_some_and(RunDir::is_shared)
+    }
+
+    /// Seconds since it began.
+    pub(super) fn seconds(&self) -> f64 {
+        self.begin.elapsed().as_secs_f64()
+    }
+
+    pub(super) fn gpu_settings(&self) -> GpuSettings {
+        let job = &self.job;
+        GpuSettings {
+            devices: job.devices.clone().unwrap_or_default(),
+            memory: job.device_memory,
+            prepare: job.prepare,
+            kernels: KernelSettings {
+                block_threads: job.block_threads,
+                tile: job.tile,
+                timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
+            },
+        }
+    }
+
+    /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Usage`]: there is no such method. [`trimill_system::error::Kind::Resource`]: the graph is to be prepared on a GPU,
+    /// and there is no driver.
+    pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
+        let method = match Choice::of(self.job.backend, self.job.method.as_deref())? {
+            Choice::Cuda(method) | Choice::Either(method, _) => method,
+            Choice::Cpu(_) => return Ok(()),
+        };
+        if trimill_kernels::has_driver() {
+            *lock(&self.gpus) = Some(Opening::start(self.gpu_settings(), method, self.host.budget(), useful));
+        } else if self.job.prepare == Prepare::Gpu {
+            let absence = trimill_kernels::find().err().unwrap_or(trimill_kernels::Absence::NoDriverLibrary);
+            return Err(Error::resource(format!("the graph cannot be prepared on a GPU: {absence}"))
+                .advice("use --prepare auto, or cpu"));
+        }
+        Ok(())
+    }
+
+    /// Removes the intermediate files of a finished job with a run directory, except spills that are to be kept.
+    pub fn tidy(&self) {
+        let Some(run) = &self.run else { return };
+        run.remove_counts();
+        let spills = Some(&self.spill_dir).filter(|_| !self.job.keep_spill);
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
+            run_dir::remove_tree(dir);
+        }
+    }
+
+    /// Memory and directory for cleaning and orienting.
+    pub fn workspace(&self) -> Workspace<'_> {
+        let buckets = hook(BUCKETS).and_then(|bytes| bytes.parse().ok()).map(Bytes);
+        Workspace {
+            graph: self.graph_memory,
+            buckets,
+            later: Some(self),
+            ..Workspace::new(self.preparing, &self.work_dir)
+        }
+    }
+
+    /// Bytes of a block of rows in a pass over the graph.
+    pub fn host_block(&self) -> Bytes {
+        block_of_pass(self.host)
+    }
+}
+
+/// Refuses a method that counts whole graphs only, if the job asks for several parts, or has a file say how many there are.
+fn check_partitions(partitioner: &Partitioner, parts: Parts, backend: Backend, method: Option<&str>) -> Result<()> {
+    let cut = match (parts, partitioner) {
+        (Parts::Exactly(parts), _) if parts.get() > 1 => format!("{parts} parts are asked for"),
+        (_, partitioner @ Partitioner::File(_)) => format!("{partitioner} names the parts"),
+        _ => return Ok(()),
+    };
+    Choice::check_partitions(backend, method, &cut)
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+/// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
+/// requested budget for counting on the CPU leaves. None where spills are kept in memory.
+fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
+    if job.spill_to == SpillTo::Memory {
+        return Bytes::ZERO;
+    }
+    // Finding out whether there is a GPU takes time.
+    let on_cpu = || match Choice::of(job.backend, job.method.as_deref()) {
+        Ok(Choice::Cuda(_)) => false,
+        Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),
+        _ => true,
+    };
+    let counting = job.device_memory.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
+    Bytes(usable.saturating_sub(counting).get() / 2).min(Bytes(usable.get() / 4))
+}
