@@ -72,7 +72,7 @@ impl Planned {
                 parallel::within(pool, || planning.alternatives(mode, plan.row_block_limit, &self.partitioner))?
             }
         };
-        let mut estimates = plan.estimates.clone();
+        let mut estimates = plan.estimates;
         if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && self.builds) {
             let child_peak = AtomicU64::new(0);
             let runs = parallel::within(pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
