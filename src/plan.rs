@@ -43,9 +43,10 @@ use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use estimate::{Estimates, Machine};
 use predict::Prediction;
-pub use replan::{RecordedCut, replan};
+pub use replan::RecordedCut;
 use space::Space;
 use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 /// The largest row block that is chosen by default: larger ones are not streamed faster.
@@ -202,13 +203,22 @@ pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
 
 /// Whether more of a device's memory than `device` would not help to count a graph.
 pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool {
-    let size = (graph.vertices, graph.edges, graph.longest_row);
-    let space = Space::new(size, footprint, device, Bytes(u64::MAX));
+    let space = Space::new(graph, footprint, device, Bytes(u64::MAX));
     let locals = u64::from(graph.vertices);
     let row_block_limit = row_block_bytes(graph.vertices, 0, 0).get();
     let whole = PartitionExtent { locals, arcs: graph.edges, numbered: graph.vertices, row_block_limit };
     let preferred = footprint.taken(Bytes::ZERO, &whole, Bytes(u64::MAX));
     space.is_enough() && space.whole_fits() && preferred <= device
+}
+
+/// Plans how a graph is counted by a method within limits.
+#[derive(Clone, Copy)]
+pub struct Planner<'a> {
+    pub graph: &'a OrientedGraph,
+    /// What the method takes.
+    pub footprint: &'a Footprint,
+    pub limits: &'a PlanLimits,
+    pub control: &'a Control,
 }
 
 /// A budget that is above the floor, and how it is divided.
@@ -220,43 +230,49 @@ struct Divided {
     most: Bytes,
 }
 
-/// Divides the budget of `limits`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
-/// method needs the whole graph and it does not fit.
-fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &PlanLimits) -> Result<Divided> {
-    let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), footprint);
-    let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
-    if device < least {
-        return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
-            .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
-            .advice(limits.device_from.advice(least)));
-    }
-    if let Some(row_block) = row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30)) {
-        return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
-            .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
-            .advice("change --block-bytes or leave it out"));
-    }
-    let size = (graph.vertices(), graph.edges(), graph.longest_row());
-    let space = Space::new(size, footprint, device, largest_row_block);
-    let row_block_limit = row_block.unwrap_or(space.row_block);
-    if row_block_limit > space.for_row_block {
-        return Err(Error::resource(format!("two row blocks of {row_block_limit} under a device budget of {device}"))
+impl Planner<'_> {
+    /// Divides the budget.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
+    /// method needs the whole graph and it does not fit.
+    fn divided(&self) -> Result<Divided> {
+        let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
+        let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
+        let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
+        if device < least {
+            return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
+                .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
+                .advice(limits.device_from.advice(least)));
+        }
+        if let Some(row_block) =
+            row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30))
+        {
+            return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
+                .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
+                .advice("change --block-bytes or leave it out"));
+        }
+        let space = Space::new(&size, footprint, device, largest_row_block);
+        let row_block_limit = row_block.unwrap_or(space.row_block);
+        if row_block_limit > space.for_row_block {
+            return Err(Error::resource(format!(
+                "two row blocks of {row_block_limit} under a device budget of {device}"
+            ))
             .expected(format!("row blocks of at most {} bytes", space.for_row_block.get()))
             .advice(format!("lower --block-bytes or raise {}", limits.device_from.flag())));
-    }
-    match limits.whole {
-        Some(method) if !space.whole_fits() => {
-            let needed = space.whole + space.overhead;
-            Err(Error::resource(format!(
+        }
+        match limits.whole {
+            Some(method) if !space.whole_fits() => {
+                let needed = space.whole + space.overhead;
+                Err(Error::resource(format!(
                 "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
                  {device}",
                 needed.get(),
             ))
             .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))))
+            }
+            _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
         }
-        _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
     }
 }
 

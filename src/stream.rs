@@ -215,8 +215,8 @@ fn counted(
     std::thread::scope(|scope| {
         let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = spawn(scope, "reading", || reading.all_of(source))?;
-        let counted =
-            count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
+        let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
+        let counted = counting.count(wanted, backend);
         // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let (counted, vertices) = counted?;
@@ -318,83 +318,95 @@ impl ReaderThread<'_> {
 }
 
 /// The counter: runs on the caller's thread and in `pool`.
-fn count(
-    (partition, wanted): (Partition, WantedCounts<'_>),
-    backend: &mut dyn CountBackend,
-    (pool, control): (&ThreadPool, &Control),
-    meter: &Meter,
+struct CounterThread<'a> {
+    partition: Partition,
+    pool: &'a ThreadPool,
+    meter: &'a Meter,
+    control: &'a Control,
     messages: Receiver<ReaderMessage>,
-    (give_chunk, give_row_block): (SyncSender<Resident>, SyncSender<RowBlock>),
-) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
-    let mut counted = CountedPartition::default();
-    let start = Instant::now();
-    let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
-    let ResidentSize { locals, arcs } = resident;
-    let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
-    let WantedCounts { share, detail, sink } = wanted;
-    let at_vertices = matches!(detail, Detail::Vertices(_));
-    let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, (largest_row_block.get() / 4, arcs)));
-    let mut counter = asked(|| backend.begin(size, share, detail))?;
-    counted.counting += start.elapsed();
-    control.did(TrackKind::Counting, ("begin", None), start, None);
-    let mut own = Bytes::ZERO;
-    let next = || {
+    /// Return buffers to the reader.
+    give_chunk: SyncSender<Resident>,
+    give_row_block: SyncSender<RowBlock>,
+}
+
+impl CounterThread<'_> {
+    /// Counts what the reader sends. Closes the channels when it returns, so that the reader ends, too.
+    fn count(
+        self,
+        wanted: WantedCounts<'_>,
+        backend: &mut dyn CountBackend,
+    ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
+        let Self { partition, pool, meter, control, messages, give_chunk, give_row_block } = self;
+        let mut counted = CountedPartition::default();
         let start = Instant::now();
-        let message = messages.recv();
-        control.waited(TrackKind::Counting, "rows", start);
-        message
-    };
-    while let Ok(message) = next() {
-        let row_block = match message {
-            ReaderMessage::Resident(chunk) => {
-                let start = Instant::now();
-                let bytes = chunk.size().bytes();
-                counted.streamed += bytes;
-                edges.iter_mut().for_each(|edges| edges.locals(&chunk));
-                // The reader may be done already; then the buffer is dropped here.
-                let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
-                counted.counting += start.elapsed();
-                control.did(TrackKind::Counting, ("resident rows", None), start, Some(bytes));
-                continue;
-            }
-            ReaderMessage::RowBlock(row_block) => row_block,
-        };
-        let start = Instant::now();
-        asked(|| counter.row_block(&row_block.view(), pool))?;
-        if let Some(edges) = &mut edges {
-            edges.row_block(&mut *counter, &row_block.view())?;
-        }
+        let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
+        let ResidentSize { locals, arcs } = resident;
+        let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
+        let WantedCounts { share, detail, sink } = wanted;
+        let at_vertices = matches!(detail, Detail::Vertices(_));
+        let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, largest_row_block.get() / 4, arcs));
+        let mut counter = asked(|| backend.begin(size, share, detail))?;
         counted.counting += start.elapsed();
-        let size = row_block.view().size().bytes();
-        control.did(TrackKind::Counting, ("row block", Some(counted.row_blocks)), start, Some(size));
-        match counter.memory() {
-            CounterMemory::BesidesSections(bytes) => {
-                meter.change(own, bytes);
-                own = bytes;
+        control.did(TrackKind::Counting, ("begin", None), start, None);
+        let mut own = Bytes::ZERO;
+        let next = || {
+            let start = Instant::now();
+            let message = messages.recv();
+            control.waited(TrackKind::Counting, "rows", start);
+            message
+        };
+        while let Ok(message) = next() {
+            let row_block = match message {
+                ReaderMessage::Resident(chunk) => {
+                    let start = Instant::now();
+                    let bytes = chunk.size().bytes();
+                    counted.streamed += bytes;
+                    edges.iter_mut().for_each(|edges| edges.locals(&chunk));
+                    // The reader may be done already; then the buffer is dropped here.
+                    let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
+                    counted.counting += start.elapsed();
+                    control.did(TrackKind::Counting, ("resident rows", None), start, Some(bytes));
+                    continue;
+                }
+                ReaderMessage::RowBlock(row_block) => row_block,
+            };
+            let start = Instant::now();
+            asked(|| counter.row_block(&row_block.view(), pool))?;
+            if let Some(edges) = &mut edges {
+                edges.row_block(&mut *counter, &row_block.view())?;
             }
-            CounterMemory::All(bytes) => {
-                counted.own_memory = true;
-                counted.peak = counted.peak.max(bytes);
+            counted.counting += start.elapsed();
+            let size = row_block.view().size().bytes();
+            control.did(TrackKind::Counting, ("row block", Some(counted.row_blocks)), start, Some(size));
+            match counter.memory() {
+                CounterMemory::BesidesSections(bytes) => {
+                    meter.change(own, bytes);
+                    own = bytes;
+                }
+                CounterMemory::All(bytes) => {
+                    counted.own_memory = true;
+                    counted.peak = counted.peak.max(bytes);
+                }
             }
+            counted.largest_row_block = counted.largest_row_block.max(size);
+            counted.streamed += size;
+            counted.row_blocks += 1;
+            // The reader may be done already; then the buffer is dropped here.
+            let _ = give_row_block.try_send(row_block);
         }
-        counted.largest_row_block = counted.largest_row_block.max(size);
-        counted.streamed += size;
-        counted.row_blocks += 1;
-        // The reader may be done already; then the buffer is dropped here.
-        let _ = give_row_block.try_send(row_block);
-    }
-    let start = Instant::now();
-    let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
-    if let Some(edges) = edges {
-        if counted.row_blocks < row_blocks {
-            // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
-            return Err(Error::defect("row blocks of a partition are missing").into());
+        let start = Instant::now();
+        let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
+        if let Some(edges) = edges {
+            if counted.row_blocks < row_blocks {
+                // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
+                return Err(Error::defect("row blocks of a partition are missing").into());
+            }
+            edges.finish(&mut *counter, arcs)?;
         }
-        edges.finish(&mut *counter, arcs)?;
+        let count = asked(|| counter.finish())?;
+        counted.counting += start.elapsed();
+        control.did(TrackKind::Counting, ("end", None), start, None);
+        (counted.triangles, counted.device) = (count.triangles, count.device);
+        Ok((counted, vertices))
     }
-    let count = asked(|| counter.finish())?;
-    counted.counting += start.elapsed();
-    control.did(TrackKind::Counting, ("end", None), start, None);
-    (counted.triangles, counted.device) = (count.triangles, count.device);
-    Ok((counted, vertices))
 }

@@ -24,7 +24,7 @@ use super::translated::translated;
 use super::{CountBackend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::partition::words::WordBuffer;
-pub use absent::Absent;
+pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
 use counting::CudaCounter;
 use trimill_system::bytes::Bytes;

@@ -206,7 +206,8 @@ fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Contr
     while length < all.len() {
         merged.resize(all.len(), T::default());
         parallel::try_each(all.chunks(2 * length).zip(merged.chunks_mut(2 * length)), |(runs, into)| {
-            merge(runs.split_at(length.min(runs.len())), into, control)
+            let (a, b) = runs.split_at(length.min(runs.len()));
+            merge(a, b, into, control)
         })?;
         std::mem::swap(all, &mut merged);
         length *= 2;
@@ -215,7 +216,7 @@ fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Contr
 }
 
 /// Merges two runs into a place for both.
-fn merge<T: Copy + Ord>((mut a, mut b): (&[T], &[T]), into: &mut [T], control: &Control) -> Result<()> {
+fn merge<'a, T: Copy + Ord>(mut a: &'a [T], mut b: &'a [T], into: &mut [T], control: &Control) -> Result<()> {
     for places in into.chunks_mut(STEPS) {
         control.check()?;
         for place in places {

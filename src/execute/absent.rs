@@ -5,7 +5,7 @@ use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::settings;
 use crate::count::CountBackend;
-use crate::count::cuda::Absent;
+use crate::count::cuda::{Absent, DeviceCounters};
 use crate::count::method::CudaMethod;
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job};
@@ -37,9 +37,12 @@ pub(super) fn absent(
     let OnGpus { block: largest_row_block, all: on_host, .. } = on_gpus(shape, division.counting);
     host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
     let settings = settings(job);
-    let vertices = (job.counts_vertices() && !job.counts_edges()).then(|| on_the_way(host, gpus));
-    let details = (job.counts_edges(), vertices);
-    let of_each = |_| Absent::choices(method, &settings, graph, device, details);
+    let counters = match (job.counts_edges(), job.counts_vertices()) {
+        (true, _) => DeviceCounters::Edges,
+        (false, true) => DeviceCounters::Vertices { most: on_the_way(host, gpus) },
+        (false, false) => DeviceCounters::Total,
+    };
+    let of_each = |_| Absent::choices(method, &settings, graph, device, counters);
     let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
     let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
     let (chosen, methods) = method_for(rates, compared, graph, (device, largest_row_block));

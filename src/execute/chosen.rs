@@ -58,7 +58,7 @@ pub(super) fn method_for(
     if candidates.is_empty() {
         return (None, Vec::new());
     }
-    let (chosen, estimates) = choose(graph, &candidates, (device, largest_row_block), rates.gpu_arcs);
+    let (chosen, estimates) = choose(graph, &candidates, device, largest_row_block, rates.gpu_arcs);
     (Some(choices[chosen].0), estimates)
 }
 

@@ -15,9 +15,9 @@ use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
 use super::vertices::VertexSums;
 use crate::count::CountBackend;
+use crate::edges::EdgeSums;
 use crate::edges::order::EdgesOfGraph;
 use crate::edges::part::{EdgePartCounts, EdgePartKey, EdgePartWriter};
-use crate::edges::{EdgeSums, vertices_of};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
@@ -155,7 +155,8 @@ impl<'g> OnEdges<'g> {
         let size = (self.graph.vertices(), self.graph.edges());
         let vertices = VertexSums::new(self.graph, setup, 0)?;
         let memory = edge_window_bytes(job, setup.host, size);
-        vertices_of(self.graph, self.sums()?, vertices.totals()?, memory, &setup.pool, control)?;
+        let edges = EdgesOfGraph { graph: self.graph, sums: self.sums()?, memory, control };
+        edges.at_vertices(vertices.totals()?, &setup.pool)?;
         Ok(vertices)
     }
 }

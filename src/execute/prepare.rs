@@ -191,8 +191,16 @@ fn made(
         counts_bytes: counts_bytes(job, plan),
         device_memory: planned.device,
     };
-    let of = (partitioner.clone(), plan.cut.stream());
-    let prepared = PreparedJob::new((absolute(job)?, *fingerprint), of, made, (shards, costs));
+    let prepared = PreparedJob {
+        kind: PreparedJob::KIND.into(),
+        fingerprint: *fingerprint,
+        job: absolute(job)?,
+        partitioner: partitioner.clone(),
+        stream: plan.cut.stream(),
+        made,
+        shards,
+        costs,
+    };
     run.record_prepared(&prepared)?;
     Ok(PreparedReport {
         peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),

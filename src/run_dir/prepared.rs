@@ -12,8 +12,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
-/// The kind of the record, with its version.
-const KIND: &str = "trimill prepared job 2";
 /// The name of its file.
 pub(super) const NAME: &str = "prepared.json";
 
@@ -21,7 +19,8 @@ pub(super) const NAME: &str = "prepared.json";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
-    kind: String,
+    /// [`Self::KIND`].
+    pub kind: String,
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
@@ -63,15 +62,8 @@ pub struct SharedFiles {
 }
 
 impl PreparedJob {
-    /// The record of a job with this fingerprint.
-    pub fn new(
-        (job, fingerprint): (Job, u128),
-        (partitioner, stream): (Partitioner, Mode),
-        made: SharedFiles,
-        (shards, costs): (Option<NonZeroU32>, Vec<u64>),
-    ) -> Self {
-        Self { kind: KIND.into(), fingerprint, job, partitioner, stream, made, shards, costs }
-    }
+    /// The kind of the record, with its version.
+    pub const KIND: &str = "trimill prepared job 2";
 
     /// The number of partitions.
     pub fn parts(&self) -> u32 {
@@ -108,9 +100,11 @@ impl PreparedJob {
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
         match sealed_file::read::<Self>(&path) {
-            Ok(Some(prepared)) if prepared.kind != KIND => Err(Error::data(path, format!("is a '{}'", prepared.kind))
-                .expected(format!("a '{KIND}'"))
-                .advice(PREPARE_AGAIN)),
+            Ok(Some(prepared)) if prepared.kind != Self::KIND => {
+                Err(Error::data(path, format!("is a '{}'", prepared.kind))
+                    .expected(format!("a '{}'", Self::KIND))
+                    .advice(PREPARE_AGAIN))
+            }
             other => other.map_err(|error| error.advice(PREPARE_AGAIN)),
         }
     }

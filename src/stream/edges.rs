@@ -43,11 +43,7 @@ pub(super) struct EdgeReader<'a> {
 
 impl<'a> EdgeReader<'a> {
     /// `row_block`: the most arcs of a row block; `arcs`: those of the resident section.
-    pub(super) fn new(
-        sink: &'a mut dyn EdgeSink,
-        backend: &mut dyn CountBackend,
-        (row_block, arcs): (u64, u64),
-    ) -> Self {
+    pub(super) fn new(sink: &'a mut dyn EdgeSink, backend: &mut dyn CountBackend, row_block: u64, arcs: u64) -> Self {
         Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(PIECE))), unread: VecDeque::new() }
     }
 

@@ -117,7 +117,7 @@ pub fn summarised(graph: &OrientedGraph, totals: &Totals, triangles: u128) -> Re
             vertices_in_triangles: in_triangles,
             most_triangles: most,
             most_triangles_vertex: vertex,
-            quantiles: quantiles(&degrees, totals, (all, with_pairs))?,
+            quantiles: quantiles(&degrees, totals, all, with_pairs)?,
         },
     ))
 }
@@ -187,7 +187,7 @@ impl BlockSummary {
 }
 
 /// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more.
-fn quantiles(degrees: &DegreeFinder<'_>, totals: &Totals, (all, with_pairs): (u64, u64)) -> Result<Vec<Quantile>> {
+fn quantiles(degrees: &DegreeFinder<'_>, totals: &Totals, all: u64, with_pairs: u64) -> Result<Vec<Quantile>> {
     let triangles = select(places(all), |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
     let locals = select(places(with_pairs), |visit| {
         totals.each_block(|first, sums| {

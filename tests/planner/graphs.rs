@@ -11,6 +11,7 @@ use trimill::testing::control::Control;
 use trimill::testing::count::{CountBackend, EdgeShare};
 use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
 use trimill::testing::graph::OrientedGraph;
+use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::batch::kept;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
@@ -55,7 +56,8 @@ impl Known {
         backend: &mut dyn CountBackend,
     ) -> (SpillSummary, CountedPartition) {
         let control = Control::silent();
-        let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
+        let passes = GraphPasses { graph: &self.graph, block: Bytes::mib(1), control: &control };
+        let (found, _) = kept(passes, locals, &[part], level).unwrap();
         let (resident, row_blocks) = sections(&self.rows, &found[0], locals, limit);
         let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
         let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();

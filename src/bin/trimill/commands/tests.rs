@@ -15,8 +15,8 @@ use trimill::Control;
 use trimill::program::Engine;
 use trimill::program::Job;
 use trimill::program::{
-    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
-    PlannedPartition, PreparedReport, ShardReport, VerifyReport,
+    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PlannedPartition,
+    PreparedReport, ShardReport, VerifyReport,
 };
 use trimill::program::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 use trimill::program::{Mode, ShardChoice};
@@ -62,7 +62,7 @@ impl Engine for Fake {
     }
     fn count_shard(&self, how: &Job, shard: ShardChoice, _: &Control) -> Result<ShardReport> {
         self.note(format!("count {shard:?} of {} on {}", how.run_dir.as_ref().unwrap().display(), how.backend));
-        Ok(ShardReport::new("run".into(), "0/2".into(), (3, Mode::Graph)))
+        Ok(ShardReport::new("run".into(), "0/2".into(), 3, Mode::Graph))
     }
     fn merge(&self, how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
         self.note(format!("merge {}", how.run_dir.as_ref().unwrap().display()));
@@ -83,7 +83,8 @@ impl Engine for Fake {
         Ok(PartitionReport::of(job))
     }
     fn verify(&self, _: &Job, _: &Control) -> Result<VerifyReport> {
-        Ok(VerifyReport::new((7, 6, 10, 42), InputReport::default(), 0.5))
+        let report = VerifyReport { triangles: 7, vertices: 6, edges: 10, wedges: 42, ..VerifyReport::default() };
+        Ok(VerifyReport { seconds: 0.5, ..report.complete() })
     }
     fn bench(
         &self,

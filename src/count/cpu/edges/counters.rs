@@ -142,17 +142,17 @@ impl Additions {
         let room = (1 << self.shift) - place;
         if room < 64 && mask >> room != 0 {
             // The others are in the next range.
-            self.push_in(range + 1, (0, mask >> room), counters);
+            self.push_in(range + 1, 0, mask >> room, counters);
             if mask << (64 - room) != 0 {
-                self.push_in(range, (place as u32, mask & ((1 << room) - 1)), counters);
+                self.push_in(range, place as u32, mask & ((1 << room) - 1), counters);
             }
             return;
         }
-        self.push_in(range, (place as u32, mask), counters);
+        self.push_in(range, place as u32, mask, counters);
     }
 
     #[inline(always)]
-    fn push_in(&mut self, range: usize, (place, mask): (u32, u64), counters: &HostEdgeCounters) {
+    fn push_in(&mut self, range: usize, place: u32, mask: u64, counters: &HostEdgeCounters) {
         let used = &mut self.used[range];
         let at = COLLECTED * range + usize::from(*used);
         (self.places[at], self.masks[at]) = (place, mask);
