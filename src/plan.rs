@@ -72,7 +72,6 @@ impl BudgetFrom {
         }
     }
 
-    /// The setting.
     fn flag(self) -> &'static str {
         match self {
             Self::Device => "--device-memory",
@@ -81,24 +80,20 @@ impl BudgetFrom {
     }
 }
 
-/// The limits of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanLimits {
     /// Bytes of the device.
     pub device: Bytes,
-    /// Where they come from.
     pub device_from: BudgetFrom,
     /// The largest row block that is chosen where the user chose none: the host's memory holds two of them.
     pub largest_row_block: Bytes,
     /// Bytes of a row block, where the user chose them.
     pub row_block: Option<Bytes>,
-    /// The prune level.
     pub prune: Prune,
     /// The least number of partitions where the user gave none: one for each device.
     pub parts: u32,
     /// For how many shards rank ranges are cut into pieces by their heads; 1: they are not.
     pub shards: u32,
-    /// The machine that estimates are for.
     pub machine: Machine,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
@@ -110,10 +105,6 @@ pub struct PlanLimits {
 
 /// Assigns vertices to a number of parts.
 pub trait Assign: Sync {
-    /// The assignment to `parts` parts.
-    ///
-    /// # Errors
-    /// What the partitioner reports.
     fn assign(&self, parts: u32) -> Result<Assignment>;
 
     /// Whether asking again for another number of parts is cheap (METIS and files are asked once; what does not fit
@@ -124,7 +115,6 @@ pub trait Assign: Sync {
     fn parts(&self) -> Option<u32>;
 }
 
-/// How the graph is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GraphCut {
     /// Into rank ranges, which [tile](LocalsAndHeads::tile) the ranks; with each of them, blocks of the graph's own rows are streamed.
@@ -134,7 +124,6 @@ pub enum GraphCut {
 }
 
 impl GraphCut {
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         match self {
             Self::Ranges(ranges, _) => ranges.len() as u32,
@@ -142,7 +131,6 @@ impl GraphCut {
         }
     }
 
-    /// The stream that the partitions are counted by.
     pub fn stream(&self) -> Mode {
         match self {
             Self::Ranges(..) => Mode::Graph,
@@ -154,13 +142,9 @@ impl GraphCut {
 /// Partitions that fit, and what each will take.
 #[derive(Debug)]
 pub struct Plan {
-    /// How the graph is cut.
     pub cut: GraphCut,
-    /// The most bytes of a row block.
     pub row_block_limit: Bytes,
-    /// The sizes of each partition.
     pub sizes: Vec<PartitionSize>,
-    /// What each partition will take.
     pub predictions: Vec<Prediction>,
     /// How long assigning took, and how long sizing the partitions.
     pub times: [Duration; 2],
@@ -171,12 +155,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.cut.parts()
     }
 
-    /// The largest peak of a partition.
     fn largest_peak(&self) -> Bytes {
         self.predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default()
     }
@@ -185,9 +167,7 @@ impl Plan {
 /// The smallest budgets that work.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Floor {
-    /// The smallest device budget.
     pub device: Bytes,
-    /// The smallest row block.
     pub row_block: Bytes,
 }
 
@@ -224,7 +204,6 @@ pub struct Planner<'a> {
 /// A budget that is above the floor, and how it is divided.
 struct Divided {
     space: Space,
-    /// The most bytes of a row block.
     row_block_limit: Bytes,
     /// The most bytes of resident rows.
     most: Bytes,
@@ -277,9 +256,6 @@ impl Planner<'_> {
 }
 
 /// Refuses `parts` for a method that counts whole graphs.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`].
 pub fn refuse_parts(limits: &PlanLimits, parts: Option<u32>) -> Result<()> {
     match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
         Some((method, parts)) => {

@@ -51,9 +51,7 @@ pub struct CountedPartition {
     pub peak: Bytes,
     /// Decoded bytes of all sections.
     pub streamed: Bytes,
-    /// The largest row block.
     pub largest_row_block: Bytes,
-    /// Row blocks.
     pub row_blocks: u64,
     /// How long the reader thread was busy.
     pub reading: Duration,
@@ -99,7 +97,6 @@ pub enum PartitionFailure {
 
 impl PartitionFailure {
     #[cfg(feature = "testing")]
-    /// The error, of either kind.
     pub fn error(self) -> Error {
         match self {
             Self::Device(error) | Self::Job(error) => error,
@@ -122,7 +119,7 @@ impl From<Error> for PartitionFailure {
     }
 }
 
-/// Calls a device.
+/// Calls a device; marks an error as the device's, so that another one may count the partition.
 fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, PartitionFailure> {
     faults::before_device().and_then(|()| call()).map_err(PartitionFailure::Device)
 }
@@ -142,9 +139,6 @@ pub fn count_partition(
 }
 
 /// The same for all edges of a partition, and the triangles at the vertices of a window.
-///
-/// # Errors
-/// As [`count_partition`].
 pub fn count_at_vertices(
     source: &mut dyn PartitionSource,
     backend: &mut dyn CountBackend,
@@ -159,9 +153,6 @@ pub fn count_at_vertices(
 
 /// The same for all edges of a partition, and the triangles on each arc, which go to `sink` as soon as they are complete. If counting
 /// fails, the sink has received those of some row blocks.
-///
-/// # Errors
-/// As [`count_partition`]; those of the sink.
 pub fn count_on_edges(
     source: &mut dyn PartitionSource,
     backend: &mut dyn CountBackend,
@@ -173,7 +164,6 @@ pub fn count_on_edges(
     Ok(counted(source, backend, wanted, pool, control)?.0)
 }
 
-/// What is counted.
 struct WantedCounts<'a> {
     share: EdgeShare,
     detail: Detail,
@@ -251,7 +241,6 @@ impl Partition {
     }
 }
 
-/// The reader thread.
 struct ReaderThread<'a> {
     /// The most bytes of a run of the resident section.
     chunk: Option<Bytes>,

@@ -71,9 +71,7 @@ fn write_the_fixture() {
 struct Decoded {
     order: Vec<u32>,
     ids: Vec<u64>,
-    /// Of each rank.
     degrees: Vec<u32>,
-    /// Of each rank.
     rows: Vec<Vec<u32>>,
     /// First rank, first arc, position and checksum of each file block.
     index: Vec<[u64; 4]>,

@@ -61,7 +61,6 @@ const RUNS_PER_THREAD: u64 = 16;
 const SMALLEST_RUN: u64 = 1 << 13;
 const LARGEST_RUN: u64 = 1 << 19;
 
-/// The backend.
 #[derive(Debug, Clone)]
 pub struct Cpu {
     workers: u64,
@@ -222,7 +221,6 @@ impl CountBackend for Cpu {
 struct CpuCounter {
     /// All of the resident section, once it is there.
     resident: Resident,
-    /// Vertices that are numbered.
     numbered: u32,
     work: BitmapState,
 }

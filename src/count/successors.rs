@@ -6,7 +6,6 @@ use crate::partition::numbers::AscendingNumbers;
 use crate::partition::section::{Resident, RowBlockView, RowsLocation};
 use trimill_system::mapped::prefetch;
 
-/// Finds the row of a successor.
 pub(super) struct SuccessorRows<'a> {
     /// Where each resident row begins in `entries`; one more at the end.
     offsets: &'a [u64],
@@ -16,11 +15,9 @@ pub(super) struct SuccessorRows<'a> {
     rows: RowsLocation,
 }
 
-/// Where a row is.
 enum RowPlace {
     /// Row `i` of the resident section.
     Resident(usize),
-    /// Row `i` of the row block.
     RowBlock(usize),
 }
 

@@ -37,7 +37,6 @@ pub struct Verdict {
     pub vertices: u64,
     /// Undirected edges after cleaning.
     pub edges: u64,
-    /// Triangles.
     pub triangles: u128,
     /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
     pub wedges: u128,
@@ -53,7 +52,6 @@ pub struct Verdict {
     pub arcs_without_reverse: u64,
     /// Local clustering coefficient, averaged over `vertices`; 0 for a vertex of degree 1.
     pub mean_local_clustering: f64,
-    /// The largest degree.
     pub max_degree: u64,
 }
 
@@ -64,7 +62,6 @@ pub struct VerifiedVertices {
     pub ids: Vec<u64>,
     /// Degrees after cleaning.
     pub degrees: Vec<u32>,
-    /// Triangles.
     pub triangles: Vec<u64>,
     /// The largest id of the input, of loops too.
     pub largest_id: Option<u64>,
@@ -86,7 +83,6 @@ impl ArcSink for ArcTally {
 }
 
 impl ArcTally {
-    /// The number of arcs.
     pub fn counted(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -109,7 +105,6 @@ impl ArcSink for Verifier {
 }
 
 impl Verifier {
-    /// A verifier without arcs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -122,9 +117,6 @@ impl Verifier {
     #[cfg(feature = "testing")]
     /// Counts what was collected.
     ///
-    /// # Errors
-    /// [`Interrupted`](trimill_system::error::Kind::Interrupted) when `control` was stopped.
-    ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
     pub fn finish(self, control: &Control) -> Result<Verdict> {
@@ -132,9 +124,6 @@ impl Verifier {
     }
 
     /// Counts what was collected, also at each vertex, and where `per_edge`, on each edge.
-    ///
-    /// # Errors
-    /// [`Interrupted`](trimill_system::error::Kind::Interrupted) when `control` was stopped.
     ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.

@@ -22,9 +22,7 @@ use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::parallel;
 
-/// What is kept of one partition.
 pub struct Kept {
-    /// The partition.
     pub part: u32,
     /// Its locals and kept proxies, as a set of ranks. A vertex's place in it is its local number.
     pub kept: VertexSet,
@@ -68,9 +66,6 @@ impl ChosenPartitions<'_> {
 }
 
 /// What is kept of `parts`; and how long inducing and pruning took.
-///
-/// # Errors
-/// When rows cannot be read, or when stopped.
 pub fn kept(
     passes: GraphPasses<'_>,
     locals: &Locals,

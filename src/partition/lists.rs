@@ -34,7 +34,6 @@ pub(super) fn weights(graph: &OrientedGraph, locals: &Locals) -> Vec<u64> {
     weights
 }
 
-/// The passes of [`sizes`].
 pub(super) fn passes(level: Prune) -> u64 {
     if level == Prune::ZeroIndegree { 4 } else { 3 }
 }

@@ -18,18 +18,13 @@ use crate::graph::OrientedGraph;
 use trimill_system::control::Unit;
 use trimill_system::error::Result;
 
-/// The sizes of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartitionSize {
-    /// Local vertices.
     pub locals: u64,
     /// Arcs out of them: the resident section.
     pub resident_arcs: u64,
-    /// Proxies of the induced subgraph.
     pub proxies_induced: u64,
-    /// Arcs of the induced subgraph.
     pub arcs_induced: u64,
-    /// Proxies after pruning.
     pub proxies_kept: u64,
     /// Arcs after pruning, the locals' own among them.
     pub arcs_kept: u64,
@@ -51,9 +46,6 @@ impl PartitionSize {
 pub const PER_VERTEX: u64 = 16;
 
 /// Sizes all partitions; runs in the current thread pool.
-///
-/// # Errors
-/// When rows cannot be read, or when stopped.
 pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<Vec<PartitionSize>> {
     let graph = passes.graph;
     if locals.parts() == 1 {

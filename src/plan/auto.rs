@@ -10,9 +10,6 @@ use trimill_system::error::Result;
 
 impl Planner<'_> {
     /// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
-    ///
-    /// # Errors
-    /// As [`Self::ranges`], and what `by_id` reports.
     pub fn auto(&self, parts: Option<u32>, by_id: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
         let ranges = self.ranges(parts)?;
         if ranges.parts() == 1 {

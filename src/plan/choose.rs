@@ -21,11 +21,8 @@ use trimill_system::bytes::Bytes;
 
 /// A method that may count.
 pub struct Candidate<'a> {
-    /// Its name.
     pub name: &'static str,
-    /// What it takes of the device.
     pub footprint: &'a Footprint,
-    /// How fast it is.
     pub speed: Speed,
 }
 

@@ -14,7 +14,6 @@ use trimill_system::error::Result;
 /// What counts.
 #[derive(Debug, Clone, Copy)]
 pub enum CounterKind {
-    /// The CPU.
     Cpu,
     /// A GPU: its method's speed, and how many arcs are copied to it in a second.
     Gpu(Speed, f64),
@@ -59,9 +58,6 @@ impl CounterKind {
 }
 
 /// The cost of each partition of `plan`. Runs in the current thread pool.
-///
-/// # Errors
-/// When the graph cannot be read; when stopped.
 pub fn costs(graph: &OrientedGraph, plan: &Plan, counter: CounterKind, control: &Control) -> Result<Vec<u64>> {
     let parts = plan.parts() as usize;
     if parts == 1 {

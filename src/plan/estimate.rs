@@ -18,9 +18,7 @@ const CORE_VISITS: f64 = 50e6;
 /// The machine that a job runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// Its rates.
     pub rates: Rates,
-    /// Cores.
     pub cores: usize,
     /// GPUs; none where the cores count.
     pub gpus: usize,
@@ -63,7 +61,7 @@ pub struct Estimates {
     pub sized: bool,
 }
 
-/// By the partition stream, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
+/// Seconds by the partition stream, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
 /// are sized, a batch is built, then counted.
 fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
     let (arcs, bytes) = (arcs as f64, SPILLED * arcs as f64);
@@ -72,17 +70,17 @@ fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
     sizing + building + machine.moving(arcs, bytes, true, true) + machine.visiting(visits)
 }
 
-/// A lower bound for the partition stream, whatever the partitions keep: every arc is resident in one of them.
+/// The least seconds by the partition stream, whatever the partitions keep: every arc is resident in one of them.
 pub fn partition_at_least(machine: &Machine, vertices: u32, edges: u64) -> f64 {
     partition(machine, edges, edges, u64::from(vertices))
 }
 
-/// By the partition stream, once partitions are sized.
+/// Seconds by the partition stream, once partitions are sized.
 pub fn partition_sized(machine: &Machine, edges: u64, sizes: &[PartitionSize], predictions: &[Prediction]) -> f64 {
     partition(machine, edges, sizes.iter().map(|size| size.arcs_kept).sum(), visits(sizes, predictions))
 }
 
-/// By the graph stream.
+/// Seconds by the graph stream.
 pub fn graph(machine: &Machine, graph: &OrientedGraph, predictions: &[Prediction], sizes: &[PartitionSize]) -> f64 {
     let streamed: Bytes = predictions.iter().map(|predicted| predicted.stream).sum();
     let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;

@@ -67,9 +67,6 @@ impl Planner<'_> {
     }
 
     /// What `parts` even ranges would take, whether they fit or not.
-    ///
-    /// # Errors
-    /// As [`ranges`].
     pub fn even_ranges(&self, parts: u32) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let row_block_limit = self.divided()?.row_block_limit;
         let ranges = self.even(parts, Bytes(u64::MAX))?;

@@ -15,7 +15,6 @@ use trimill_system::error::{Error, Result};
 /// How a graph was cut, as a plan of a run directory records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedCut {
-    /// Rank ranges.
     Ranges(Vec<LocalsAndHeads>),
     /// The partition where each vertex is local.
     Sets(Locals),

@@ -24,15 +24,11 @@ use trimill_system::mapped::zeros;
 pub struct VertexInfo {
     /// The vertex of each rank.
     pub order: Vec<u32>,
-    /// How many successors each vertex has.
     pub out_degrees: Vec<u32>,
 }
 
 impl VertexInfo {
     /// Reads `graph` once.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
     pub fn of(graph: &OrientedGraph) -> Result<Self> {
         let (order, lengths) = (graph.order()?, graph.out_degrees()?);
         let mut out_degrees: Vec<u32> = zeros(order.len());
@@ -52,9 +48,6 @@ pub struct Assigned {
 
 impl Planner<'_> {
     /// Plans the graph as one partition, if it fits, is not to be spilled, and the partitioner need not be asked.
-    ///
-    /// # Errors
-    /// As [`Self::sets`].
     pub fn whole(&self, assign: &dyn Assign) -> Result<Option<Plan>> {
         let Divided { space, .. } = self.divided()?;
         let one = assign.is_cheap() && assign.parts().unwrap_or(self.least_parts()) <= 1;
@@ -104,9 +97,6 @@ impl Planner<'_> {
     }
 
     /// Plans what a partitioner assigned. A graph that fits as one partition is a rank range, unless it is to be spilled.
-    ///
-    /// # Errors
-    /// As [`Self::assigned`].
     pub fn sets(&self, assigned: Assigned) -> Result<Plan> {
         let Assigned { locals, parts_asked, time } = assigned;
         let Some(locals) = locals else { return self.one_range() };

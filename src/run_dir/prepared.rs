@@ -12,14 +12,11 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
-/// The name of its file.
 pub(super) const NAME: &str = "prepared.json";
 
-/// A prepared job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
-    /// [`Self::KIND`].
     pub kind: String,
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
@@ -30,7 +27,6 @@ pub struct PreparedJob {
     pub partitioner: Partitioner,
     /// The stream that the partitions are counted by.
     pub stream: Mode,
-    /// What was made.
     pub made: SharedFiles,
     /// How many shards were asked for.
     pub shards: Option<NonZeroU32>,
@@ -49,11 +45,8 @@ pub struct SharedFiles {
     pub graph_checksum: u64,
     /// Bytes of the graph's rows.
     pub graph_bytes: Bytes,
-    /// Vertices of the graph.
     pub vertices: u64,
-    /// Edges of the graph.
     pub edges: u64,
-    /// Bytes of the spilled partitions.
     pub spilled_bytes: Bytes,
     /// The most bytes of the counts of all partitions, until they are added.
     pub counts_bytes: Bytes,
@@ -65,7 +58,6 @@ impl PreparedJob {
     /// The kind of the record, with its version.
     pub const KIND: &str = "trimill prepared job 2";
 
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.costs.len() as u32
     }

@@ -21,15 +21,9 @@ pub trait EdgeSink {
     fn locals(&mut self, run: &Resident);
 
     /// The triangles on the arcs of the row block of this range; its rows, if they are needed. Row blocks come in ascending order.
-    ///
-    /// # Errors
-    /// When they cannot be kept.
     fn row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>, counts: &[u32]) -> Result<()>;
 
     /// The triangles on resident arcs from `first` on; they come last, in order.
-    ///
-    /// # Errors
-    /// When they cannot be kept.
     fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()>;
 }
 

@@ -30,7 +30,6 @@ struct Streamed {
     rows: BlockRows,
 }
 
-/// The rows of a row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum BlockRows {
     /// Read from the graph, where its arcs have these places.
@@ -68,9 +67,6 @@ pub struct RankRange<'g> {
 
 impl<'g> RankRange<'g> {
     /// The partition `ranks` of `graph`, whose rows are cut into `blocks`.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
     pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &LocalsAndHeads) -> Result<Self> {
         let LocalsAndHeads { locals, heads } = ranks.clone();
         let arcs = graph.first_arc(locals.end)? - graph.first_arc(locals.start)?;

@@ -54,9 +54,7 @@ pub struct Quantile {
 /// The vertices of a degree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfDegree {
-    /// The degree.
     pub degree: u32,
-    /// How many vertices have it.
     pub vertices: u64,
     /// The triangles at these, added up.
     pub triangles: u128,
@@ -130,7 +128,6 @@ pub struct DegreeFinder<'a> {
 }
 
 impl<'a> DegreeFinder<'a> {
-    /// Those of a graph.
     pub fn of(graph: &'a OrientedGraph) -> Self {
         let runs = graph.degree_runs();
         let ends = runs.iter().scan(0, |end, run| {

@@ -32,7 +32,6 @@ pub enum CountedRanks<'a> {
 }
 
 impl<'a> CountedRanks<'a> {
-    /// The rank at a place.
     pub fn at(&self, i: usize) -> u32 {
         match self {
             Self::From(first) => first + i as u32,
@@ -40,7 +39,6 @@ impl<'a> CountedRanks<'a> {
         }
     }
 
-    /// Those of a range of places.
     pub fn slice(&self, range: Range<usize>) -> Self {
         match self {
             Self::From(first) => Self::From(first + range.start as u32),
@@ -64,7 +62,6 @@ impl<'a> CountedRanks<'a> {
     }
 }
 
-/// The sums.
 #[derive(Debug)]
 pub struct Totals {
     store: Mutex<TotalsStore>,
@@ -118,9 +115,6 @@ impl Totals {
     }
 
     /// Zeros in a temporary file in `dir`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(vertices: u32, dir: &Path) -> Result<Self> {
         let written = vec![false; vertices.div_ceil(BLOCK) as usize];
         let file = TotalsFile { vertices, file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
@@ -156,9 +150,6 @@ impl Totals {
 
     /// Calls `visit` for the blocks of [`BLOCK`] ranks, in parallel, with the first rank and the sums; returns what it returns, in
     /// the order of the blocks.
-    ///
-    /// # Errors
-    /// When the file cannot be read; the errors of `visit`.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u32, &[u64]) -> Result<T> + Sync) -> Result<Vec<T>> {
         match &*lock(&self.store) {
             TotalsStore::Memory(sums) => {

@@ -77,7 +77,6 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-/// Bytes of the ranks of `hubs` hubs.
 pub(super) fn hub_bytes(hubs: u32) -> Bytes {
     HubRanks::bytes_for(hubs)
 }

@@ -27,7 +27,6 @@ pub(super) trait Corners {
     fn local(&mut self, i: usize, triangles: u64);
 }
 
-/// Only the total is wanted.
 pub(super) struct TotalOnly;
 
 impl Corners for TotalOnly {

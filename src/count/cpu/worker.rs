@@ -42,7 +42,6 @@ struct RowHead<'a> {
     start: usize,
 }
 
-/// A worker.
 #[derive(Debug)]
 pub(super) struct CpuWorker {
     room: Capacity,
@@ -99,7 +98,6 @@ impl CpuWorker {
         }
     }
 
-    /// Bytes that it holds.
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity() + self.near.capacity()) as u64)
             + Bytes::of::<u16>(self.places.capacity() as u64)
@@ -158,7 +156,6 @@ impl CpuWorker {
         postponed + count
     }
 
-    /// Appends the words of `row`.
     #[inline(always)]
     fn pack(&mut self, row: &[u32]) {
         let (mut place, mut word) = (row[0] / 64, 0);
@@ -343,7 +340,6 @@ fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
 
 /// Some consecutive locals, with how much of each one's row earlier row blocks have covered.
 pub(super) struct LocalsRun<'a> {
-    /// The first of them.
     pub(super) first: usize,
     pub(super) cursors: &'a mut [u32],
 }
@@ -352,7 +348,6 @@ pub(super) struct LocalsRun<'a> {
 pub(super) struct RowBlockContext<'a> {
     /// Which rows of the resident section are packed.
     pub(super) packed: BitRows,
-    /// The range of the row block.
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
@@ -524,7 +519,6 @@ fn probe_words<C: Corners>(words: &[[u32; 3]], marks: &[u64], corners: &mut C) -
     counts[0] + counts[1]
 }
 
-/// How many of `row` are marked.
 #[inline(always)]
 fn probe<C: Corners>(row: &[u32], marks: &[u64], corners: &mut C) -> u64 {
     let (fours, rest) = row.as_chunks::<4>();

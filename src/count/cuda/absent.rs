@@ -76,7 +76,6 @@ impl Absent {
         })
     }
 
-    /// The method.
     pub fn choice(&self) -> CudaMethod {
         self.name
     }

@@ -10,7 +10,6 @@ use trimill_input::arcs::ArcList;
 use trimill_system::memory::HostMemory;
 use trimill_system::threads;
 
-/// The graph of these edges.
 fn graph(edges: &[(u64, u64)]) -> OrientedGraph {
     let dir = tempfile::tempdir().unwrap();
     let source = ArcList { arcs: edges.to_vec(), declared: None };

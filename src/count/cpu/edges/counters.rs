@@ -52,7 +52,6 @@ impl HostEdgeCounters {
         }
     }
 
-    /// Adds to the counters from `first` on.
     #[inline(always)]
     pub(super) fn add(&self, first: u64, counts: &[u32]) {
         self.visit(first, counts.len(), |range, places| {
@@ -60,7 +59,6 @@ impl HostEdgeCounters {
         });
     }
 
-    /// Copies the counters from `first` on.
     pub(super) fn read(&self, first: u64, into: &mut [u32]) {
         self.visit(first, into.len(), |range, places| into[places].copy_from_slice(range));
     }
@@ -115,7 +113,6 @@ pub(super) struct Additions {
     /// For each range [`COLLECTED`] places, and for each of them a mask: a bit for each counter from there on.
     places: Vec<u32>,
     masks: Vec<u64>,
-    /// How many of them are used.
     used: Vec<u16>,
 }
 
