@@ -62,6 +62,7 @@ enum How {
 }
 
 impl Paths {
+    /// What a job reads and writes.
     pub fn of(job: &Job) -> Self {
         let announced = job.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let mut paths = Self { job: job.name.clone(), force: job.force, announced, all: Vec::new() };

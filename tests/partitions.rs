@@ -205,7 +205,7 @@ proptest! {
         let wedges: u128 = ranked.iter().map(|&(d, _)| u128::from(d) * (u128::from(d) - 1) / 2).sum();
         prop_assert_eq!(graph.wedges(), wedges);
         let rows = rows_of(&graph);
-        prop_assert_eq!(graph.longest_row() as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
+        prop_assert_eq!(graph.size().longest_row as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
         prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
         drop(graph);
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -222,7 +222,7 @@ proptest! {
         let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
         let rows = rows_of(&graph);
         let arcs_by_rank = by_rank(&rows);
-        let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
+        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
         let all: Vec<u32> = (0..parts).collect();
         let passes = GraphPasses { graph: &graph, block, control: &control };
         for level in LEVELS {
@@ -252,7 +252,7 @@ proptest! {
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
         let ids = graph.ids().unwrap();
         let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
-        let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
+        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
         let manifest = spilled(&arcs, &ids_and_parts(&ids, &part_of), level, limit, dir.path());
         // Empty parts are left out.
         let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();

@@ -75,7 +75,9 @@ static METHODS: LazyLock<Vec<Method>> = LazyLock::new(|| {
 /// The backend and method of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
+    /// The CPU, by this method.
     Cpu(CpuMethod),
+    /// A GPU, by this method.
     Cuda(CudaMethod),
     /// A GPU, or where none can be used the CPU.
     Either(CudaMethod, CpuMethod),

@@ -347,7 +347,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
             let rows = rows_of(&graph);
-            let limit = smallest_row_block_limit(graph.longest_row()) + Bytes(limit);
+            let limit = smallest_row_block_limit(graph.size().longest_row) + Bytes(limit);
             let blocks = RowBlocks::new(&graph, limit).unwrap();
             let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
             ends.extend([0, graph.vertices()]);

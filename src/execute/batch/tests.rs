@@ -179,7 +179,7 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
     let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
-            let limit = smallest_row_block_limit(graph.longest_row()).max(Bytes(limit));
+            let limit = smallest_row_block_limit(graph.size().longest_row).max(Bytes(limit));
             let plan = plan_of(graph, &locals, level, limit);
             let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
             let alone = one.install(|| spills(&plan, graph, &locals, level, (Bytes::mib(1), 1)));
