@@ -146,12 +146,12 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
 
 /// For other partitions sizes must be exact, and the other figures at most what was predicted.
 fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountBackend, told: &str) {
-    let GraphCut::Sets(locals) = &plan.cut else { panic!("{told}: no sets") };
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
     for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
         let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
-        let (spill, counted) = known.build_and_pass(locals, part, (prune, plan.row_block_limit), size, backend);
-        is_bounded((predicted, size, backend.footprint()), &spill, &counted, &told);
+        let (spill, counted) = known.build_and_pass(plan, part, prune, backend);
+        let resident = backend.footprint().resident(size.locals, size.resident_arcs);
+        is_bounded(predicted, resident, &spill, &counted, &told);
         triangles += counted.triangles;
         for (i, (p, a)) in
             [(predicted.stream.get(), counted.streamed.get()), (predicted.row_blocks, counted.row_blocks)]
@@ -172,13 +172,8 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountB
 }
 
 /// Asserts that a partition is within its prediction.
-fn is_bounded(
-    (predicted, size, footprint): (&Prediction, &PartitionSize, Footprint),
-    spill: &SpillSummary,
-    counted: &CountedPartition,
-    told: &str,
-) {
-    assert_eq!(predicted.resident, footprint.resident(size.locals, size.resident_arcs), "{told}");
+fn is_bounded(predicted: &Prediction, resident: Bytes, spill: &SpillSummary, counted: &CountedPartition, told: &str) {
+    assert_eq!(predicted.resident, resident, "{told}");
     assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);
     assert!(counted.streamed <= predicted.stream, "{told}: stream {}", counted.streamed);
     assert!(
@@ -265,12 +260,12 @@ fn bounds_of_larger_graphs_are_near() {
         let footprint = holder.footprint();
         let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
         let plan = planner.sets(planner.assigned(&vertices, &cut).unwrap()).unwrap();
-        let GraphCut::Sets(locals) = &plan.cut else { panic!("{told}") };
         assert_eq!(plan.parts(), parts);
         for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
-            let (spill, counted) = known.build_and_pass(locals, part, (prune, limit), size, &mut holder);
+            let (spill, counted) = known.build_and_pass(&plan, part, prune, &mut holder);
             let told = format!("{told}: part {part}: {predicted:?}");
-            is_bounded((predicted, size, holder.footprint()), &spill, &counted, &told);
+            let resident = holder.footprint().resident(size.locals, size.resident_arcs);
+            is_bounded(predicted, resident, &spill, &counted, &told);
             assert!(near(predicted.peak.get(), counted.peak.get()), "{told}: peak {}", counted.peak);
             assert!(near(predicted.stream.get(), counted.streamed.get()), "{told}: stream {}", counted.streamed);
             let row_blocks = predicted.row_blocks.abs_diff(counted.row_blocks);
