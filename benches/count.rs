@@ -109,7 +109,6 @@ fn compare(criterion: &mut Criterion, table: &mut Table, name: &str, arcs: Vec<(
     }
 }
 
-/// A count and its time.
 fn timed(count: impl Fn() -> u64) -> (u64, Duration) {
     let start = Instant::now();
     (count(), start.elapsed())
@@ -198,7 +197,6 @@ fn merge(resident: &Resident) -> u64 {
     (0..resident.numbers.len()).into_par_iter().with_max_len(64).map(count).sum()
 }
 
-/// The pairs of a binary file.
 fn pairs(path: &Path) -> Vec<(u64, u64)> {
     let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
     std::fs::read(path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()

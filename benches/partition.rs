@@ -18,14 +18,14 @@ use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
+use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::batch::kept;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::plan::estimate::Machine;
-use trimill::testing::plan::ranges::ranges;
-use trimill::testing::plan::{BudgetFrom, PlanLimits};
+use trimill::testing::plan::{BudgetFrom, PlanLimits, Planner};
 use trimill::testing::prepare::prepare;
 
 /// How much of the graph is read at a time.
@@ -59,19 +59,21 @@ fn main() {
     });
     let (footprint, limits) = (Cpu::new(Bytes::ZERO, graph.vertices()).footprint(), limits());
     group.bench_function("a plan of rank ranges", |bencher| {
-        bencher.iter(|| ranges(&graph, Some(parts), &footprint, &limits, &control).unwrap().predictions);
+        let planner = Planner { graph: &graph, footprint: &footprint, limits: &limits, control: &control };
+        bencher.iter(|| planner.ranges(Some(parts)).unwrap().predictions);
     });
     let all: Vec<u32> = (0..parts).collect();
+    let passes = GraphPasses { graph: &graph, block: BLOCK, control: &control };
     for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {
-        let measured = sizes(&graph, &locals, level, BLOCK, &control).unwrap();
+        let measured = sizes(passes, &locals, level).unwrap();
         let sum = |of: fn(&PartitionSize) -> u64| measured.iter().map(of).sum::<u64>();
         println!("{level}: {} arcs induced, {} kept", sum(|size| size.arcs_induced), sum(|size| size.arcs_kept));
         group.bench_function(format!("sizes, {level}"), |bencher| {
-            bencher.iter(|| sizes(&graph, &locals, level, BLOCK, &control).unwrap());
+            bencher.iter(|| sizes(passes, &locals, level).unwrap());
         });
         group.bench_function(format!("induce and prune, {level}"), |bencher| {
             bencher.iter(|| {
-                let (kept, _) = kept(&graph, &locals, &all, level, (BLOCK, &control)).unwrap();
+                let (kept, _) = kept(passes, &locals, &all, level).unwrap();
                 for (kept, size) in kept.iter().zip(&measured) {
                     assert_eq!(u64::from(kept.kept.count()), size.numbered());
                 }

@@ -79,7 +79,6 @@ impl partitioners::PartitionInput for View<'_> {
 /// How to run METIS in a child process.
 #[derive(Debug, Clone)]
 pub struct Helper {
-    /// The program.
     pub program: PathBuf,
     /// The arguments that make it run as that child.
     pub arguments: Vec<OsString>,
@@ -105,13 +104,9 @@ pub fn metis_child(arguments: &[OsString]) -> Result<()> {
 
 /// A partitioner and all that it needs.
 pub struct Assigner<'a> {
-    /// The graph.
     pub graph: &'a OrientedGraph,
-    /// The order and out-degrees of its vertices.
     pub vertices: &'a VertexInfo,
-    /// Which partitioner.
     pub partitioner: &'a Partitioner,
-    /// The number of parts.
     pub parts: Parts,
     /// The seed of `random` and `metis`.
     pub seed: u64,
@@ -125,7 +120,6 @@ pub struct Assigner<'a> {
     pub block: Bytes,
     /// Where METIS's files go.
     pub work_dir: &'a Path,
-    /// Stops METIS.
     pub control: &'a Control,
     /// The most bytes that a METIS child took.
     pub child_peak: &'a AtomicU64,

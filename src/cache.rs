@@ -31,7 +31,6 @@ const SUFFIX: &str = "trimgraf";
 /// What a graph was made from: its text is the `source` in graph files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The format that the input was read in.
     pub format: Format,
     /// Whether the first line of edge lists was a header, where the user said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,22 +38,16 @@ pub struct Origin {
     /// The columns with the ends of edges, where the user named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ColumnNames>,
-    /// The files.
     #[serde(flatten)]
     pub identity: Identity,
 }
 
 impl Origin {
-    /// Its JSON.
-    ///
-    /// # Errors
-    /// If it cannot be serialized, which no known value causes.
     pub fn to_text(&self) -> Result<String> {
         serde_json::to_string(self)
             .map_err(|e| Error::usage(format!("the input's identity cannot be serialized ({e})")))
     }
 
-    /// The same with another identity.
     fn with(&self, identity: Identity) -> Self {
         Self { identity, ..self.clone() }
     }
@@ -65,9 +58,6 @@ impl Origin {
     }
 
     /// The text that does not change while the files' contents stay the same: it marks files that were made from them.
-    ///
-    /// # Errors
-    /// As [`Self::to_text`].
     pub fn lasting(&self) -> Result<String> {
         self.with(self.identity.lasting()).to_text()
     }
@@ -91,13 +81,11 @@ pub struct CachedGraph {
     pub source: String,
     /// Vertices with an edge.
     pub vertices: u32,
-    /// Edges.
     pub edges: u64,
     /// Bytes on disk.
     pub bytes: Bytes,
     /// Seconds since it was last used.
     pub idle_seconds: u64,
-    /// The file.
     pub path: PathBuf,
 }
 
@@ -112,9 +100,6 @@ impl CachedGraph {
 impl Cache {
     /// The cache in `dir`, which is made for this user alone if it does not exist. It holds at most `most` bytes of this user's
     /// graphs; `None`: half of the disk's free space, the graphs counted as free.
-    ///
-    /// # Errors
-    /// [`Kind::Resource`] when the folder cannot be made.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         if !dir.is_dir() {
@@ -144,7 +129,6 @@ impl Cache {
         Self { dir: dir.to_path_buf(), most: None, optional: false }
     }
 
-    /// Where it is.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -170,9 +154,6 @@ impl Cache {
     /// The graph of the input `origin`, if it is cached. If only the contents of the input show whether it is the same, they are
     /// hashed; when the graph was found, `origin` holds the hashes. A damaged file, or one of another version, counts as missing,
     /// after a warning.
-    ///
-    /// # Errors
-    /// An input that cannot be read or changes; a stop.
     pub fn find(&self, origin: &mut Origin, control: &Control) -> Result<Option<OrientedGraph>> {
         let path = self.path_of(origin)?;
         let file = match disk::open_own(&path) {
@@ -228,9 +209,6 @@ impl Cache {
 
     /// Stores the graph of `origin`, removes others if the limit requires it, and opens it. A graph that is larger than the limit
     /// is opened where it is, and removed with the job.
-    ///
-    /// # Errors
-    /// [`Kind::Resource`] when it cannot be moved into the cache.
     pub fn store(&self, origin: &Origin, oriented: OrientedFile) -> Result<OrientedGraph> {
         let others = self.entries()?;
         let most = match self.most {
@@ -278,9 +256,6 @@ impl Cache {
     }
 
     /// All graphs of this user, the most recently used first. Other files are left out.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn entries(&self) -> Result<Vec<CachedGraph>> {
         let mut entries = Vec::new();
         for (path, file) in self.files()? {
@@ -304,9 +279,6 @@ impl Cache {
 
     /// Removes the graphs that `chosen` selects; returns those that were removed. Graphs that another process removes at the same
     /// time are skipped.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn remove(&self, chosen: impl Fn(&CachedGraph) -> bool) -> Result<Vec<CachedGraph>> {
         let entries = self.entries()?.into_iter().filter(chosen);
         Ok(entries.filter(|entry| log_failure(disk::remove(&entry.path))).collect())
@@ -323,9 +295,6 @@ fn without_cache(error: &Error) {
 }
 
 /// The free space for unprivileged users on the disk of `dir`.
-///
-/// # Errors
-/// [`Kind::Resource`] when it cannot be queried.
 pub fn free_space(dir: &Path) -> Result<Bytes> {
     free_disk(dir).map_err(|e| Error::write(dir, e))
 }

@@ -38,7 +38,6 @@ use trimill_system::timeline::TrackKind;
 pub struct Device {
     /// The driver's number.
     pub ordinal: u32,
-    /// The product.
     pub name: String,
     /// The budget, which this program has allocated.
     pub budget: Bytes,
@@ -52,15 +51,12 @@ pub struct Device {
 pub trait CountBackend: Send {
     /// Its name: `cpu` or `cuda`.
     fn name(&self) -> &'static str;
-    /// The name of the method.
     fn method(&self) -> &'static str;
     /// The device, where it is not the host itself.
     fn device(&self) -> Option<Device> {
         None
     }
-    /// The memory that the method takes.
     fn footprint(&self) -> Footprint;
-    /// What it can count.
     fn scope(&self) -> Scope {
         Scope::Partitions
     }
@@ -125,20 +121,16 @@ pub struct PartitionCount {
 /// A copy or some kernels, by the clock of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceWork {
-    /// The queue that ran it.
     pub queue: TrackKind,
-    /// What it was.
     pub name: &'static str,
     /// When it began, by the host's clock.
     pub start: Instant,
-    /// How long it took.
     pub time: Duration,
 }
 
 /// Times by the clock of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceTimes {
-    /// Counting.
     pub kernels: Duration,
     /// Copying to the device.
     pub copies: Duration,
@@ -158,31 +150,19 @@ impl AddAssign for DeviceTimes {
 pub trait PartitionCounter: Send {
     /// Takes the next run of the resident section; returns a run that it no longer needs, for reuse. All runs come before the first
     /// row block, ascending.
-    ///
-    /// # Errors
-    /// When the device refuses.
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
 
     /// Counts the triangles whose middle corner the row block's range covers; parallel work of the host runs in `pool`.
     /// Row blocks come in ascending order, each once.
-    ///
-    /// # Errors
-    /// When the device refuses.
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
 
     /// The triangles at each vertex. Called after the last row block, where the partition was begun with counters.
-    ///
-    /// # Errors
-    /// When the device refuses.
     fn vertices(&mut self) -> Result<VertexCounts> {
         Err(Error::defect("no counters of vertices"))
     }
 
     /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` is as long as it has
     /// arcs. At most two row blocks wait for that, if the partition was begun with edges.
-    ///
-    /// # Errors
-    /// When the device refuses.
     fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
         let _ = into;
         Err(Error::defect("no counters of edges"))
@@ -190,18 +170,11 @@ pub trait PartitionCounter: Send {
 
     /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. Called after the last row block's
     /// counts were read, if the partition was begun with edges.
-    ///
-    /// # Errors
-    /// When the device refuses.
     fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
         let _ = (first, into);
         Err(Error::defect("no counters of edges"))
     }
 
-    /// Returns the count.
-    ///
-    /// # Errors
-    /// When the device refuses.
     fn finish(self: Box<Self>) -> Result<PartitionCount>;
 
     /// Bytes that this partition takes of the device, as measured.
@@ -211,11 +184,9 @@ pub trait PartitionCounter: Send {
 /// The triangles at vertices of a partition: those of which one corner is local, and the largest.
 #[derive(Debug)]
 pub struct VertexCounts {
-    /// The counters.
     pub of: VertexCounters,
     /// What they counted, from the first one of the window on.
     pub counts: Vec<u64>,
-    /// The locals' numbers.
     pub locals: NumberRuns,
 }
 

@@ -23,11 +23,9 @@ pub struct Counts {
 /// The files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The counts at each vertex.
     pub per_vertex: Option<PathBuf>,
     /// The sums of each degree.
     pub by_degree: Option<PathBuf>,
-    /// The counts on each edge.
     pub per_edge: Option<PathBuf>,
 }
 
@@ -40,15 +38,11 @@ impl Asked {
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
     }
 
-    /// Their names.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.per_vertex.iter().chain(&self.by_degree).chain(&self.per_edge)
     }
 
     /// Checks that the names have formats.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`].
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
         self.by_degree.iter().try_for_each(|path| vertices::files::check_degrees(path))?;
@@ -77,19 +71,12 @@ impl Asked {
 
     /// Writes the files of vertices, of which each is there whole or not at all, whatever becomes of the other. Runs in the current
     /// thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
     pub fn write_vertices(&self, counts: &dyn vertices::order::VerticesInOrder, by_degree: &[OfDegree]) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
         Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish)))
     }
 
-    /// The same for the file of edges.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
     pub fn write_edges(&self, counts: &dyn edges::order::EdgesInOrder) -> Result<()> {
         self.per_edge.as_deref().map_or(Ok(()), |path| edges::files::write(path, counts)?.finish())
     }

@@ -49,7 +49,6 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The file in `dir`.
     pub(crate) fn path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("part-{:05}.{}", self.part, self.kind.suffix))
     }
@@ -129,7 +128,6 @@ impl Writer {
     }
 }
 
-/// A file that was verified.
 #[derive(Debug)]
 pub(crate) struct Verified<K> {
     path: PathBuf,

@@ -14,19 +14,37 @@ pub mod section;
 pub mod sizes;
 pub mod words;
 
-use crate::graph::RowRun;
+use crate::graph::{Direction, OrientedGraph, RowRun};
+use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::parallel;
 
+/// Passes over the rows of a graph, in blocks of at most `block` bytes, until stopped.
+#[derive(Clone, Copy)]
+pub struct GraphPasses<'a> {
+    pub graph: &'a OrientedGraph,
+    pub block: Bytes,
+    pub control: &'a Control,
+}
+
+impl GraphPasses<'_> {
+    /// As [`OrientedGraph::pass`].
+    fn pass(&self, direction: Direction, each: impl FnMut(RowRun<'_>) -> Result<()> + Send) -> Result<()> {
+        self.graph.pass(self.block, direction, self.control, each)
+    }
+
+    /// Calls `each` for every row, in rising order of the blocks, on the threads of the current pool.
+    fn each_row(&self, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
+        self.pass(Direction::Rising, |block| {
+            parallel::try_each(block.runs(RUN), |run| {
+                self.control.check()?;
+                run.for_each(|rank| each(rank, block.row(rank)));
+                Ok(())
+            })
+        })
+    }
+}
+
 /// Arcs and rows that a thread processes at a time, between two checks of the stop flag.
 const RUN: u64 = 1 << 14;
-
-/// Calls `each` for every row of a block, on the threads of the current pool.
-fn in_rows(block: RowRun<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
-    parallel::try_each(block.runs(RUN), |run| {
-        control.check()?;
-        run.for_each(|rank| each(rank, block.row(rank)));
-        Ok(())
-    })
-}

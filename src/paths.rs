@@ -62,7 +62,7 @@ enum How {
 }
 
 impl Paths {
-    /// Those of a job.
+    /// What a job reads and writes.
     pub fn of(job: &Job) -> Self {
         let announced = job.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let mut paths = Self { job: job.name.clone(), force: job.force, announced, all: Vec::new() };
@@ -205,7 +205,7 @@ struct ResolvedPath<'a> {
 }
 
 impl<'a> ResolvedPath<'a> {
-    /// None for what can lose nothing.
+    /// `None` where no data can be lost: an input that is not a regular file, an output that makes no file.
     fn of(of: &'a Paths, announced: &'a AnnouncedPaths) -> Option<Self> {
         let path = &announced.path;
         let (place, inode) = match announced.how {
@@ -232,7 +232,7 @@ impl<'a> ResolvedPath<'a> {
         Error::usage(found).at(&self.announced.path)
     }
 
-    /// Both would be written to one place.
+    /// The error where both would be written to one place.
     fn same(&self, other: &Self) -> Error {
         match (&self.of.job, &other.of.job) {
             (Some(one), Some(two)) if one != two => {
@@ -250,14 +250,14 @@ impl<'a> ResolvedPath<'a> {
         }
     }
 
-    /// It is an output and would replace an input.
+    /// The error where an output would replace an input.
     fn replaces(&self, input: &Self) -> Error {
         input
             .usage(format!("is {}, and {} would replace it", input.whose(), self.whose()))
             .expected("another name for the output: an input is never replaced, with or without --force")
     }
 
-    /// It would be in the run directory `run`.
+    /// The error of an output inside the run directory `run`.
     fn inside(&self, run: &Self) -> Error {
         self.usage(format!("{} in {}, {}", self.whose(), run.whose(), run.announced.path.display()))
             .expected("a place outside: what is in a run directory may be removed")

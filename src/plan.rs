@@ -43,9 +43,10 @@ use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use estimate::{Estimates, Machine};
 use predict::Prediction;
-pub use replan::{RecordedCut, replan};
+pub use replan::RecordedCut;
 use space::Space;
 use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 /// The largest row block that is chosen by default: larger ones are not streamed faster.
@@ -71,7 +72,6 @@ impl BudgetFrom {
         }
     }
 
-    /// The setting.
     fn flag(self) -> &'static str {
         match self {
             Self::Device => "--device-memory",
@@ -80,24 +80,20 @@ impl BudgetFrom {
     }
 }
 
-/// The limits of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanLimits {
     /// Bytes of the device.
     pub device: Bytes,
-    /// Where they come from.
     pub device_from: BudgetFrom,
     /// The largest row block that is chosen where the user chose none: the host's memory holds two of them.
     pub largest_row_block: Bytes,
     /// Bytes of a row block, where the user chose them.
     pub row_block: Option<Bytes>,
-    /// The prune level.
     pub prune: Prune,
     /// The least number of partitions where the user gave none: one for each device.
     pub parts: u32,
     /// For how many shards rank ranges are cut into pieces by their heads; 1: they are not.
     pub shards: u32,
-    /// The machine that estimates are for.
     pub machine: Machine,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
@@ -109,10 +105,6 @@ pub struct PlanLimits {
 
 /// Assigns vertices to a number of parts.
 pub trait Assign: Sync {
-    /// The assignment to `parts` parts.
-    ///
-    /// # Errors
-    /// What the partitioner reports.
     fn assign(&self, parts: u32) -> Result<Assignment>;
 
     /// Whether asking again for another number of parts is cheap (METIS and files are asked once; what does not fit
@@ -123,7 +115,6 @@ pub trait Assign: Sync {
     fn parts(&self) -> Option<u32>;
 }
 
-/// How the graph is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GraphCut {
     /// Into rank ranges, which [tile](LocalsAndHeads::tile) the ranks; with each of them, blocks of the graph's own rows are streamed.
@@ -133,7 +124,6 @@ pub enum GraphCut {
 }
 
 impl GraphCut {
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         match self {
             Self::Ranges(ranges, _) => ranges.len() as u32,
@@ -141,7 +131,6 @@ impl GraphCut {
         }
     }
 
-    /// The stream that the partitions are counted by.
     pub fn stream(&self) -> Mode {
         match self {
             Self::Ranges(..) => Mode::Graph,
@@ -153,13 +142,9 @@ impl GraphCut {
 /// Partitions that fit, and what each will take.
 #[derive(Debug)]
 pub struct Plan {
-    /// How the graph is cut.
     pub cut: GraphCut,
-    /// The most bytes of a row block.
     pub row_block_limit: Bytes,
-    /// The sizes of each partition.
     pub sizes: Vec<PartitionSize>,
-    /// What each partition will take.
     pub predictions: Vec<Prediction>,
     /// How long assigning took, and how long sizing the partitions.
     pub times: [Duration; 2],
@@ -170,12 +155,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.cut.parts()
     }
 
-    /// The largest peak of a partition.
     fn largest_peak(&self) -> Bytes {
         self.predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default()
     }
@@ -184,9 +167,7 @@ impl Plan {
 /// The smallest budgets that work.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Floor {
-    /// The smallest device budget.
     pub device: Bytes,
-    /// The smallest row block.
     pub row_block: Bytes,
 }
 
@@ -202,8 +183,7 @@ pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
 
 /// Whether more of a device's memory than `device` would not help to count a graph.
 pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool {
-    let size = (graph.vertices, graph.edges, graph.longest_row);
-    let space = Space::new(size, footprint, device, Bytes(u64::MAX));
+    let space = Space::new(graph, footprint, device, Bytes(u64::MAX));
     let locals = u64::from(graph.vertices);
     let row_block_limit = row_block_bytes(graph.vertices, 0, 0).get();
     let whole = PartitionExtent { locals, arcs: graph.edges, numbered: graph.vertices, row_block_limit };
@@ -211,59 +191,71 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
     space.is_enough() && space.whole_fits() && preferred <= device
 }
 
+/// Plans how a graph is counted by a method within limits.
+#[derive(Clone, Copy)]
+pub struct Planner<'a> {
+    pub graph: &'a OrientedGraph,
+    /// What the method takes.
+    pub footprint: &'a Footprint,
+    pub limits: &'a PlanLimits,
+    pub control: &'a Control,
+}
+
 /// A budget that is above the floor, and how it is divided.
 struct Divided {
     space: Space,
-    /// The most bytes of a row block.
     row_block_limit: Bytes,
     /// The most bytes of resident rows.
     most: Bytes,
 }
 
-/// Divides the budget of `limits`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
-/// method needs the whole graph and it does not fit.
-fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &PlanLimits) -> Result<Divided> {
-    let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), footprint);
-    let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
-    if device < least {
-        return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
-            .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
-            .advice(limits.device_from.advice(least)));
-    }
-    if let Some(row_block) = row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30)) {
-        return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
-            .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
-            .advice("change --block-bytes or leave it out"));
-    }
-    let size = (graph.vertices(), graph.edges(), graph.longest_row());
-    let space = Space::new(size, footprint, device, largest_row_block);
-    let row_block_limit = row_block.unwrap_or(space.row_block);
-    if row_block_limit > space.for_row_block {
-        return Err(Error::resource(format!("two row blocks of {row_block_limit} under a device budget of {device}"))
+impl Planner<'_> {
+    /// Divides the budget.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
+    /// method needs the whole graph and it does not fit.
+    fn divided(&self) -> Result<Divided> {
+        let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
+        let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
+        let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
+        if device < least {
+            return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
+                .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
+                .advice(limits.device_from.advice(least)));
+        }
+        if let Some(row_block) =
+            row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30))
+        {
+            return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
+                .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
+                .advice("change --block-bytes or leave it out"));
+        }
+        let space = Space::new(&size, footprint, device, largest_row_block);
+        let row_block_limit = row_block.unwrap_or(space.row_block);
+        if row_block_limit > space.for_row_block {
+            return Err(Error::resource(format!(
+                "two row blocks of {row_block_limit} under a device budget of {device}"
+            ))
             .expected(format!("row blocks of at most {} bytes", space.for_row_block.get()))
             .advice(format!("lower --block-bytes or raise {}", limits.device_from.flag())));
-    }
-    match limits.whole {
-        Some(method) if !space.whole_fits() => {
-            let needed = space.whole + space.overhead;
-            Err(Error::resource(format!(
+        }
+        match limits.whole {
+            Some(method) if !space.whole_fits() => {
+                let needed = space.whole + space.overhead;
+                Err(Error::resource(format!(
                 "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
                  {device}",
                 needed.get(),
             ))
             .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))))
+            }
+            _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
         }
-        _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
     }
 }
 
 /// Refuses `parts` for a method that counts whole graphs.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`].
 pub fn refuse_parts(limits: &PlanLimits, parts: Option<u32>) -> Result<()> {
     match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
         Some((method, parts)) => {

@@ -152,15 +152,11 @@ impl Rates {
         all.into_iter().chain(of(cpu)).chain(of(gpu)).all(|rate| rate.is_finite() && rate > 0.0)
     }
 
-    /// Where the file is.
     pub fn path(dir: &Path) -> PathBuf {
         dir.join(RATES_NAME)
     }
 
     /// Writes the file, whole or not at all.
-    ///
-    /// # Errors
-    /// When the directory or the file cannot be written.
     pub fn store(&self, dir: &Path) -> Result<PathBuf> {
         disk::private_dir(dir)?;
         let path = Self::path(dir);

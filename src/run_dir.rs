@@ -37,7 +37,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::{KIND as PREPARED_KIND, PreparedJob, SharedFiles};
+pub use prepared::{PreparedJob, SharedFiles};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -63,7 +63,6 @@ const ANNOUNCED: &str = "outputs.json";
 const GRAPHS: &str = "graph";
 const SPILLS: &str = "spills";
 
-/// The files that a job announced.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnnouncedFiles {
@@ -95,7 +94,6 @@ struct Finished<'a> {
     result: &'a RunResult,
 }
 
-/// A run directory.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -153,15 +151,10 @@ impl RunDir {
         })
     }
 
-    /// Records what was prepared.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn record_prepared(&self, prepared: &PreparedJob) -> Result<()> {
         prepared.write(&self.path)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -184,9 +177,6 @@ impl RunDir {
 
     /// Records the job of the directory, once the contents of its input are hashed, and before anything is kept here that another
     /// job could take for its own.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
@@ -194,9 +184,6 @@ impl RunDir {
 
     /// Announces files elsewhere, before the first of them is written. A result that is there stays if it is `complete`, with all counts
     /// that are wanted; otherwise it is put together again once the files are written.
-    ///
-    /// # Errors
-    /// [`Kind::Resource`].
     pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
@@ -239,9 +226,6 @@ impl RunDir {
     }
 
     /// Removes the complete result, if there is one: it is to be put together again.
-    ///
-    /// # Errors
-    /// [`Kind::Resource`].
     pub fn forget_result(&self) -> Result<()> {
         if self.has_result() { disk::remove(&self.path.join(RESULT)) } else { Ok(()) }
     }
@@ -298,23 +282,15 @@ impl RunDir {
         sealed_file::unless_damaged(PlanRecord::read(&self.path), "the job is planned anew")
     }
 
-    /// Records the job's plan.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn record_plan(&self, fingerprint: u128, plan: &Plan) -> Result<()> {
         PlanRecord::write(&self.path, fingerprint, plan)
     }
 
-    /// The journal of a job with this fingerprint and number of parts.
     pub fn journal(&self, fingerprint: u128, parts: u32) -> Journal {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
 
     /// Records the complete result of the job with this fingerprint.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn finish(&self, fingerprint: u128, result: &RunResult) -> Result<()> {
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }
@@ -347,7 +323,6 @@ impl RunDir {
         self.path.join("work")
     }
 
-    /// Removes temporary files.
     pub fn remove_work(&self) {
         remove_tree(&self.work());
     }

@@ -51,9 +51,7 @@ pub struct CountedPartition {
     pub peak: Bytes,
     /// Decoded bytes of all sections.
     pub streamed: Bytes,
-    /// The largest row block.
     pub largest_row_block: Bytes,
-    /// Row blocks.
     pub row_blocks: u64,
     /// How long the reader thread was busy.
     pub reading: Duration,
@@ -99,7 +97,6 @@ pub enum PartitionFailure {
 
 impl PartitionFailure {
     #[cfg(feature = "testing")]
-    /// The error, of either kind.
     pub fn error(self) -> Error {
         match self {
             Self::Device(error) | Self::Job(error) => error,
@@ -122,7 +119,7 @@ impl From<Error> for PartitionFailure {
     }
 }
 
-/// Calls a device.
+/// Calls a device; marks an error as the device's, so that another one may count the partition.
 fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, PartitionFailure> {
     faults::before_device().and_then(|()| call()).map_err(PartitionFailure::Device)
 }
@@ -142,9 +139,6 @@ pub fn count_partition(
 }
 
 /// The same for all edges of a partition, and the triangles at the vertices of a window.
-///
-/// # Errors
-/// As [`count_partition`].
 pub fn count_at_vertices(
     source: &mut dyn PartitionSource,
     backend: &mut dyn CountBackend,
@@ -159,9 +153,6 @@ pub fn count_at_vertices(
 
 /// The same for all edges of a partition, and the triangles on each arc, which go to `sink` as soon as they are complete. If counting
 /// fails, the sink has received those of some row blocks.
-///
-/// # Errors
-/// As [`count_partition`]; those of the sink.
 pub fn count_on_edges(
     source: &mut dyn PartitionSource,
     backend: &mut dyn CountBackend,
@@ -173,7 +164,6 @@ pub fn count_on_edges(
     Ok(counted(source, backend, wanted, pool, control)?.0)
 }
 
-/// What is counted.
 struct WantedCounts<'a> {
     share: EdgeShare,
     detail: Detail,
@@ -215,8 +205,8 @@ fn counted(
     std::thread::scope(|scope| {
         let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = spawn(scope, "reading", || reading.all_of(source))?;
-        let counted =
-            count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
+        let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
+        let counted = counting.count(wanted, backend);
         // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let (counted, vertices) = counted?;
@@ -251,7 +241,6 @@ impl Partition {
     }
 }
 
-/// The reader thread.
 struct ReaderThread<'a> {
     /// The most bytes of a run of the resident section.
     chunk: Option<Bytes>,
@@ -318,83 +307,95 @@ impl ReaderThread<'_> {
 }
 
 /// The counter: runs on the caller's thread and in `pool`.
-fn count(
-    (partition, wanted): (Partition, WantedCounts<'_>),
-    backend: &mut dyn CountBackend,
-    (pool, control): (&ThreadPool, &Control),
-    meter: &Meter,
+struct CounterThread<'a> {
+    partition: Partition,
+    pool: &'a ThreadPool,
+    meter: &'a Meter,
+    control: &'a Control,
     messages: Receiver<ReaderMessage>,
-    (give_chunk, give_row_block): (SyncSender<Resident>, SyncSender<RowBlock>),
-) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
-    let mut counted = CountedPartition::default();
-    let start = Instant::now();
-    let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
-    let ResidentSize { locals, arcs } = resident;
-    let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
-    let WantedCounts { share, detail, sink } = wanted;
-    let at_vertices = matches!(detail, Detail::Vertices(_));
-    let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, (largest_row_block.get() / 4, arcs)));
-    let mut counter = asked(|| backend.begin(size, share, detail))?;
-    counted.counting += start.elapsed();
-    control.did(TrackKind::Counting, ("begin", None), start, None);
-    let mut own = Bytes::ZERO;
-    let next = || {
+    /// Return buffers to the reader.
+    give_chunk: SyncSender<Resident>,
+    give_row_block: SyncSender<RowBlock>,
+}
+
+impl CounterThread<'_> {
+    /// Counts what the reader sends. Closes the channels when it returns, so that the reader ends, too.
+    fn count(
+        self,
+        wanted: WantedCounts<'_>,
+        backend: &mut dyn CountBackend,
+    ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
+        let Self { partition, pool, meter, control, messages, give_chunk, give_row_block } = self;
+        let mut counted = CountedPartition::default();
         let start = Instant::now();
-        let message = messages.recv();
-        control.waited(TrackKind::Counting, "rows", start);
-        message
-    };
-    while let Ok(message) = next() {
-        let row_block = match message {
-            ReaderMessage::Resident(chunk) => {
-                let start = Instant::now();
-                let bytes = chunk.size().bytes();
-                counted.streamed += bytes;
-                edges.iter_mut().for_each(|edges| edges.locals(&chunk));
-                // The reader may be done already; then the buffer is dropped here.
-                let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
-                counted.counting += start.elapsed();
-                control.did(TrackKind::Counting, ("resident rows", None), start, Some(bytes));
-                continue;
-            }
-            ReaderMessage::RowBlock(row_block) => row_block,
-        };
-        let start = Instant::now();
-        asked(|| counter.row_block(&row_block.view(), pool))?;
-        if let Some(edges) = &mut edges {
-            edges.row_block(&mut *counter, &row_block.view())?;
-        }
+        let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
+        let ResidentSize { locals, arcs } = resident;
+        let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
+        let WantedCounts { share, detail, sink } = wanted;
+        let at_vertices = matches!(detail, Detail::Vertices(_));
+        let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, largest_row_block.get() / 4, arcs));
+        let mut counter = asked(|| backend.begin(size, share, detail))?;
         counted.counting += start.elapsed();
-        let size = row_block.view().size().bytes();
-        control.did(TrackKind::Counting, ("row block", Some(counted.row_blocks)), start, Some(size));
-        match counter.memory() {
-            CounterMemory::BesidesSections(bytes) => {
-                meter.change(own, bytes);
-                own = bytes;
+        control.did(TrackKind::Counting, ("begin", None), start, None);
+        let mut own = Bytes::ZERO;
+        let next = || {
+            let start = Instant::now();
+            let message = messages.recv();
+            control.waited(TrackKind::Counting, "rows", start);
+            message
+        };
+        while let Ok(message) = next() {
+            let row_block = match message {
+                ReaderMessage::Resident(chunk) => {
+                    let start = Instant::now();
+                    let bytes = chunk.size().bytes();
+                    counted.streamed += bytes;
+                    edges.iter_mut().for_each(|edges| edges.locals(&chunk));
+                    // The reader may be done already; then the buffer is dropped here.
+                    let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
+                    counted.counting += start.elapsed();
+                    control.did(TrackKind::Counting, ("resident rows", None), start, Some(bytes));
+                    continue;
+                }
+                ReaderMessage::RowBlock(row_block) => row_block,
+            };
+            let start = Instant::now();
+            asked(|| counter.row_block(&row_block.view(), pool))?;
+            if let Some(edges) = &mut edges {
+                edges.row_block(&mut *counter, &row_block.view())?;
             }
-            CounterMemory::All(bytes) => {
-                counted.own_memory = true;
-                counted.peak = counted.peak.max(bytes);
+            counted.counting += start.elapsed();
+            let size = row_block.view().size().bytes();
+            control.did(TrackKind::Counting, ("row block", Some(counted.row_blocks)), start, Some(size));
+            match counter.memory() {
+                CounterMemory::BesidesSections(bytes) => {
+                    meter.change(own, bytes);
+                    own = bytes;
+                }
+                CounterMemory::All(bytes) => {
+                    counted.own_memory = true;
+                    counted.peak = counted.peak.max(bytes);
+                }
             }
+            counted.largest_row_block = counted.largest_row_block.max(size);
+            counted.streamed += size;
+            counted.row_blocks += 1;
+            // The reader may be done already; then the buffer is dropped here.
+            let _ = give_row_block.try_send(row_block);
         }
-        counted.largest_row_block = counted.largest_row_block.max(size);
-        counted.streamed += size;
-        counted.row_blocks += 1;
-        // The reader may be done already; then the buffer is dropped here.
-        let _ = give_row_block.try_send(row_block);
-    }
-    let start = Instant::now();
-    let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
-    if let Some(edges) = edges {
-        if counted.row_blocks < row_blocks {
-            // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
-            return Err(Error::defect("row blocks of a partition are missing").into());
+        let start = Instant::now();
+        let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
+        if let Some(edges) = edges {
+            if counted.row_blocks < row_blocks {
+                // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
+                return Err(Error::defect("row blocks of a partition are missing").into());
+            }
+            edges.finish(&mut *counter, arcs)?;
         }
-        edges.finish(&mut *counter, arcs)?;
+        let count = asked(|| counter.finish())?;
+        counted.counting += start.elapsed();
+        control.did(TrackKind::Counting, ("end", None), start, None);
+        (counted.triangles, counted.device) = (count.triangles, count.device);
+        Ok((counted, vertices))
     }
-    let count = asked(|| counter.finish())?;
-    counted.counting += start.elapsed();
-    control.did(TrackKind::Counting, ("end", None), start, None);
-    (counted.triangles, counted.device) = (count.triangles, count.device);
-    Ok((counted, vertices))
 }

@@ -71,9 +71,7 @@ fn write_the_fixture() {
 struct Decoded {
     order: Vec<u32>,
     ids: Vec<u64>,
-    /// Of each rank.
     degrees: Vec<u32>,
-    /// Of each rank.
     rows: Vec<Vec<u32>>,
     /// First rank, first arc, position and checksum of each file block.
     index: Vec<[u64; 4]>,
@@ -297,7 +295,7 @@ fn the_graph_stream_tells_the_number_of_every_arc() {
 }
 
 /// The number of an arc in the graph: that of its row's first arc plus its place in the row.
-fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], (tail, successor): (u32, u32)) -> u64 {
+fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], tail: u32, successor: u32) -> u64 {
     graph.first_arc(tail).unwrap() + rows[tail as usize].binary_search(&successor).unwrap() as u64
 }
 
@@ -349,7 +347,7 @@ fn the_partition_stream_tells_the_number_of_every_arc() {
             assert_eq!(arcs.len() as u64, partition.resident_arcs + partition.row_block_arcs, "{name}");
             for (i, (tail, successor)) in arcs.into_iter().enumerate() {
                 let arc = (ranks[tail as usize], ranks[successor as usize]);
-                let number = number_of(&graph, &file.rows, arc);
+                let number = number_of(&graph, &file.rows, arc.0, arc.1);
                 assert_eq!(numbers[&arc], number);
                 assert!(i >= residents || resident_arcs.insert(number), "arc {number} is resident twice");
             }

@@ -58,7 +58,6 @@ fn generated(family: &str, dir: &Path) -> PathBuf {
     file
 }
 
-/// The contents of a file of pairs.
 fn pairs(file: &Path) -> Vec<[u32; 2]> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
     std::fs::read(file).unwrap().chunks_exact(8).map(|pair| [number(&pair[..4]), number(&pair[4..])]).collect()

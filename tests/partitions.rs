@@ -18,6 +18,7 @@ use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Detail, PartitionExtent};
 use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::OrientedGraph;
+use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::batch::{Kept, kept};
 use trimill::testing::partition::locals::Locals;
@@ -25,9 +26,8 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::plan::estimate::Machine;
-use trimill::testing::plan::ranges::ranges;
-use trimill::testing::plan::sets::{VertexInfo, assigned, sets};
-use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits};
+use trimill::testing::plan::sets::VertexInfo;
+use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::count_partition;
 use trimill::testing::stream::source::Spilled;
@@ -204,7 +204,7 @@ proptest! {
         let wedges: u128 = ranked.iter().map(|&(d, _)| u128::from(d) * (u128::from(d) - 1) / 2).sum();
         prop_assert_eq!(graph.wedges(), wedges);
         let rows = rows_of(&graph);
-        prop_assert_eq!(graph.longest_row() as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
+        prop_assert_eq!(graph.size().longest_row as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
         prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
         drop(graph);
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -221,12 +221,13 @@ proptest! {
         let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
         let rows = rows_of(&graph);
         let arcs_by_rank = by_rank(&rows);
-        let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
+        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
         let all: Vec<u32> = (0..parts).collect();
+        let passes = GraphPasses { graph: &graph, block, control: &control };
         for level in LEVELS {
-            let sizes = sizes(&graph, &locals, level, block, &control).unwrap();
+            let sizes = sizes(passes, &locals, level).unwrap();
             prop_assert_eq!(sizes.len(), parts as usize);
-            let (kept, _) = kept(&graph, &locals, &all, level, (block, &control)).unwrap();
+            let (kept, _) = kept(passes, &locals, &all, level).unwrap();
             let mut total = 0;
             for (part, kept) in (0..parts).zip(&kept) {
                 let own = locals_of(&locals, part);
@@ -250,8 +251,8 @@ proptest! {
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
         let ids = graph.ids().unwrap();
         let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
-        let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
-        let manifest = spilled(&arcs, (&ids_and_parts(&ids, &part_of), level, limit), dir.path());
+        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
+        let manifest = spilled(&arcs, &ids_and_parts(&ids, &part_of), level, limit, dir.path());
         // Empty parts are left out.
         let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
         prop_assert_eq!(manifest.partitions.len(), inhabited.len());
@@ -284,7 +285,7 @@ fn ids_and_parts(ids: &trimill::testing::graph::oriented::Ids, part_of: &[u32]) 
 }
 
 /// Spills the partitions of a graph as `trimill partition` does, to the folder `spills`.
-fn spilled(arcs: &[(u64, u64)], (parts, level, limit): (&str, Prune, Bytes), dir: &Path) -> Manifest {
+fn spilled(arcs: &[(u64, u64)], parts: &str, level: Prune, limit: Bytes, dir: &Path) -> Manifest {
     let lines: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
     std::fs::write(dir.join("g.txt"), lines).unwrap();
     std::fs::write(dir.join("parts.txt"), parts).unwrap();
@@ -345,9 +346,10 @@ fn more_than_64_partitions_are_sized_in_groups() {
     let (rows, control) = (rows_of(&graph), Control::silent());
     let arcs_by_rank = by_rank(&rows);
     for (level, block) in LEVELS.into_iter().flat_map(|level| BLOCKS.map(|block| (level, block))) {
-        let sizes = sizes(&graph, &locals, level, block, &control).unwrap();
+        let passes = GraphPasses { graph: &graph, block, control: &control };
+        let sizes = sizes(passes, &locals, level).unwrap();
         let some = [0, 63, 64, 127, 128, 149];
-        let (kept, _) = kept(&graph, &locals, &some, level, (block, &control)).unwrap();
+        let (kept, _) = kept(passes, &locals, &some, level).unwrap();
         for (part, kept) in some.into_iter().zip(kept) {
             let own = locals_of(&locals, part);
             let defined = by_definition(&arcs_by_rank, &own, level);
@@ -405,8 +407,9 @@ fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
         let (rows, ranks, control) = (rows_of(&graph), rank_of(&graph), Control::silent());
         let all: Vec<u32> = (0..assignment.parts()).collect();
         let [sizes, others] = BLOCKS.map(|block| {
-            let (kept, _) = kept(&graph, &locals, &all, Prune::ZeroIndegree, (block, &control)).unwrap();
-            let sizes = sizes(&graph, &locals, Prune::ZeroIndegree, block, &control).unwrap();
+            let passes = GraphPasses { graph: &graph, block, control: &control };
+            let (kept, _) = kept(passes, &locals, &all, Prune::ZeroIndegree).unwrap();
+            let sizes = sizes(passes, &locals, Prune::ZeroIndegree).unwrap();
             for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
                 let own: Vec<u32> = assignment.locals(part).iter().map(|&vertex| ranks[vertex as usize]).collect();
                 let expected = kept_by_one_sweep(&rows, &own);
@@ -469,9 +472,9 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
             host_block: Bytes::mib(1),
         };
         let control = Control::silent();
-        let cut = assigned(&graph, &vertices, &Runs(&graph), &footprint, &limits, &control).unwrap();
-        let of_sets = sets(&graph, cut, &footprint, &limits, &control).unwrap();
-        let of_ranges = ranges(&graph, None, &footprint, &limits, &control).unwrap();
+        let planner = Planner { graph: &graph, footprint: &footprint, limits: &limits, control: &control };
+        let of_sets = planner.sets(planner.assigned(&vertices, &Runs(&graph)).unwrap()).unwrap();
+        let of_ranges = planner.ranges(None).unwrap();
         assert!(matches!((&of_sets.cut, &of_ranges.cut), (GraphCut::Sets(_), GraphCut::Ranges(..))));
         for plan in [of_sets, of_ranges] {
             assert_eq!(plan.parts() == 1, one);

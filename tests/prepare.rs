@@ -58,18 +58,19 @@ struct Prepared {
 /// `required`: the device must have made it; `most`: the most bytes of a graph in memory.
 fn prepared(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, most: Bytes) -> Result<Prepared> {
     let dir = tempfile::tempdir().unwrap();
-    prepared_within((None, dir.path()), source, device, required, most)
+    prepared_within(Workspace { graph: most, ..workspace(dir.path()) }, source, device, required)
 }
 
-/// With so many bytes of sorted runs in the host's memory, and files in a directory.
+fn workspace(dir: &Path) -> Workspace<'_> {
+    Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir)
+}
+
 fn prepared_within(
-    (runs, dir): (Option<Bytes>, &Path),
+    space: Workspace<'_>,
     source: &dyn ArcSource,
     device: Option<&mut Slow>,
     required: bool,
-    most: Bytes,
 ) -> Result<Prepared> {
-    let space = Workspace { graph: most, buckets: runs, ..Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir) };
     let device = device.map(|device| OnDevice { device, required });
     let control = Control::silent();
     let graph = prepare_with(device, (source, Bytes::ZERO), None, space, None, &control, &mut Vec::new())?;
@@ -153,8 +154,8 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     assert!(on_device == on_cpu);
     // With little memory of the host the runs are in files, which leave nothing behind.
     let within = |dir: &Path| {
-        let (little, mut device) = ((Some(Bytes(1 << 19)), dir), slow(arena, 3));
-        prepared_within(little, &source, Some(&mut device), true, Bytes::ZERO)
+        let little = Workspace { graph: Bytes::ZERO, buckets: Some(Bytes(1 << 19)), ..workspace(dir) };
+        prepared_within(little, &source, Some(&mut slow(arena, 3)), true)
     };
     assert!(within(folder.path()).unwrap() == on_cpu);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");

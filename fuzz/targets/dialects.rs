@@ -63,7 +63,6 @@ struct Text {
     base: u64,
     /// The line of the header, whose numbers may be changed.
     header: Option<usize>,
-    /// Where arcs begin.
     arcs: usize,
     metis: bool,
     matrix: bool,

@@ -102,7 +102,7 @@ fn are_read_alike(graph: &OrientedGraph, rows: &[Vec<u32>]) {
     let mut before = 0;
     for (rank, row) in (0..).zip(rows) {
         assert!(row.is_sorted_by(|a, b| a < b), "row {rank}");
-        assert!(row.last().is_none_or(|&last| last < rank) && row.len() as u64 <= graph.longest_row().into());
+        assert!(row.last().is_none_or(|&last| last < rank) && row.len() as u64 <= graph.size().longest_row.into());
         assert_eq!(graph.first_arc(rank).expect(READ), before, "row {rank}");
         before += row.len() as u64;
     }

@@ -36,7 +36,6 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
     Target { name, check }
 }
 
-/// All targets.
 pub(crate) const TARGETS: [Target; 24] = [
     target("archive", readers::archive),
     target("assignment", assignment::check),
@@ -76,7 +75,6 @@ impl Place {
         Self { dir: tempfile::tempdir().expect("a temporary directory"), pool }
     }
 
-    /// Runs `target` on `bytes`.
     pub(crate) fn run(&self, target: &Target, bytes: &[u8]) {
         let used = self.pool.install(|| allocation_counter::measure(|| (target.check)(self, bytes)));
         // Buffers of fixed size, and what a target keeps for comparison.

@@ -22,9 +22,6 @@ pub fn follow_parent() {
 }
 
 /// Runs `count` on each job of `input` and writes the results to `out`.
-///
-/// # Errors
-/// Input or output that fails, a line that is not a job, a stop.
 pub fn serve(
     input: &mut dyn BufRead,
     out: &mut dyn Write,

@@ -4,9 +4,7 @@ use crate::report::bench::{GraphReport, MethodName};
 
 /// A count, and where it comes from.
 pub(super) struct Reference {
-    /// The triangles.
     pub(super) triangles: u128,
-    /// Its source.
     pub(super) from: String,
 }
 

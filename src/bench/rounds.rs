@@ -11,28 +11,19 @@ use crate::report::bench::{BenchRun, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use trimill_system::error::Result;
 
-/// How a run ended.
 pub(super) enum RunOutcome {
-    /// With a result.
     Counted(Box<RunResult>),
-    /// Without one.
     Failed(Reason),
 }
 
 /// A run, and how long it took as seen by the parent.
 pub(super) struct Turn {
-    /// How it ended.
     pub(super) outcome: RunOutcome,
-    /// How long it took.
     pub(super) elapsed: Duration,
 }
 
-/// Runs methods.
 pub(super) trait Runner {
-    /// Runs the method at index `place` once, within `limit`.
-    ///
-    /// # Errors
-    /// A stop of the comparison.
+    /// Runs the method at index `place` once, within `limit`. Only a stop of the comparison is an error.
     fn run(&mut self, place: usize, limit: Duration) -> Result<Turn>;
 }
 
@@ -46,9 +37,6 @@ pub(super) struct RunLimits {
 }
 
 /// Runs all rounds; calls `advance(1)` after every turn. What is computed from the runs is not in the reports yet.
-///
-/// # Errors
-/// A stop of the comparison.
 pub(super) fn run(
     methods: &[MethodName],
     limits: RunLimits,

@@ -61,7 +61,6 @@ const RUNS_PER_THREAD: u64 = 16;
 const SMALLEST_RUN: u64 = 1 << 13;
 const LARGEST_RUN: u64 = 1 << 19;
 
-/// The backend.
 #[derive(Debug, Clone)]
 pub struct Cpu {
     workers: u64,
@@ -204,7 +203,7 @@ impl CountBackend for Cpu {
         _: EdgeShare,
         detail: Detail,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
+        let PartitionExtent { locals, arcs, numbered, .. } = size;
         let rows = ResidentSize { locals, arcs };
         let vertices = match detail {
             Detail::Total => None,
@@ -212,13 +211,7 @@ impl CountBackend for Cpu {
             Detail::Edges => {
                 let workers = workers_for(self.workers, rows);
                 let progress = self.progress.clone();
-                let counting = edges::CpuEdgeCounter::new(
-                    (locals, arcs, numbered),
-                    row_block_limit / 4,
-                    (workers, self.hubs),
-                    progress,
-                );
-                return Ok(Box::new(counting));
+                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers, self.hubs, progress)));
             }
         };
         Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
@@ -228,7 +221,6 @@ impl CountBackend for Cpu {
 struct CpuCounter {
     /// All of the resident section, once it is there.
     resident: Resident,
-    /// Vertices that are numbered.
     numbered: u32,
     work: BitmapState,
 }
@@ -248,12 +240,11 @@ impl PartitionCounter for CpuCounter {
             }
             // Where heads are cut, there are several row blocks.
             let whole = resident.numbers.len() == *numbered as usize && *range == (0..*numbered);
-            let end_of_hubs =
-                end_of_hubs(resident, range, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
+            let end_of_hubs = end_of_hubs(resident, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
             if whole {
                 work.pack(resident, end_of_hubs);
             }
-            work.count((resident, *numbered), range, &SuccessorRows::new(resident, row_block), end_of_hubs)
+            work.count(resident, *numbered, &SuccessorRows::new(resident, row_block), end_of_hubs)
         })
     }
 
@@ -272,8 +263,9 @@ impl PartitionCounter for CpuCounter {
     }
 }
 
-/// The end, at most `most`, of the hubs of `range` whose bits pay off; in the `whole` graph, rows will be packed.
-fn end_of_hubs(resident: &Resident, range: &Range<u32>, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
+/// The end, at most `most`, of the hubs in the row block's range whose bits pay off; in the `whole` graph, rows will be packed.
+fn end_of_hubs(resident: &Resident, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
+    let range = successors.range();
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
     let steps = if whole { steps(most, rows) } else { Vec::new() };
     let length = |number| if whole { steps[number as usize] as usize } else { successors.row(number).len() };
@@ -316,17 +308,15 @@ impl BitmapState {
         self.packed = pack::pack_rows(resident, probed);
     }
 
-    /// Counts the triangles whose middle corner is in `range`, with the hubs' rows up to `end_of_hubs` as bits.
-    ///
-    /// # Errors
-    /// When stopped.
+    /// Counts the triangles whose middle corner is in the row block's range, with the hubs' rows up to `end_of_hubs` as bits.
     fn count(
         &mut self,
-        (resident, numbered): (&Resident, u32),
-        range: &Range<u32>,
+        resident: &Resident,
+        numbered: u32,
         successors: &SuccessorRows<'_>,
         end_of_hubs: u32,
     ) -> Result<()> {
+        let range = successors.range();
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() {
             // All workers at once, so that the memory taken does not depend on which of them run.

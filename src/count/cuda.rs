@@ -24,7 +24,7 @@ use super::translated::translated;
 use super::{CountBackend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::partition::words::WordBuffer;
-pub use absent::Absent;
+pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
 use counting::CudaCounter;
 use trimill_system::bytes::Bytes;
@@ -70,7 +70,6 @@ pub struct Cuda {
 /// The settings of a job for the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KernelSettings {
-    /// Threads of a block.
     pub block_threads: Option<u32>,
     /// The tile of `lstc`.
     pub tile: Option<u32>,
@@ -147,9 +146,6 @@ impl Cuda {
     }
 
     /// Gives up the memory that is set apart for stored rows: rows are then sent plain.
-    ///
-    /// # Errors
-    /// When the device refuses or is lost.
     pub fn without_scratch(&mut self) -> Result<()> {
         self.gpu.reserve(self.gpu.reserved()).map_err(translated)?;
         self.reserve_counters(Bytes::ZERO);
@@ -197,23 +193,15 @@ impl Cuda {
         }
     }
 
-    /// The device as an engine.
     pub fn engine(&mut self) -> &mut (dyn trimill_kernels::engine::Engine + Send + 'static) {
         &mut self.gpu
     }
 
-    /// Bytes of the device that are free now.
-    ///
-    /// # Errors
-    /// When the device is lost.
     pub fn free(&self) -> Result<Bytes> {
         self.gpu.memory().map(|(free, _)| Bytes(free)).map_err(translated)
     }
 
     /// The numbers of all GPUs.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: why there is none.
     pub fn all() -> Result<Vec<u32>> {
         let found = trimill_kernels::find().map_err(|absence| translated(absence.into()))?;
         Ok(found.devices.iter().map(|device| device.ordinal).collect())
@@ -221,9 +209,6 @@ impl Cuda {
 
     /// Takes the arena, all that this backend will ever allocate, in place of one taken before. Returns how many bytes the device
     /// says are free where it refuses the budget.
-    ///
-    /// # Errors
-    /// When the device is lost.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
         let reserved = match self.method.takes_stored_rows() {
             true => self.gpu.reserve_for_stored_rows(budget.get()),

@@ -27,7 +27,6 @@ pub struct Footprint {
     pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,
 }
 
-/// Row blocks for which a method has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockRoom {
     /// This many, however many a partition has.
@@ -62,7 +61,6 @@ impl Footprint {
         }
     }
 
-    /// Bytes of a resident section.
     pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {
         Bytes(self.per_resident_arc * arcs + self.per_local * locals)
     }

@@ -9,7 +9,6 @@ use crate::job::Backend;
 use crate::job::suggest::did_you_mean;
 use trimill_system::error::{Error, Result};
 
-/// A method of the CPU backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CpuMethod {
     /// Bitmaps, on all threads ([`super::cpu`]).
@@ -18,7 +17,6 @@ pub enum CpuMethod {
     Serial(SerialMethod),
 }
 
-/// A method of the CUDA backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CudaMethod {
     /// `lstc` or `packed`, whichever is estimated to be faster ([`crate::plan::choose`]).
@@ -32,7 +30,6 @@ pub enum CudaMethod {
 }
 
 impl CudaMethod {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -147,9 +144,6 @@ impl Choice {
     }
 
     /// Refuses a method that counts whole graphs only, where there are, or may be, several partitions: `cut` says what cuts the graph.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]; those of [`Self::of`].
     pub fn check_partitions(backend: Backend, name: Option<&str>, cut: &str) -> Result<()> {
         if Self::of(backend, name)?.counts_partitions() {
             return Ok(());
@@ -162,9 +156,6 @@ impl Choice {
     }
 
     /// Refuses a method that counts the total only, where the triangles at each vertex or on each edge are wanted.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]; those of [`Self::of`].
     pub fn check_details(backend: Backend, name: Option<&str>) -> Result<()> {
         if Self::of(backend, name)?.counts_details() {
             return Ok(());

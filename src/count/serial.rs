@@ -12,12 +12,10 @@ use crate::partition::section::{Resident, RowBlockView};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
-/// The backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Serial(pub SerialMethod);
 
 impl Serial {
-    /// The memory that the method takes.
     pub fn footprint(self) -> Footprint {
         let footprint = self.0.footprint();
         Footprint::new(footprint, RowBlockRoom::UpTo(footprint.row_blocks), Bytes::ZERO)
@@ -57,7 +55,6 @@ impl CountBackend for Serial {
 
 struct SerialPartition {
     counter: Box<dyn GpuCounter<Resident>>,
-    /// The locals' numbers.
     numbers: NumberRuns,
 }
 

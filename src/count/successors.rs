@@ -1,10 +1,11 @@
 //! The rows of all successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
+use std::ops::Range;
+
 use crate::partition::numbers::AscendingNumbers;
 use crate::partition::section::{Resident, RowBlockView, RowsLocation};
 use trimill_system::mapped::prefetch;
 
-/// Finds the row of a successor.
 pub(super) struct SuccessorRows<'a> {
     /// Where each resident row begins in `entries`; one more at the end.
     offsets: &'a [u64],
@@ -14,11 +15,9 @@ pub(super) struct SuccessorRows<'a> {
     rows: RowsLocation,
 }
 
-/// Where a row is.
 enum RowPlace {
     /// Row `i` of the resident section.
     Resident(usize),
-    /// Row `i` of the row block.
     RowBlock(usize),
 }
 
@@ -28,7 +27,7 @@ impl<'a> SuccessorRows<'a> {
         Self { offsets: &resident.offsets, entries: &resident.successors, row_block, rows }
     }
 
-    /// The row of `b`; `b` is a number in the row block's range.
+    /// The row of `b`, a number in the row block's range.
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
         match self.place(b) {
@@ -60,6 +59,11 @@ impl<'a> SuccessorRows<'a> {
                 }
             }
         }
+    }
+
+    /// The numbers of the row block.
+    pub(super) fn range(&self) -> &'a Range<u32> {
+        &self.row_block.range
     }
 
     /// Whether these are all rows of a graph, so that [`Self::resident`] is the row of a vertex.

@@ -2,7 +2,6 @@
 
 use trimill_system::error::Error;
 
-/// Translates an error of the kernels.
 pub(crate) fn translated(error: trimill_kernels::GpuError) -> Error {
     use trimill_kernels::GpuError as E;
     let text = error.to_string();

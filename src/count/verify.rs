@@ -37,7 +37,6 @@ pub struct Verdict {
     pub vertices: u64,
     /// Undirected edges after cleaning.
     pub edges: u64,
-    /// Triangles.
     pub triangles: u128,
     /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
     pub wedges: u128,
@@ -53,7 +52,6 @@ pub struct Verdict {
     pub arcs_without_reverse: u64,
     /// Local clustering coefficient, averaged over `vertices`; 0 for a vertex of degree 1.
     pub mean_local_clustering: f64,
-    /// The largest degree.
     pub max_degree: u64,
 }
 
@@ -64,7 +62,6 @@ pub struct VerifiedVertices {
     pub ids: Vec<u64>,
     /// Degrees after cleaning.
     pub degrees: Vec<u32>,
-    /// Triangles.
     pub triangles: Vec<u64>,
     /// The largest id of the input, of loops too.
     pub largest_id: Option<u64>,
@@ -86,7 +83,6 @@ impl ArcSink for ArcTally {
 }
 
 impl ArcTally {
-    /// The number of arcs.
     pub fn counted(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -109,7 +105,6 @@ impl ArcSink for Verifier {
 }
 
 impl Verifier {
-    /// A verifier without arcs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -122,9 +117,6 @@ impl Verifier {
     #[cfg(feature = "testing")]
     /// Counts what was collected.
     ///
-    /// # Errors
-    /// [`Interrupted`](trimill_system::error::Kind::Interrupted) when `control` was stopped.
-    ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
     pub fn finish(self, control: &Control) -> Result<Verdict> {
@@ -132,9 +124,6 @@ impl Verifier {
     }
 
     /// Counts what was collected, also at each vertex, and where `per_edge`, on each edge.
-    ///
-    /// # Errors
-    /// [`Interrupted`](trimill_system::error::Kind::Interrupted) when `control` was stopped.
     ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
@@ -206,7 +195,8 @@ fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Contr
     while length < all.len() {
         merged.resize(all.len(), T::default());
         parallel::try_each(all.chunks(2 * length).zip(merged.chunks_mut(2 * length)), |(runs, into)| {
-            merge(runs.split_at(length.min(runs.len())), into, control)
+            let (a, b) = runs.split_at(length.min(runs.len()));
+            merge(a, b, into, control)
         })?;
         std::mem::swap(all, &mut merged);
         length *= 2;
@@ -215,7 +205,7 @@ fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Contr
 }
 
 /// Merges two runs into a place for both.
-fn merge<T: Copy + Ord>((mut a, mut b): (&[T], &[T]), into: &mut [T], control: &Control) -> Result<()> {
+fn merge<'a, T: Copy + Ord>(mut a: &'a [T], mut b: &'a [T], into: &mut [T], control: &Control) -> Result<()> {
     for places in into.chunks_mut(STEPS) {
         control.check()?;
         for place in places {

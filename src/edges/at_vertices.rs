@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::EdgeSums;
+use super::order::EdgesOfGraph;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
-use crate::graph::OrientedGraph;
 use crate::vertices::{CountedRanks, Totals};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
@@ -18,51 +16,48 @@ use trimill_system::parallel;
 /// Vertices whose counts are added at a time.
 const AT_A_TIME: usize = 1 << 18;
 
-/// Adds the triangles at all vertices to `totals`, which are zeros. In windows of ranks that take `memory` with the passes, 8 bytes a
-/// rank; each takes a pass over the graph and the sums. Not to be called from `pool`.
-///
-/// # Errors
-/// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
-pub fn vertices_of(
-    graph: &OrientedGraph,
-    sums: &EdgeSums,
-    totals: &Totals,
-    memory: Bytes,
-    pool: &ThreadPool,
-    control: &Control,
-) -> Result<()> {
-    let pass = pass_bytes(memory);
-    let window = (memory.saturating_sub(Bytes(2 * pass.get())).get() / 8).clamp(1 << 16, u64::from(u32::MAX)) as u32;
-    for first in (0..graph.vertices()).step_by(window as usize) {
-        let ranks = first..graph.vertices().min(first.saturating_add(window));
-        let twice: Vec<AtomicU64> = zeros(ranks.len());
-        let add = |rank: u32, triangles: u64| {
-            if ranks.contains(&rank) {
-                twice[(rank - ranks.start) as usize].fetch_add(triangles, Relaxed);
-            }
-        };
-        parallel::within(pool, || {
-            in_runs(graph, pass, control, |run, scratch| {
-                // Successors have smaller ranks.
-                if run.ranks.end <= ranks.start {
-                    return Ok(());
+impl EdgesOfGraph<'_> {
+    /// Adds the triangles at all vertices to `totals`, which are zeros. In windows of ranks that take `memory` with the passes, 8 bytes a
+    /// rank; each takes a pass over the graph and the sums. Not to be called from `pool`.
+    ///
+    /// # Errors
+    /// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
+    pub fn at_vertices(&self, totals: &Totals, pool: &ThreadPool) -> Result<()> {
+        let Self { graph, sums, memory, control } = *self;
+        let pass = pass_bytes(memory);
+        let window =
+            (memory.saturating_sub(Bytes(2 * pass.get())).get() / 8).clamp(1 << 16, u64::from(u32::MAX)) as u32;
+        for first in (0..graph.vertices()).step_by(window as usize) {
+            let ranks = first..graph.vertices().min(first.saturating_add(window));
+            let twice: Vec<AtomicU64> = zeros(ranks.len());
+            let add = |rank: u32, triangles: u64| {
+                if ranks.contains(&rank) {
+                    twice[(rank - ranks.start) as usize].fetch_add(triangles, Relaxed);
                 }
-                scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
-                sums.read(run.arcs.start, &mut scratch.sums)?;
-                add_run(run, scratch, add);
-                Ok(())
-            })
-        })?;
-        for (some, from) in twice.chunks(AT_A_TIME).zip((first..).step_by(AT_A_TIME)) {
-            let half = |twice: &AtomicU64| match twice.load(Relaxed) {
-                twice if twice % 2 == 0 => Ok(twice / 2),
-                odd => Err(Error::defect(format!("{odd} triangles on the edges of a vertex, which is odd"))),
             };
-            let counts: Vec<u64> = parallel::within(pool, || some.par_iter().map(half).collect::<Result<_>>())?;
-            totals.add(pool, CountedRanks::From(from), &counts)?;
+            parallel::within(pool, || {
+                in_runs(graph, pass, control, |run, scratch| {
+                    // Successors have smaller ranks.
+                    if run.ranks.end <= ranks.start {
+                        return Ok(());
+                    }
+                    scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
+                    sums.read(run.arcs.start, &mut scratch.sums)?;
+                    add_run(run, scratch, add);
+                    Ok(())
+                })
+            })?;
+            for (some, from) in twice.chunks(AT_A_TIME).zip((first..).step_by(AT_A_TIME)) {
+                let half = |twice: &AtomicU64| match twice.load(Relaxed) {
+                    twice if twice % 2 == 0 => Ok(twice / 2),
+                    odd => Err(Error::defect(format!("{odd} triangles on the edges of a vertex, which is odd"))),
+                };
+                let counts: Vec<u64> = parallel::within(pool, || some.par_iter().map(half).collect::<Result<_>>())?;
+                totals.add(pool, CountedRanks::From(from), &counts)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Adds the sums of a run at both ends of its arcs.

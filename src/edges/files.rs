@@ -9,18 +9,11 @@ use crate::table::new_file;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 
-/// Its format.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`].
 pub fn format(path: &Path) -> Result<TableFormat> {
     TableFormat::of(path, COLUMNS)
 }
 
 /// Writes the counts on each edge; the file is there once it is finished. Runs in the current thread pool.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub fn write(path: &Path, counts: &dyn EdgesInOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {

@@ -24,19 +24,16 @@ use trimill_system::mapped::{prefetch, zeros};
 /// Longer lists are sorted by several threads.
 const LONG: usize = 1 << 14;
 
-/// The sums of a graph.
+/// The sums on all edges of a graph, to be read window by window in the order of the input's ids.
 pub struct EdgesOfGraph<'a> {
-    /// The graph.
     pub graph: &'a OrientedGraph,
-    /// The sums.
     pub sums: &'a EdgeSums,
     /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
-    /// Stops the passes.
     pub control: &'a Control,
 }
 
-/// Bytes that go with any window.
+/// Bytes that are taken besides the window, whatever its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(16 * u64::from(vertices))
 }
@@ -220,7 +217,6 @@ impl EdgeChunk<'_> {
     }
 }
 
-/// Sorts every list.
 fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
     let list = |i: usize| starts[i] as usize..starts[i + 1] as usize;
     let (lists, shared) = ((0..starts.len() - 1).into_par_iter().with_min_len(64), &*edges);

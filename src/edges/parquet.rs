@@ -19,9 +19,6 @@ const SCHEMA: &str = "message trimill {
 }";
 
 /// Writes the rows of all edges; runs in the current thread pool.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, counts: &dyn EdgesInOrder) -> Result<()> {
     let mut table = ParquetTable::begin(to, SCHEMA, &["u", "v", "triangles"])?;
     counts.in_order(&mut |all| {

@@ -11,7 +11,6 @@ use crate::part_file::{Owner, PartFileKind, Verified, Writer};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
-/// The suffix of these files.
 pub const SUFFIX: &str = "edges";
 
 const KIND: PartFileKind =
@@ -25,9 +24,7 @@ pub fn bytes_at_most(arcs: u64) -> Bytes {
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgePartKey {
-    /// The job.
     pub fingerprint: u128,
-    /// The partition.
     pub part: u32,
     /// Arcs of the graph.
     pub arcs: u64,
@@ -39,7 +36,6 @@ impl EdgePartKey {
         Owner { kind: &KIND, fingerprint, part, size: arcs.to_le_bytes().to_vec() }
     }
 
-    /// The file in `dir`.
     #[cfg(any(test, feature = "testing"))]
     pub fn path(&self, dir: &Path) -> std::path::PathBuf {
         self.owner().path(dir)
@@ -52,17 +48,11 @@ pub struct EdgePartWriter(Writer);
 
 impl EdgePartWriter {
     /// Begins the file in `dir`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn new(dir: &Path, key: EdgePartKey) -> Result<Self> {
         Writer::new(dir, key.owner()).map(Self)
     }
 
     /// Adds the counts at consecutive arcs from `first` on. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn add(&mut self, first: u64, counts: &[u32]) -> Result<()> {
         let records: Vec<_> = (first..).step_by(BLOCK as usize).zip(counts.chunks(BLOCK as usize)).collect();
         self.0.add(&records, |(first, counts)| {
@@ -75,9 +65,6 @@ impl EdgePartWriter {
     }
 
     /// Completes the file; when this returns, it survives a loss of power.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
         self.0.finish()
     }

@@ -17,7 +17,6 @@ pub struct EdgeCount {
     pub u: u64,
     /// The larger one.
     pub v: u64,
-    /// The triangles.
     pub triangles: u32,
 }
 
@@ -42,12 +41,10 @@ impl<'a> EdgeRows<'a> {
         Self { ids, first, starts, edges }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.edges.len()
     }
 
-    /// A range of them.
     pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = EdgeCount> {
         let mut next = self.starts.partition_point(|&start| start <= places.start as u64);
         let id = |next: usize| self.ids.original(self.first + next as u32 - 1);
@@ -68,19 +65,13 @@ impl<'a> EdgeRows<'a> {
 /// Counts on edges that can be read in the order of the input's ids.
 pub trait EdgesInOrder {
     /// Calls `write` with the rows of all edges, ascending by (u, v), many at a time.
-    ///
-    /// # Errors
-    /// When the counts cannot be read; the errors of `write`.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// Counts that are listed vertex by vertex, in the order of the ids.
 pub struct ListedEdges<'a, F> {
-    /// The ids.
     pub ids: &'a Ids,
-    /// The number of vertices.
     pub vertices: u32,
-    /// Stops the listing.
     pub control: &'a Control,
     /// Lists the edges of which a vertex is the smaller end: the larger ends, ascending, and the triangles.
     pub edges_of: F,

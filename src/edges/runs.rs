@@ -33,7 +33,6 @@ pub(super) struct RunScratch {
 pub(super) struct WaitingEdges(Vec<(u32, u64)>);
 
 impl WaitingEdges {
-    /// How many wait at most.
     const MOST: usize = 64;
 
     pub(super) fn is_full(&self) -> bool {
@@ -44,7 +43,6 @@ impl WaitingEdges {
         self.0.push((vertex, edge));
     }
 
-    /// Takes all of them.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
         self.0.drain(..)
     }
@@ -53,14 +51,12 @@ impl WaitingEdges {
 /// A run of rows.
 pub(super) struct EdgeRun<'a> {
     block: RowRun<'a>,
-    /// Its ranks.
     pub(super) ranks: Range<u32>,
     /// The places of its arcs in rank order.
     pub(super) arcs: Range<u64>,
 }
 
 impl EdgeRun<'_> {
-    /// The row of a rank.
     pub(super) fn row(&self, rank: u32) -> &[u32] {
         self.block.row(rank)
     }
@@ -82,9 +78,6 @@ pub(super) fn pass_bytes(memory: Bytes) -> Bytes {
 }
 
 /// Calls `visit` with all rows of the graph; runs in the current thread pool.
-///
-/// # Errors
-/// As [`OrientedGraph::pass`]; those of `visit`.
 pub(super) fn in_runs(
     graph: &OrientedGraph,
     block: Bytes,

@@ -20,7 +20,6 @@ use trimill_system::parallel;
 /// Arcs whose sums are locked together.
 pub const BLOCK: u64 = 1 << 18;
 
-/// The sums.
 #[derive(Debug)]
 pub struct EdgeSums {
     arcs: u64,
@@ -40,7 +39,6 @@ enum SumBlocks {
     },
 }
 
-/// Arcs of one block.
 struct ArcsOfBlock {
     block: usize,
     /// Arcs of the whole block.
@@ -62,9 +60,6 @@ impl EdgeSums {
     }
 
     /// Zeros in a temporary file in `dir`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(arcs: u64, dir: &Path) -> Result<Self> {
         let written = (0..arcs.div_ceil(BLOCK)).map(|_| RwLock::default()).collect();
         Ok(Self { arcs, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
@@ -80,9 +75,6 @@ impl EdgeSums {
     }
 
     /// Reads the sums of consecutive arcs from `first` on. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn read(&self, first: u64, into: &mut [u32]) -> Result<()> {
         let mut rest = into;
         let pieces: Vec<_> = self
@@ -98,9 +90,6 @@ impl EdgeSums {
     }
 
     /// All sums, added up.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn total(&self) -> Result<u128> {
         let add = |sums: &[u32]| sums.iter().map(|&sum| u128::from(sum)).sum::<u128>();
         match &self.blocks {
@@ -177,7 +166,6 @@ fn read_at(file: &File, dir: &Path, block: usize, from: usize, into: &mut [u32])
     disk::read_at(file, cast_slice_mut(into), position(block, from)).map_err(|e| Error::read(dir, e))
 }
 
-/// Where the sum of an arc of a block is in the file.
 fn position(block: usize, arc: usize) -> u64 {
     EdgeSums::bytes(block as u64 * BLOCK + arc as u64).get()
 }

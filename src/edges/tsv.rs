@@ -5,10 +5,6 @@ use crate::table::text::{Compress, put};
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
-/// Writes the lines of all edges.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn EdgesInOrder) -> Result<()> {
     compress.write_head(to, &["u", "v", "triangles"])?;
     counts.in_order(&mut |rows| {

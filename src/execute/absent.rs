@@ -6,7 +6,7 @@ use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::GpuSettings;
 use super::session::Session;
 use crate::count::CountBackend;
-use crate::count::cuda::Absent;
+use crate::count::cuda::{Absent, DeviceCounters};
 use crate::count::method::CudaMethod;
 use crate::job::Devices;
 use crate::plan::floor;
@@ -31,9 +31,12 @@ impl Session {
         let division = needs.divided(least_on_host, gpus)?;
         let OnGpus { block: largest_row_block, all: on_host, .. } = on_gpus(gpus, blocks, division.counting);
         host_holds(self.job.block_bytes.unwrap_or_default(), largest_row_block)?;
-        let vertices = (counts.vertices && !counts.edges).then(|| on_the_way(self.host, gpus));
-        let details = (counts.edges, vertices);
-        let of_each = |_| Absent::choices(method, &kernels, graph, device, details);
+        let counters = match (counts.edges, counts.vertices) {
+            (true, _) => DeviceCounters::Edges,
+            (false, true) => DeviceCounters::Vertices { most: on_the_way(self.host, gpus) },
+            (false, false) => DeviceCounters::Total,
+        };
+        let of_each = |_| Absent::choices(method, &kernels, graph, device, counters);
         let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
         let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
         let (chosen, methods) = method_for(&self.rates, compared, graph, GpuMemory { device, largest_row_block });

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::build::{Builder, BuiltPartition};
 use super::room::TakenRoom;
 use crate::graph::{Direction, RowRun};
+use crate::partition::GraphPasses;
 use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::RowBlockCuts;
 use crate::partition::locals::Locals;
@@ -57,7 +58,8 @@ impl<'a> BatchBuilder<'a> {
     pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         let Builder { graph, locals, prune, .. } = self.builder;
         let start = Instant::now();
-        let (kept, [mut inducing, mut pruning]) = kept(graph, locals, parts, prune, (self.block, control))?;
+        let passes = GraphPasses { graph, block: self.block, control };
+        let (kept, [mut inducing, mut pruning]) = kept(passes, locals, parts, prune)?;
         control.did_for(TrackKind::Building, ("induce", None), start, inducing, None);
         control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning, None);
         let start = Instant::now();

@@ -65,7 +65,7 @@ pub(super) fn method_for(
     if candidates.is_empty() {
         return (None, Vec::new());
     }
-    let (chosen, estimates) = choose(graph, &candidates, (memory.device, memory.largest_row_block), rates.gpu_arcs);
+    let (chosen, estimates) = choose(graph, &candidates, memory.device, memory.largest_row_block, rates.gpu_arcs);
     (Some(choices[chosen].0), estimates)
 }
 

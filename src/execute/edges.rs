@@ -15,9 +15,9 @@ use super::part_counts::{PartFiles, Unfinished};
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::CountBackend;
+use crate::edges::EdgeSums;
 use crate::edges::order::EdgesOfGraph;
 use crate::edges::part::{EdgePartCounts, EdgePartKey, EdgePartWriter};
-use crate::edges::{EdgeSums, vertices_of};
 use crate::graph::OrientedGraph;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
@@ -155,7 +155,8 @@ impl<'g> OnEdges<'g> {
         let Session { job, host, pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;
         let memory = edge_window_bytes(job.counts(), *host, self.graph.vertices(), self.graph.edges());
-        vertices_of(self.graph, self.sums()?, vertices.totals()?, memory, pool, control)?;
+        let edges = EdgesOfGraph { graph: self.graph, sums: self.sums()?, memory, control };
+        edges.at_vertices(vertices.totals()?, pool)?;
         Ok(vertices)
     }
 }

@@ -14,9 +14,8 @@ use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::estimate::partition_sized;
 use crate::plan::predict::Prediction;
-use crate::plan::ranges::even_ranges;
-use crate::plan::sets::{VertexInfo, sized};
-use crate::plan::{Assign, PlanLimits};
+use crate::plan::sets::VertexInfo;
+use crate::plan::{Assign, PlanLimits, Planner};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 use trimill_input::arcs::EdgeSource;
@@ -128,8 +127,9 @@ impl Planning<'_> {
     /// What other numbers of parts would take, without splitting; none where running the partitioner again is not cheap.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-        let Self { session: Session { control, .. }, graph, footprint, .. } = *self;
+        let Self { graph, footprint, .. } = *self;
         let limits = PlanLimits { row_block: Some(row_block_limit), ..*self.limits };
+        let planner = Planner { limits: &limits, ..self.planner() };
         let budget = limits.device;
         let alternative = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
             let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
@@ -146,7 +146,7 @@ impl Planning<'_> {
             }
         };
         if mode == Mode::Graph {
-            let of = |parts| Ok(alternative(parts, even_ranges(graph, parts, footprint, &limits, control)?));
+            let of = |parts| Ok(alternative(parts, planner.even_ranges(parts)?));
             return PARTS.into_iter().map(of).collect();
         }
         let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
@@ -157,7 +157,7 @@ impl Planning<'_> {
         }
         let of = |parts| {
             let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
-            Ok(alternative(parts, sized(graph, &locals, footprint, (&limits, row_block_limit), control)?))
+            Ok(alternative(parts, planner.sized(&locals, row_block_limit)?))
         };
         PARTS.into_iter().map(of).collect()
     }

@@ -21,12 +21,10 @@ use crate::graph::OrientedGraph;
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::partition::locals::Locals;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Machine;
-use crate::plan::ranges::ranges;
-use crate::plan::sets::{self, VertexInfo};
-use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, RecordedCut, refuse_parts, replan};
+use crate::plan::sets::VertexInfo;
+use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, Planner, RecordedCut, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord, RunDir};
 use crate::spill::manifest::MANIFEST_VERSION;
@@ -199,13 +197,12 @@ impl Prepared {
         machine::reset_peak();
         let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
             let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
+            let builds = division.building.is_some();
+            let planning =
+                Planning { session: &session, graph: &graph, footprint: &footprint, limits: &limits, builds };
             let plan = parallel::within(&session.pool, || match &recorded {
-                Some((record, cut)) => replan(&graph, (cut, record.block_bytes), &footprint, &limits, control),
-                None => {
-                    let builds = division.building.is_some();
-                    Planning { session: &session, graph: &graph, footprint: &footprint, limits: &limits, builds }
-                        .plan(&child_peak)
-                }
+                Some((record, cut)) => planning.planner().replan(cut, record.block_bytes),
+                None => planning.plan(&child_peak),
             })?;
             Ok((plan, Bytes(child_peak.into_inner())))
         };
@@ -300,19 +297,22 @@ pub(super) struct Planning<'a> {
 }
 
 impl Planning<'_> {
+    pub(super) fn planner(&self) -> Planner<'_> {
+        let Self { session, graph, footprint, limits, .. } = *self;
+        Planner { graph, footprint, limits, control: &session.control }
+    }
+
     /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
-        let Self { session: Session { job, control, .. }, graph, footprint, limits, .. } = self;
+        let (job, planner) = (&self.session.job, self.planner());
         let parts = match job.parts {
             Parts::Exactly(parts) => Some(parts.get()),
             Parts::Auto => None,
         };
         match (&job.partitioner, job.stream) {
-            (Partitioner::Rank, _) => ranges(graph, parts, footprint, limits, control),
-            (Partitioner::Auto, None) if !self.builds => ranges(graph, parts, footprint, limits, control),
-            (Partitioner::Auto, None) => {
-                auto(graph, parts, footprint, limits, control, || self.sets(&Partitioner::Contiguous, child_peak))
-            }
+            (Partitioner::Rank, _) => planner.ranges(parts),
+            (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
+            (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
             (Partitioner::Auto, Some(_)) => self.sets(&Partitioner::Contiguous, child_peak),
             (other, _) => self.sets(other, child_peak),
         }
@@ -320,18 +320,18 @@ impl Planning<'_> {
 
     /// Plans the sets of a partitioner.
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let Self { session: Session { control, .. }, graph, footprint, limits, .. } = *self;
+        let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
         let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
-        if let Some(whole) = sets::whole(graph, &asked, footprint, limits, control)? {
+        if let Some(whole) = planner.whole(&asked)? {
             return Ok(whole);
         }
         let assigned = {
             let vertices = VertexInfo::of(graph)?;
             let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
             let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
-            sets::assigned(graph, &vertices, &assigner, footprint, limits, control)?
+            planner.assigned(&vertices, &assigner)?
         };
-        sets::sets(graph, assigned, footprint, limits, control)
+        planner.sets(assigned)
     }
 
     /// A partitioner with the settings of the job.

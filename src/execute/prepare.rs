@@ -18,7 +18,7 @@ use crate::outputs::Counts;
 use crate::plan::costs::{CounterKind, costs};
 use crate::plan::{GraphCut, Plan};
 use crate::report::{PreparedReport, Stage};
-use crate::run_dir::{PREPARED_KIND, PreparedJob, RunDir, SharedFiles, unless_damaged};
+use crate::run_dir::{PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
 use crate::spill::Manifest;
 use crate::vertices;
@@ -179,7 +179,7 @@ impl Planned {
             device_memory: self.device,
         };
         let prepared = PreparedJob {
-            kind: PREPARED_KIND.into(),
+            kind: PreparedJob::KIND.into(),
             fingerprint: *fingerprint,
             job: job.with_absolute_outputs()?,
             partitioner: partitioner.clone(),

@@ -38,7 +38,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     };
     let (run, prepared) = RunDir::share(&path)?;
     let shard = chosen(choice, &prepared)?;
-    let mut report = ShardReport::new(path.clone(), shard.to_string(), (prepared.parts(), prepared.stream));
+    let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.stream);
     // The graph is there again where a merged job was prepared again, because its outputs were gone.
     if run.lacks_graph(&prepared)
         && run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?.is_some()

@@ -48,9 +48,18 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             false => (None, Ok(())),
         };
         let seconds = start.elapsed().as_secs_f64();
-        let counts = (found.triangles, found.vertices, found.edges, found.wedges);
         let clustering = clustering.filter(|_| job.counts_vertices());
-        let report = VerifyReport { clustering, ..VerifyReport::new(counts, input, seconds) };
+        let report = VerifyReport {
+            triangles: found.triangles,
+            vertices: found.vertices,
+            edges: found.edges,
+            wedges: found.wedges,
+            input,
+            seconds,
+            clustering,
+            ..VerifyReport::default()
+        };
+        let report = report.complete();
         match written {
             Ok(()) => Ok(report),
             Err(error) => Err(error.with_answer(report)),

@@ -122,11 +122,6 @@ impl OrientedGraph {
         &self.layout.report
     }
 
-    /// The most successors of a vertex.
-    pub fn longest_row(&self) -> u32 {
-        self.layout.longest_row
-    }
-
     /// Bytes of all rows as they are stored.
     pub fn stored_bytes(&self) -> Bytes {
         Bytes(self.layout.block_bytes)

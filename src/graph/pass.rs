@@ -215,7 +215,7 @@ mod tests {
             let ends = (0..=graph.vertices()).map(|rank| graph.first_arc(rank).unwrap());
             let sums = std::iter::once(0).chain(lengths.iter().scan(0, |sum, &length| { *sum += u64::from(length); Some(*sum) }));
             prop_assert!(ends.eq(sums));
-            prop_assert_eq!(graph.longest_row(), lengths.iter().copied().max().unwrap());
+            prop_assert_eq!(graph.size().longest_row, lengths.iter().copied().max().unwrap());
         }
 
         /// The result is that of a sum over the lengths.

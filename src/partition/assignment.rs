@@ -47,12 +47,10 @@ impl Assignment {
         Self { members: (0..part_of.len() as u32).into_par_iter().collect(), starts, part_of }
     }
 
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.starts.len() as u32 - 1
     }
 
-    /// The part of each vertex.
     pub fn part_of(&self) -> &[u32] {
         &self.part_of
     }

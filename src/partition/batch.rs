@@ -12,19 +12,17 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::in_rows;
+use super::GraphPasses;
 use super::locals::Locals;
 use super::prune::Prune;
 use crate::graph::bits::{VertexSet, VertexSetBuilder};
-use crate::graph::{Direction, OrientedGraph, RowRun};
+use crate::graph::{Direction, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::parallel;
 
-/// What is kept of one partition.
 pub struct Kept {
-    /// The partition.
     pub part: u32,
     /// Its locals and kept proxies, as a set of ranks. A vertex's place in it is its local number.
     pub kept: VertexSet,
@@ -67,28 +65,22 @@ impl ChosenPartitions<'_> {
     }
 }
 
-/// What is kept of `parts`, found in passes of blocks of at most `limit` bytes; and how long inducing and pruning took.
-///
-/// # Errors
-/// When rows cannot be read, or when stopped.
+/// What is kept of `parts`; and how long inducing and pruning took.
 pub fn kept(
-    graph: &OrientedGraph,
+    passes: GraphPasses<'_>,
     locals: &Locals,
     parts: &[u32],
     level: Prune,
-    (limit, control): (Bytes, &Control),
 ) -> Result<(Vec<Kept>, [Duration; 2])> {
     let mut place_of = vec![None; locals.parts() as usize];
     parts.iter().zip(0..).for_each(|(&part, place)| place_of[part as usize] = Some(place));
     let chosen = ChosenPartitions { locals, place_of };
     let start = Instant::now();
-    let empty = || (0..parts.len()).map(|_| VertexSetBuilder::new(graph.vertices())).collect::<Vec<_>>();
+    let empty = || (0..parts.len()).map(|_| VertexSetBuilder::new(passes.graph.vertices())).collect::<Vec<_>>();
     let mut sets = empty();
-    graph.pass(limit, Direction::Rising, control, |block| {
-        in_rows(block, control, |rank, row| match level {
-            Prune::Direct => mark_pointed(&chosen, &sets, rank, row),
-            Prune::None | Prune::ZeroIndegree => mark_present(&chosen, &sets, rank, row),
-        })
+    passes.each_row(|rank, row| match level {
+        Prune::Direct => mark_pointed(&chosen, &sets, rank, row),
+        Prune::None | Prune::ZeroIndegree => mark_present(&chosen, &sets, rank, row),
     })?;
     let marking = start.elapsed();
     let start = Instant::now();
@@ -98,7 +90,7 @@ pub fn kept(
         Prune::ZeroIndegree => {
             let kept = empty();
             chosen.mark(&kept);
-            graph.pass(limit, Direction::Falling, control, |block| reach(block, &sets, &kept, control))?;
+            passes.pass(Direction::Falling, |block| reach(block, &sets, &kept, passes.control))?;
             sets = kept;
         }
         Prune::Direct => {

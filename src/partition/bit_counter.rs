@@ -32,7 +32,6 @@ fn sum(a: u64, b: u64, c: u64) -> [u64; 2] {
 }
 
 impl BitCounter {
-    /// Adds a word.
     #[inline]
     pub fn add(&mut self, word: u64) {
         self.waiting[self.many % GROUP] = word;
@@ -82,14 +81,12 @@ impl BitCounter {
         self.words = 0;
     }
 
-    /// The count of each bit.
     pub fn totals(mut self) -> [u64; 64] {
         self.add_waiting();
         self.settle();
         self.totals
     }
 
-    /// The sums of both.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let (mut a, b) = (self.totals(), other.totals());

@@ -15,7 +15,6 @@ pub struct RowBlockCut {
     pub range: Range<u32>,
     /// The proxies whose rows it holds, counted from the first proxy of the partition.
     pub rows: Range<usize>,
-    /// The arcs of these.
     pub arcs: u64,
 }
 

@@ -9,12 +9,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::in_rows;
+use super::GraphPasses;
 use super::locals::Locals;
 use super::prune::Prune;
 use crate::graph::{Direction, OrientedGraph};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Task};
+use trimill_system::control::Task;
 use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
@@ -35,26 +34,25 @@ pub(super) fn weights(graph: &OrientedGraph, locals: &Locals) -> Vec<u64> {
     weights
 }
 
-/// The passes of [`sizes`].
 pub(super) fn passes(level: Prune) -> u64 {
     if level == Prune::ZeroIndegree { 4 } else { 3 }
 }
 
-/// The sums of each of `parts`, in passes of blocks of at most `block` bytes: proxies and arcs, induced and kept, and arcs out of locals,
-/// which level `direct` keeps besides.
+/// The sums of each of `parts`: proxies and arcs, induced and kept, and arcs out of locals, which level `direct` keeps besides.
 pub(super) fn sizes(
-    (graph, locals): (&OrientedGraph, &Locals),
+    passes: GraphPasses<'_>,
+    locals: &Locals,
     parts: Range<u32>,
     level: Prune,
-    (block, task, control): (Bytes, &Task, &Control),
+    task: &Task,
 ) -> Result<Vec<[u64; 5]>> {
-    let mut lists = PartitionLists::new((graph, locals), parts, (block, task, control))?;
+    let mut lists = PartitionLists::new(passes, locals, parts, task)?;
     if level == Prune::ZeroIndegree {
-        lists.sweep(graph, block, control)?;
-        task.advance(graph.edges());
+        lists.sweep(passes)?;
+        task.advance(passes.graph.edges());
     }
-    let sums = lists.count(graph, level, (block, control))?;
-    task.advance(graph.edges());
+    let sums = lists.count(passes, level)?;
+    task.advance(passes.graph.edges());
     Ok(sums.into_iter().map(|sums| sums.0.map(AtomicU64::into_inner)).collect())
 }
 
@@ -79,19 +77,14 @@ struct PartitionLists<'a> {
 }
 
 impl<'a> PartitionLists<'a> {
-    fn new(
-        (graph, locals): (&OrientedGraph, &'a Locals),
-        parts: Range<u32>,
-        (block, task, control): (Bytes, &Task, &Control),
-    ) -> Result<Self> {
+    fn new(passes: GraphPasses<'_>, locals: &'a Locals, parts: Range<u32>, task: &Task) -> Result<Self> {
+        let graph = passes.graph;
         let mut lists = Self { locals, parts, ends: Vec::new(), entries: Vec::new() };
         let ends: Vec<AtomicU32> = zeros(graph.vertices() as usize);
-        graph.pass(block, Direction::Rising, control, |rows| {
-            in_rows(rows, control, |rank, row| {
-                lists.each_entry(rank, row, |rank, _| {
-                    ends[rank as usize].fetch_add(1, Relaxed);
-                });
-            })
+        passes.each_row(|rank, row| {
+            lists.each_entry(rank, row, |rank, _| {
+                ends[rank as usize].fetch_add(1, Relaxed);
+            });
         })?;
         task.advance(graph.edges());
         let mut sum = 0;
@@ -99,13 +92,11 @@ impl<'a> PartitionLists<'a> {
             sum += end.swap(sum, Relaxed);
         }
         let entries: Vec<AtomicU32> = zeros(sum as usize);
-        graph.pass(block, Direction::Rising, control, |rows| {
-            in_rows(rows, control, |rank, row| {
-                lists.each_entry(rank, row, |rank, entry| {
-                    let place = ends[rank as usize].fetch_add(1, Relaxed);
-                    entries[place as usize].store(entry, Relaxed);
-                });
-            })
+        passes.each_row(|rank, row| {
+            lists.each_entry(rank, row, |rank, entry| {
+                let place = ends[rank as usize].fetch_add(1, Relaxed);
+                entries[place as usize].store(entry, Relaxed);
+            });
         })?;
         task.advance(graph.edges());
         lists.ends = ends.into_iter().map(AtomicU32::into_inner).collect();
@@ -171,16 +162,16 @@ impl<'a> PartitionLists<'a> {
 
     /// Algorithm 2 of LSTC: a partition keeps its locals, and the proxies that can be reached from them. Arcs lead to smaller ranks, so
     /// what is known of a vertex when its turn comes, in falling order, is final.
-    fn sweep(&mut self, graph: &OrientedGraph, block: Bytes, control: &Control) -> Result<()> {
-        for rank in 0..graph.vertices() {
+    fn sweep(&mut self, passes: GraphPasses<'_>) -> Result<()> {
+        for rank in 0..passes.graph.vertices() {
             if let (Some(own), range) = (self.own(rank), self.range(rank)) {
                 self.entries[range].iter_mut().filter(|entry| **entry >> 1 == own).for_each(|entry| *entry |= KEPT);
             }
         }
         let mut kept = Vec::new();
-        graph.pass(block, Direction::Falling, control, |rows| {
+        passes.pass(Direction::Falling, |rows| {
             for rank in rows.ranks().rev() {
-                control.check()?;
+                passes.control.check()?;
                 kept.clear();
                 kept.extend(self.list(rank).iter().filter(|&entry| entry & KEPT != 0));
                 if kept.is_empty() {
@@ -198,20 +189,13 @@ impl<'a> PartitionLists<'a> {
         })
     }
 
-    fn count(
-        &self,
-        graph: &OrientedGraph,
-        level: Prune,
-        (block, control): (Bytes, &Control),
-    ) -> Result<Vec<PartitionSums>> {
+    fn count(&self, passes: GraphPasses<'_>, level: Prune) -> Result<Vec<PartitionSums>> {
         let sums: Vec<PartitionSums> = self.parts.clone().map(|_| PartitionSums::default()).collect();
-        graph.pass(block, Direction::Rising, control, |rows| {
-            in_rows(rows, control, |rank, row| self.count_row((rank, row), level, &sums))
-        })?;
+        passes.each_row(|rank, row| self.count_row(rank, row, level, &sums))?;
         Ok(sums)
     }
 
-    fn count_row(&self, (rank, row): (u32, &[u32]), level: Prune, sums: &[PartitionSums]) {
+    fn count_row(&self, rank: u32, row: &[u32], level: Prune, sums: &[PartitionSums]) {
         let (own, mine) = (self.own(rank), self.list(rank));
         // Whether the partition keeps this row; at `direct` those of locals are added as resident arcs.
         let keeps_row = |entry: u32| match level {

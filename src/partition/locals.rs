@@ -8,7 +8,6 @@ use super::assignment::Assignment;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locals {
     part_of: Vec<u32>,
-    /// How many locals each partition has.
     counts: Vec<u64>,
 }
 
@@ -30,7 +29,6 @@ impl Locals {
         Self { part_of, counts }
     }
 
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.counts.len() as u32
     }
@@ -41,12 +39,10 @@ impl Locals {
         self.part_of[rank as usize]
     }
 
-    /// How many locals a partition has.
     pub fn count(&self, part: u32) -> u64 {
         self.counts[part as usize]
     }
 
-    /// The partition of each rank.
     pub fn part_of(&self) -> &[u32] {
         &self.part_of
     }

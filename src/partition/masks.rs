@@ -12,10 +12,8 @@ use rayon::prelude::*;
 use super::bit_counter::BitCounter;
 use super::locals::Locals;
 use super::prune::Prune;
-use super::{RUN, in_rows};
-use crate::graph::{Direction, OrientedGraph, RowRun};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
+use super::{GraphPasses, RUN};
+use crate::graph::{Direction, RowRun};
 use trimill_system::error::Result;
 use trimill_system::parallel;
 
@@ -30,7 +28,7 @@ struct MaskWords {
 
 /// The words of all ranks, for 64 partitions at one level.
 pub(super) struct Masks<'a> {
-    graph: &'a OrientedGraph,
+    passes: GraphPasses<'a>,
     locals: &'a Locals,
     first: u32,
     level: Prune,
@@ -64,33 +62,25 @@ fn add(word: &AtomicU64, bits: u64) {
 }
 
 impl<'a> Masks<'a> {
-    /// Induces and prunes the 64 partitions from `first` on, in passes of blocks of at most `block` bytes.
-    pub(super) fn new(
-        graph: &'a OrientedGraph,
-        locals: &'a Locals,
-        first: u32,
-        level: Prune,
-        (block, control): (Bytes, &Control),
-    ) -> Result<Self> {
+    /// Induces and prunes the 64 partitions from `first` on.
+    pub(super) fn new(passes: GraphPasses<'a>, locals: &'a Locals, first: u32, level: Prune) -> Result<Self> {
         let mut words = Vec::new();
-        words.resize_with(graph.vertices() as usize, MaskWords::default);
-        let masks = Self { graph, locals, first, level, words };
-        graph.pass(block, Direction::Rising, control, |block| {
-            in_rows(block, control, |rank, row| {
-                let own = masks.own(rank);
-                let mut induced = own;
-                for &successor in row {
-                    induced |= masks.own(successor);
-                    if own != 0 {
-                        add(&masks.words[successor as usize].induced, own);
-                        add(&masks.words[successor as usize].reached, own);
-                    }
+        words.resize_with(passes.graph.vertices() as usize, MaskWords::default);
+        let masks = Self { passes, locals, first, level, words };
+        passes.each_row(|rank, row| {
+            let own = masks.own(rank);
+            let mut induced = own;
+            for &successor in row {
+                induced |= masks.own(successor);
+                if own != 0 {
+                    add(&masks.words[successor as usize].induced, own);
+                    add(&masks.words[successor as usize].reached, own);
                 }
-                add(&masks.words[rank as usize].induced, induced);
-            })
+            }
+            add(&masks.words[rank as usize].induced, induced);
         })?;
         if level == Prune::ZeroIndegree {
-            masks.sweep((block, control))?;
+            masks.sweep()?;
         }
         Ok(masks)
     }
@@ -107,9 +97,9 @@ impl<'a> Masks<'a> {
     /// Proxies without an in-arc are removed until none is left, so those that remain are reachable from a local. Arcs lead to
     /// smaller ranks, so blocks are taken in falling order, each in parallel: what a block propagates to lower ones is final,
     /// and a row is read again only when its word grew within its own block.
-    fn sweep(&self, (block, control): (Bytes, &Control)) -> Result<()> {
+    fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;
-        let ranks = 0..self.graph.vertices();
+        let ranks = 0..self.passes.graph.vertices();
         ranks.into_par_iter().for_each(|rank| add(&self.words[rank as usize].reached, self.own(rank)));
         let propagate = |block: RowRun<'_>, rank: u32, grown: &mut Vec<u32>| {
             let kept = self.words[rank as usize].reached.load(Ordering::Relaxed);
@@ -122,11 +112,11 @@ impl<'a> Masks<'a> {
                 }
             }
         };
-        self.graph.pass(block, Direction::Falling, control, |block| {
+        self.passes.pass(Direction::Falling, |block| {
             let mut ranks: Vec<u32> = block.ranks().rev().collect();
             while !ranks.is_empty() {
                 let chunks = parallel::try_map(ranks.chunks(CHUNK), |some| {
-                    control.check()?;
+                    self.passes.control.check()?;
                     let mut grown = Vec::new();
                     some.iter().for_each(|&rank| propagate(block, rank, &mut grown));
                     for _ in 0..RUN {
@@ -142,11 +132,11 @@ impl<'a> Masks<'a> {
     }
 
     /// Proxies and arcs, induced and kept, and locals' arcs of each partition.
-    pub(super) fn count(&self, (block, control): (Bytes, &Control)) -> Result<Counts> {
+    pub(super) fn count(&self) -> Result<Counts> {
         let mut all = Counts::default();
-        self.graph.pass(block, Direction::Rising, control, |block| {
+        self.passes.pass(Direction::Rising, |block| {
             let of_run = |run: std::ops::Range<u32>| {
-                control.check()?;
+                self.passes.control.check()?;
                 let mut counts = Counts { resident_arcs: vec![0; 64], ..Counts::default() };
                 run.for_each(|rank| self.count_row(rank, block.row(rank), &mut counts));
                 Ok(counts)

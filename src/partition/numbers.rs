@@ -2,17 +2,14 @@
 
 use std::ops::Range;
 
-/// Ascending numbers.
 #[derive(Debug, Clone, Copy)]
 pub enum AscendingNumbers<'a> {
     /// All from the first up to, but not including, the second.
     Run(u32, u32),
-    /// Listed one by one.
     List(&'a [u32]),
 }
 
 impl AscendingNumbers<'_> {
-    /// How many are below `number`.
     pub fn below(&self, number: u32) -> usize {
         match *self {
             Self::Run(start, end) => (number.clamp(start, end) - start) as usize,
@@ -20,7 +17,6 @@ impl AscendingNumbers<'_> {
         }
     }
 
-    /// The number at a place.
     #[inline]
     pub fn at(&self, place: usize) -> u32 {
         match *self {
@@ -59,7 +55,6 @@ impl NumberRuns {
         self.list.extend_from_slice(numbers);
     }
 
-    /// All of them.
     pub fn all(&self) -> AscendingNumbers<'_> {
         if self.list.is_empty() {
             AscendingNumbers::Run(self.run.start, self.run.end)

@@ -34,10 +34,8 @@ pub struct Resident {
     pub stored: Vec<CompactPart>,
 }
 
-/// The size of a resident section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResidentSize {
-    /// Its rows.
     pub locals: u64,
     /// The successors of all rows.
     pub arcs: u64,
@@ -51,7 +49,6 @@ impl ResidentSize {
 }
 
 impl Resident {
-    /// Its size.
     pub fn size(&self) -> ResidentSize {
         ResidentSize { locals: self.numbers.len() as u64, arcs: self.arcs() }
     }
@@ -111,7 +108,6 @@ impl Resident {
         RowsLocation::Both { first, local: marks.finish() }
     }
 
-    /// Bytes that it holds.
     pub fn heap(&self) -> Bytes {
         Bytes::of::<u32>((self.numbers.capacity() + self.successors.capacity()) as u64)
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
@@ -158,7 +154,6 @@ pub enum RowsLocation {
 pub struct RowBlock {
     /// The range of local numbers that this row block covers.
     pub range: Range<u32>,
-    /// Its rows.
     rows: usize,
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
@@ -182,9 +177,6 @@ impl RowBlock {
 
     #[cfg(feature = "testing")]
     /// A row block with these rows.
-    ///
-    /// # Errors
-    /// When there is no memory.
     pub fn of(range: Range<u32>, offsets: &[u32], successors: &[u32]) -> Result<Self> {
         let mut row_block = Self::default();
         let (own_offsets, own_successors) =
@@ -213,9 +205,6 @@ impl RowBlock {
     }
 
     /// The same for stored rows of `words` words; also returns the file blocks, to be filled.
-    ///
-    /// # Errors
-    /// As [`Self::reset`].
     pub fn reset_stored(
         &mut self,
         range: Range<u32>,
@@ -267,7 +256,6 @@ pub struct RowBlockView<'a> {
 }
 
 impl<'a> RowBlockView<'a> {
-    /// Row `i` of the row block.
     #[inline]
     pub fn row(&self, i: usize) -> &'a [u32] {
         &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
@@ -289,7 +277,6 @@ impl<'a> RowBlockView<'a> {
         self.holds_all() && self.offsets.last() == Some(&0)
     }
 
-    /// Its size.
     pub fn size(&self) -> RowBlockSize {
         RowBlockSize {
             range: self.range.len() as u32,
@@ -299,14 +286,11 @@ impl<'a> RowBlockView<'a> {
     }
 }
 
-/// The size of a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowBlockSize {
     /// The numbers that it covers.
     pub range: u32,
-    /// Its rows.
     pub rows: u64,
-    /// The successors of all rows.
     pub arcs: u64,
 }
 

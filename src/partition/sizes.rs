@@ -8,28 +8,23 @@
 
 use std::ops::Range;
 
+use super::GraphPasses;
 use super::bit_counter::BitCounter;
 use super::lists;
 use super::locals::Locals;
 use super::masks::{Counts, Masks};
 use super::prune::Prune;
 use crate::graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Unit};
+use trimill_system::control::Unit;
 use trimill_system::error::Result;
 
-/// The sizes of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartitionSize {
-    /// Local vertices.
     pub locals: u64,
     /// Arcs out of them: the resident section.
     pub resident_arcs: u64,
-    /// Proxies of the induced subgraph.
     pub proxies_induced: u64,
-    /// Arcs of the induced subgraph.
     pub arcs_induced: u64,
-    /// Proxies after pruning.
     pub proxies_kept: u64,
     /// Arcs after pruning, the locals' own among them.
     pub arcs_kept: u64,
@@ -50,22 +45,13 @@ impl PartitionSize {
 /// Bytes for each vertex that [`sizes`] needs.
 pub const PER_VERTEX: u64 = 16;
 
-/// Sizes all partitions, in passes of blocks of at most `block` bytes; runs in the current thread pool.
-///
-/// # Errors
-/// When rows cannot be read, or when stopped.
-pub fn sizes(
-    graph: &OrientedGraph,
-    locals: &Locals,
-    level: Prune,
-    block: Bytes,
-    control: &Control,
-) -> Result<Vec<PartitionSize>> {
-    let parts = locals.parts();
-    if parts == 1 {
+/// Sizes all partitions; runs in the current thread pool.
+pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<Vec<PartitionSize>> {
+    let graph = passes.graph;
+    if locals.parts() == 1 {
         return Ok(vec![PartitionSize::of_rows(u64::from(graph.vertices()), graph.edges())]);
     }
-    sized(graph, locals, level, groups(graph, locals), (block, control))
+    sized(passes, locals, level, groups(graph, locals))
 }
 
 /// Partitions that are sized by a bit for each.
@@ -94,24 +80,24 @@ fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
 }
 
 fn sized(
-    graph: &OrientedGraph,
+    passes: GraphPasses<'_>,
     locals: &Locals,
     level: Prune,
     groups: Vec<Range<u32>>,
-    (block, control): (Bytes, &Control),
 ) -> Result<Vec<PartitionSize>> {
     let by_lists = |group: &Range<u32>| group.len() > BITS as usize;
-    let passes: u64 = groups.iter().map(|group| if by_lists(group) { lists::passes(level) } else { 2 }).sum();
-    let task = control.task("size", Some(graph.edges() * passes), Unit::Arcs);
+    let readings: u64 = groups.iter().map(|group| if by_lists(group) { lists::passes(level) } else { 2 }).sum();
+    let edges = passes.graph.edges();
+    let task = passes.control.task("size", Some(edges * readings), Unit::Arcs);
     let mut all = Vec::with_capacity(locals.parts() as usize);
     for group in groups {
         let sums: Vec<[u64; 5]> = if by_lists(&group) {
-            lists::sizes((graph, locals), group.clone(), level, (block, &task, control))?
+            lists::sizes(passes, locals, group.clone(), level, &task)?
         } else {
-            let masks = Masks::new(graph, locals, group.start, level, (block, control))?;
-            task.advance(graph.edges());
-            let Counts { bits, resident_arcs } = masks.count((block, control))?;
-            task.advance(graph.edges());
+            let masks = Masks::new(passes, locals, group.start, level)?;
+            task.advance(edges);
+            let Counts { bits, resident_arcs } = masks.count()?;
+            task.advance(edges);
             let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = bits.map(BitCounter::totals);
             let of =
                 |bit| [proxies_induced[bit], arcs_induced[bit], proxies_kept[bit], arcs_kept[bit], resident_arcs[bit]];
@@ -143,7 +129,8 @@ mod tests {
     use crate::clean::ids::mix;
     use crate::prepare::prepare;
     use trimill_input::arcs::ArcList;
-    use trimill_system::control::Observer;
+    use trimill_system::bytes::Bytes;
+    use trimill_system::control::{Control, Observer};
     use trimill_system::memory::HostMemory;
 
     fn graph(arcs: Vec<(u64, u64)>) -> OrientedGraph {
@@ -184,7 +171,8 @@ mod tests {
                 Locals::new((0..u64::from(graph.vertices())).map(|rank| assigned(rank) as u32).collect(), parts as u32);
             for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {
                 let size = |groups: Vec<Range<u32>>| {
-                    sized(&graph, &locals, level, groups, (Bytes(4096), &Control::silent())).unwrap()
+                    let passes = GraphPasses { graph: &graph, block: Bytes(4096), control: &Control::silent() };
+                    sized(passes, &locals, level, groups).unwrap()
                 };
                 let parts = parts as u32;
                 let bits = size((0..parts).step_by(64).map(|first| first..parts.min(first + 64)).collect());
@@ -202,7 +190,8 @@ mod tests {
             let locals = Locals::new((0..n as u32).map(|rank| rank % parts).collect(), parts);
             let passes = Arc::new(Passes::default());
             let control = Control::new(Arc::default(), Arc::<Passes>::clone(&passes));
-            sizes(&graph, &locals, Prune::Direct, Bytes::mib(1), &control).unwrap();
+            let block = Bytes::mib(1);
+            sizes(GraphPasses { graph: &graph, block, control: &control }, &locals, Prune::Direct).unwrap();
             // A vertex with two neighbours takes three units, and a partition ten, of three units for each vertex.
             let passes = passes.0.load(Relaxed) / graph.edges();
             assert!(

@@ -8,9 +8,7 @@ use trimill_system::mapped::zeros;
 
 /// Lent memory of a fixed number of words; returned when dropped.
 pub trait Lent: Send + Sync {
-    /// All of it.
     fn words(&self) -> &[u32];
-    /// The same, to be written.
     fn words_mut(&mut self) -> &mut [u32];
 }
 

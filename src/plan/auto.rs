@@ -5,39 +5,28 @@
 //! partition is never split.
 
 use super::estimate::{self, Estimates};
-use super::{Plan, PlanLimits};
-use crate::count::Footprint;
-use crate::graph::OrientedGraph;
-use trimill_system::control::Control;
+use super::{Plan, Planner};
 use trimill_system::error::Result;
 
-/// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
-///
-/// # Errors
-/// As [`super::ranges::ranges`], and what `by_id` reports.
-pub fn auto(
-    graph: &OrientedGraph,
-    parts: Option<u32>,
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-    by_id: impl FnOnce() -> Result<Plan>,
-) -> Result<Plan> {
-    let ranges = super::ranges::ranges(graph, parts, footprint, limits, control)?;
-    if ranges.parts() == 1 {
-        return Ok(ranges);
+impl Planner<'_> {
+    /// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
+    pub fn auto(&self, parts: Option<u32>, by_id: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
+        let ranges = self.ranges(parts)?;
+        if ranges.parts() == 1 {
+            return Ok(ranges);
+        }
+        let (graph, machine) = (self.graph, &self.limits.machine);
+        let least = Estimates {
+            graph: estimate::graph(machine, graph, &ranges.predictions, &ranges.sizes),
+            partition: estimate::partition_at_least(machine, graph.vertices(), graph.edges()),
+            sized: false,
+        };
+        if least.graph <= least.partition {
+            return Ok(Plan { estimates: Some(least), ..ranges });
+        }
+        let runs = by_id()?;
+        let partition = estimate::partition_sized(machine, graph.edges(), &runs.sizes, &runs.predictions);
+        let estimates = Some(Estimates { partition, sized: true, ..least });
+        Ok(Plan { estimates, ..if partition < least.graph { runs } else { ranges } })
     }
-    let machine = &limits.machine;
-    let least = Estimates {
-        graph: estimate::graph(machine, graph, &ranges.predictions, &ranges.sizes),
-        partition: estimate::partition_at_least(machine, graph.vertices(), graph.edges()),
-        sized: false,
-    };
-    if least.graph <= least.partition {
-        return Ok(Plan { estimates: Some(least), ..ranges });
-    }
-    let runs = by_id()?;
-    let partition = estimate::partition_sized(machine, graph.edges(), &runs.sizes, &runs.predictions);
-    let estimates = Some(Estimates { partition, sized: true, ..least });
-    Ok(Plan { estimates, ..if partition < least.graph { runs } else { ranges } })
 }

@@ -21,11 +21,8 @@ use trimill_system::bytes::Bytes;
 
 /// A method that may count.
 pub struct Candidate<'a> {
-    /// Its name.
     pub name: &'static str,
-    /// What it takes of the device.
     pub footprint: &'a Footprint,
-    /// How fast it is.
     pub speed: Speed,
 }
 
@@ -43,11 +40,12 @@ pub struct MethodEstimate {
 pub fn choose(
     graph: &GraphSize,
     candidates: &[Candidate<'_>],
-    (device, largest_row_block): (Bytes, Bytes),
+    device: Bytes,
+    largest_row_block: Bytes,
     gpu_arcs: f64,
 ) -> (usize, Vec<MethodEstimate>) {
     let seconds: Vec<_> =
-        candidates.iter().map(|candidate| seconds(graph, candidate, (device, largest_row_block), gpu_arcs)).collect();
+        candidates.iter().map(|candidate| seconds(graph, candidate, device, largest_row_block, gpu_arcs)).collect();
     let least = (0..candidates.len())
         .min_by(|&a, &b| seconds[a].unwrap_or(f64::INFINITY).total_cmp(&seconds[b].unwrap_or(f64::INFINITY)));
     let estimate =
@@ -58,11 +56,12 @@ pub fn choose(
 fn seconds(
     graph: &GraphSize,
     candidate: &Candidate<'_>,
-    (device, largest_row_block): (Bytes, Bytes),
+    device: Bytes,
+    largest_row_block: Bytes,
     gpu_arcs: f64,
 ) -> Option<f64> {
-    let &GraphSize { vertices, edges, probes, longest_row: longest } = graph;
-    let space = Space::new((vertices, edges, longest), candidate.footprint, device, largest_row_block);
+    let &GraphSize { vertices, edges, probes, .. } = graph;
+    let space = Space::new(graph, candidate.footprint, device, largest_row_block);
     if !space.is_enough() {
         return None;
     }
@@ -107,7 +106,7 @@ mod tests {
             Candidate { name: "small", footprint: &small, speed: slow },
             Candidate { name: "fast", footprint: &large, speed: fast },
         ];
-        let (chosen, estimates) = choose(graph, &candidates, (device, Bytes::mib(256)), 12e9);
+        let (chosen, estimates) = choose(graph, &candidates, device, Bytes::mib(256), 12e9);
         (chosen, estimates.into_iter().map(|estimate| estimate.seconds).collect())
     }
 

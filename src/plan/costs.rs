@@ -14,7 +14,6 @@ use trimill_system::error::Result;
 /// What counts.
 #[derive(Debug, Clone, Copy)]
 pub enum CounterKind {
-    /// The CPU.
     Cpu,
     /// A GPU: its method's speed, and how many arcs are copied to it in a second.
     Gpu(Speed, f64),
@@ -59,9 +58,6 @@ impl CounterKind {
 }
 
 /// The cost of each partition of `plan`. Runs in the current thread pool.
-///
-/// # Errors
-/// When the graph cannot be read; when stopped.
 pub fn costs(graph: &OrientedGraph, plan: &Plan, counter: CounterKind, control: &Control) -> Result<Vec<u64>> {
     let parts = plan.parts() as usize;
     if parts == 1 {
@@ -73,7 +69,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, counter: CounterKind, control: 
             sum.rows += row.len() as f64;
             row.iter().enumerate().for_each(|(before, &b)| sum.add(b, before, lengths));
         }
-        GraphCut::Ranges(all, _) => add_row(sums, all, (rank, row), lengths),
+        GraphCut::Ranges(all, _) => add_row(sums, all, rank, row, lengths),
     })?;
     let of = |(part, work): (usize, SampledWork)| {
         let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
@@ -92,7 +88,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, counter: CounterKind, control: 
 }
 
 /// Adds a row to the partitions that have it: each counts the arcs to its own heads.
-fn add_row(sums: &mut [SampledWork], all: &[LocalsAndHeads], (rank, row): (u32, &[u32]), lengths: &[u32]) {
+fn add_row(sums: &mut [SampledWork], all: &[LocalsAndHeads], rank: u32, row: &[u32], lengths: &[u32]) {
     let mut part = all.partition_point(|ranks| ranks.locals.end <= rank);
     let mut begin = 0;
     while let Some(ranks) = all.get(part).filter(|ranks| ranks.locals.contains(&rank)) {
@@ -116,8 +112,8 @@ mod tests {
         let all = [ranks(0..2, 0..2), ranks(2..6, 0..1), ranks(2..6, 1..6)];
         let lengths = [0, 1, 2, 3, 2, 3];
         let mut sums = vec![SampledWork::default(); 3];
-        add_row(&mut sums, &all, (1, &[0]), &lengths);
-        add_row(&mut sums, &all, (5, &[0, 2, 3]), &lengths);
+        add_row(&mut sums, &all, 1, &[0], &lengths);
+        add_row(&mut sums, &all, 5, &[0, 2, 3], &lengths);
         let found: Vec<_> = sums.iter().map(|sum| (sum.rows, sum.near, sum.near_probes)).collect();
         // Of 5: to 2 with one successor before it, to 3 with two.
         assert_eq!(found, [(1.0, 1.0, 0.0), (3.0, 1.0, 0.0), (3.0, 2.0, 3.0)]);

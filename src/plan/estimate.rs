@@ -18,9 +18,7 @@ const CORE_VISITS: f64 = 50e6;
 /// The machine that a job runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// Its rates.
     pub rates: Rates,
-    /// Cores.
     pub cores: usize,
     /// GPUs; none where the cores count.
     pub gpus: usize,
@@ -34,7 +32,7 @@ impl Machine {
     }
 
     /// Seconds to read rows from the graph's file or from spills, decode them, and copy them to the devices.
-    fn moving(&self, arcs: f64, (bytes, from_disk): (f64, bool), spilled: bool) -> f64 {
+    fn moving(&self, arcs: f64, bytes: f64, from_disk: bool, spilled: bool) -> f64 {
         let Rates { cpu, gpu, gpu_arcs, read_bytes, .. } = self.rates;
         let of = if self.gpus > 0 { gpu } else { cpu };
         let decoding = arcs / (if spilled { of.spill } else { of.graph } * self.cores());
@@ -63,31 +61,31 @@ pub struct Estimates {
     pub sized: bool,
 }
 
-/// By the partition stream, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
+/// Seconds by the partition stream, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
 /// are sized, a batch is built, then counted.
 fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
     let (arcs, bytes) = (arcs as f64, SPILLED * arcs as f64);
     let sizing = edges as f64 / (machine.rates.size_arcs * machine.cores());
     let building = (arcs / (machine.rates.build_arcs * machine.cores())).max(bytes / machine.rates.write_bytes);
-    sizing + building + machine.moving(arcs, (bytes, true), true) + machine.visiting(visits)
+    sizing + building + machine.moving(arcs, bytes, true, true) + machine.visiting(visits)
 }
 
-/// A lower bound for the partition stream, whatever the partitions keep: every arc is resident in one of them.
+/// The least seconds by the partition stream, whatever the partitions keep: every arc is resident in one of them.
 pub fn partition_at_least(machine: &Machine, vertices: u32, edges: u64) -> f64 {
     partition(machine, edges, edges, u64::from(vertices))
 }
 
-/// By the partition stream, once partitions are sized.
+/// Seconds by the partition stream, once partitions are sized.
 pub fn partition_sized(machine: &Machine, edges: u64, sizes: &[PartitionSize], predictions: &[Prediction]) -> f64 {
     partition(machine, edges, sizes.iter().map(|size| size.arcs_kept).sum(), visits(sizes, predictions))
 }
 
-/// By the graph stream.
+/// Seconds by the graph stream.
 pub fn graph(machine: &Machine, graph: &OrientedGraph, predictions: &[Prediction], sizes: &[PartitionSize]) -> f64 {
     let streamed: Bytes = predictions.iter().map(|predicted| predicted.stream).sum();
     let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
     let bytes = passes * graph.stored_bytes().get() as f64;
-    machine.moving(passes * graph.edges() as f64, (bytes, !machine.cached), false)
+    machine.moving(passes * graph.edges() as f64, bytes, !machine.cached, false)
         + machine.visiting(visits(sizes, predictions))
 }
 

@@ -50,9 +50,6 @@ struct HeadRange {
 
 /// Cuts `ranges` into at least `shards` pieces, if there are fewer of them, and into more where that makes shards more even: the
 /// costliest piece is halved, again and again. Runs in the current thread pool.
-///
-/// # Errors
-/// When rows cannot be read; when stopped.
 pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,

@@ -30,15 +30,11 @@ pub struct Prediction {
 /// The row blocks of a partition in numbers, and its bytes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowBlockTotals {
-    /// Row blocks.
     pub row_blocks: u64,
-    /// The largest row block.
     pub largest_row_block: Bytes,
     /// The most that two row blocks take together.
     pub two_row_blocks: Bytes,
-    /// All row blocks together.
     pub all_row_blocks: Bytes,
-    /// The spill file.
     pub spill: Bytes,
 }
 

@@ -10,143 +10,115 @@ use std::time::Instant;
 use super::costs::CounterKind;
 use super::heads::{self, BLOCKS};
 use super::predict::Prediction;
-use super::{Divided, GraphCut, Plan, PlanLimits, divided, refuse_parts};
+use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
 use trimill_kernels::PartitionExtent;
 
-use crate::count::Footprint;
-use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
 use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::totals::{AllTotals, StreamedTotals};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::error::Result;
 
 /// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
 const EVEN: u64 = 64;
 
-/// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
-/// cannot be read; when stopped.
-pub fn ranges(
-    graph: &OrientedGraph,
-    parts: Option<u32>,
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-) -> Result<Plan> {
-    let start = Instant::now();
-    let Divided { space, row_block_limit, most } = divided(graph, footprint, limits)?;
-    refuse_parts(limits, parts)?;
-    let wanted = match limits.whole {
-        Some(_) => 1,
-        None => parts.unwrap_or(limits.parts).max(1),
-    };
-    let cuts = RangeCutter { graph, footprint, control };
-    let all = 0..graph.vertices();
-    let ranges = match limits.shards {
-        _ if wanted == 1 && limits.shards == 1 && space.whole_fits() => Vec::from([LocalsAndHeads::of(all)]),
-        1 => cuts.even(wanted, most)?.into_iter().map(LocalsAndHeads::of).collect(),
-        shards => {
-            let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
-            let shards = if parts.is_some() { 1 } else { shards };
-            let counter = CounterKind::new(&limits.machine.rates, limits.machine.gpus > 0);
-            heads::cut(graph, cuts.even(least, most)?, shards, counter, control)?
-        }
-    };
-    let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
-    let assigning = start.elapsed();
-    let start = Instant::now();
-    let blocks = RowBlocks::new(graph, row_block_limit)?;
-    let (sizes, predictions) = predictions(graph, (&ranges, &blocks), footprint, limits.device)?;
-    Ok(Plan {
-        cut: GraphCut::Ranges(ranges, blocks),
-        row_block_limit,
-        sizes,
-        predictions,
-        times: [assigning, start.elapsed()],
-        parts_asked,
-        estimates: None,
-    })
-}
-
-/// What `parts` even ranges would take, whether they fit or not.
-///
-/// # Errors
-/// As [`ranges`].
-pub fn even_ranges(
-    graph: &OrientedGraph,
-    parts: u32,
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
-    let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
-    let ranges = RangeCutter { graph, footprint, control }.even(parts, Bytes(u64::MAX))?;
-    let ranges: Vec<LocalsAndHeads> = ranges.into_iter().map(LocalsAndHeads::of).collect();
-    predictions(graph, (&ranges, &RowBlocks::new(graph, row_block_limit)?), footprint, limits.device)
-}
-
-/// What each of `ranges` will take, exactly.
-///
-/// # Errors
-/// When rows cannot be read.
-pub(super) fn predictions(
-    graph: &OrientedGraph,
-    (ranges, blocks): (&[LocalsAndHeads], &RowBlocks),
-    footprint: &Footprint,
-    budget: Bytes,
-) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
-    let all_totals = AllTotals::new(graph, blocks);
-    let predicted = |ranks: &LocalsAndHeads| {
-        let (locals, numbered) = (ranks.locals.len() as u64, ranks.locals.end);
-        let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
-        let StreamedTotals { row_blocks, largest, bytes } = all_totals.of(ranks)?;
-        let resident = footprint.resident(locals, arcs);
-        let least =
-            resident + footprint.overhead(numbered) + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
-        let whole = PartitionExtent { locals, arcs, numbered, row_block_limit: largest.get() };
-        let prediction = Prediction {
-            resident,
-            row_blocks,
-            largest_row_block: largest,
-            spill: Bytes::ZERO,
-            stream: ResidentSize { locals, arcs }.bytes() + bytes,
-            peak: footprint.taken(least, &whole, budget),
+impl Planner<'_> {
+    /// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
+    /// cannot be read; when stopped.
+    pub fn ranges(&self, parts: Option<u32>) -> Result<Plan> {
+        let start = Instant::now();
+        let Self { graph, limits, control, .. } = *self;
+        let Divided { space, row_block_limit, most } = self.divided()?;
+        refuse_parts(limits, parts)?;
+        let wanted = match limits.whole {
+            Some(_) => 1,
+            None => parts.unwrap_or(limits.parts).max(1),
         };
-        Ok((PartitionSize::of_rows(locals, arcs), prediction))
-    };
-    let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;
-    Ok(all.into_iter().unzip())
-}
+        let all = 0..graph.vertices();
+        let ranges = match limits.shards {
+            _ if wanted == 1 && limits.shards == 1 && space.whole_fits() => Vec::from([LocalsAndHeads::of(all)]),
+            1 => self.even(wanted, most)?.into_iter().map(LocalsAndHeads::of).collect(),
+            shards => {
+                let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
+                let shards = if parts.is_some() { 1 } else { shards };
+                let counter = CounterKind::new(&limits.machine.rates, limits.machine.gpus > 0);
+                heads::cut(graph, self.even(least, most)?, shards, counter, control)?
+            }
+        };
+        let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
+        let assigning = start.elapsed();
+        let start = Instant::now();
+        let blocks = RowBlocks::new(graph, row_block_limit)?;
+        let (sizes, predictions) = self.predictions(&ranges, &blocks)?;
+        Ok(Plan {
+            cut: GraphCut::Ranges(ranges, blocks),
+            row_block_limit,
+            sizes,
+            predictions,
+            times: [assigning, start.elapsed()],
+            parts_asked,
+            estimates: None,
+        })
+    }
 
-/// Cuts a graph into ranges.
-struct RangeCutter<'a> {
-    graph: &'a OrientedGraph,
-    footprint: &'a Footprint,
-    control: &'a Control,
-}
+    /// What `parts` even ranges would take, whether they fit or not.
+    pub fn even_ranges(&self, parts: u32) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+        let row_block_limit = self.divided()?.row_block_limit;
+        let ranges = self.even(parts, Bytes(u64::MAX))?;
+        let ranges: Vec<LocalsAndHeads> = ranges.into_iter().map(LocalsAndHeads::of).collect();
+        self.predictions(&ranges, &RowBlocks::new(self.graph, row_block_limit)?)
+    }
 
-impl RangeCutter<'_> {
+    /// What each of `ranges` will take, exactly.
+    pub(super) fn predictions(
+        &self,
+        ranges: &[LocalsAndHeads],
+        blocks: &RowBlocks,
+    ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+        let Self { graph, footprint, .. } = *self;
+        let all_totals = AllTotals::new(graph, blocks);
+        let predicted = |ranks: &LocalsAndHeads| {
+            let (locals, numbered) = (ranks.locals.len() as u64, ranks.locals.end);
+            let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
+            let StreamedTotals { row_blocks, largest, bytes } = all_totals.of(ranks)?;
+            let resident = footprint.resident(locals, arcs);
+            let least =
+                resident + footprint.overhead(numbered) + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
+            let whole = PartitionExtent { locals, arcs, numbered, row_block_limit: largest.get() };
+            let prediction = Prediction {
+                resident,
+                row_blocks,
+                largest_row_block: largest,
+                spill: Bytes::ZERO,
+                stream: ResidentSize { locals, arcs }.bytes() + bytes,
+                peak: footprint.taken(least, &whole, self.limits.device),
+            };
+            Ok((PartitionSize::of_rows(locals, arcs), prediction))
+        };
+        let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;
+        Ok(all.into_iter().unzip())
+    }
+
     /// About `wanted` ranges, or as many as necessary for none to weigh more than `most`; about even.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
         let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());
         // Where there are many file blocks, ranges consist of whole ones, which can be sent as they are stored.
         let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
-        let fewest = self.of(most.get(), false)?.len() as u64;
+        let fewest = self.cut(most.get(), false)?.len() as u64;
         let target = fewest.max(wanted.into());
         let whole = whole(target);
-        let mut ranges = self.of(most.get(), whole)?;
+        let mut ranges = self.cut(most.get(), whole)?;
         let target = (ranges.len() as u64).max(target);
         // The least weight with which there are no more ranges than that.
         let (mut low, mut high) = ((all.get() / target).min(most.get()), most.get().min(all.get()));
         while high - low > (all.get() / target / EVEN).max(1) {
             let middle = low + (high - low) / 2;
-            let tried = self.of(middle, whole)?;
+            let tried = self.cut(middle, whole)?;
             if tried.len() as u64 > target {
                 low = middle;
             } else {
@@ -157,7 +129,7 @@ impl RangeCutter<'_> {
     }
 
     /// Ranges none of which weighs more than `most`, unless it is a single row, or with `whole` file blocks a single block.
-    fn of(&self, most: u64, whole: bool) -> Result<Vec<Range<u32>>> {
+    fn cut(&self, most: u64, whole: bool) -> Result<Vec<Range<u32>>> {
         let (mut ranges, mut first) = (Vec::new(), 0);
         while first < self.graph.vertices() || ranges.is_empty() {
             self.control.check()?;

@@ -5,58 +5,50 @@
 
 use std::time::{Duration, Instant};
 
-use super::sets::sized;
-use super::{GraphCut, Plan, PlanLimits, ranges};
-use crate::count::Footprint;
-use crate::graph::OrientedGraph;
+use super::{GraphCut, Plan, Planner};
 use crate::partition::locals::Locals;
 use crate::partition::ranks::LocalsAndHeads;
 use crate::stream::row_blocks::RowBlocks;
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 /// How a graph was cut, as a plan of a run directory records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedCut {
-    /// Rank ranges.
     Ranges(Vec<LocalsAndHeads>),
     /// The partition where each vertex is local.
     Sets(Locals),
 }
 
-/// Plans the recorded partitions, with row blocks of at most `row_block_limit`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
-pub fn replan(
-    graph: &OrientedGraph,
-    (recorded, row_block_limit): (&RecordedCut, Bytes),
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-) -> Result<Plan> {
-    let start = Instant::now();
-    let (cut, (sizes, predictions)) = match recorded {
-        RecordedCut::Ranges(ranges) => {
-            let blocks = RowBlocks::new(graph, row_block_limit)?;
-            let found = ranges::predictions(graph, (ranges, &blocks), footprint, limits.device)?;
-            (GraphCut::Ranges(ranges.clone(), blocks), found)
+impl Planner<'_> {
+    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
+    pub fn replan(&self, recorded: &RecordedCut, row_block_limit: Bytes) -> Result<Plan> {
+        let limits = self.limits;
+        let start = Instant::now();
+        let (cut, (sizes, predictions)) = match recorded {
+            RecordedCut::Ranges(ranges) => {
+                let blocks = RowBlocks::new(self.graph, row_block_limit)?;
+                let found = self.predictions(ranges, &blocks)?;
+                (GraphCut::Ranges(ranges.clone(), blocks), found)
+            }
+            RecordedCut::Sets(locals) => {
+                let found = self.sized(locals, row_block_limit)?;
+                (GraphCut::Sets(locals.clone()), found)
+            }
+        };
+        let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);
+        let plan = Plan { cut, row_block_limit, sizes, predictions, times, parts_asked, estimates: None };
+        let largest = plan.largest_peak();
+        if largest > limits.device {
+            // A quarter more than is missing: a method's tables may grow with the budget.
+            let needed = Bytes(limits.device.get() + (largest - limits.device).get() * 5 / 4);
+            return Err(Error::resource(format!("the largest partition of the recorded plan takes {largest}"))
+                .expected(format!("at most {}", limits.device))
+                .advice(format!("{}, or start anew in another --run-dir", limits.device_from.advice(needed))));
         }
-        RecordedCut::Sets(locals) => {
-            let found = sized(graph, locals, footprint, (limits, row_block_limit), control)?;
-            (GraphCut::Sets(locals.clone()), found)
-        }
-    };
-    let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);
-    let plan = Plan { cut, row_block_limit, sizes, predictions, times, parts_asked, estimates: None };
-    let largest = plan.largest_peak();
-    if largest > limits.device {
-        // A quarter more than is missing: a method's tables may grow with the budget.
-        let needed = Bytes(limits.device.get() + (largest - limits.device).get() * 5 / 4);
-        return Err(Error::resource(format!("the largest partition of the recorded plan takes {largest}"))
-            .expected(format!("at most {}", limits.device))
-            .advice(format!("{}, or start anew in another --run-dir", limits.device_from.advice(needed))));
+        Ok(plan)
     }
-    Ok(plan)
 }

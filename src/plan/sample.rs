@@ -42,7 +42,6 @@ impl SampledWork {
         }
     }
 
-    /// Both together.
     #[must_use]
     pub(super) fn and(self, other: Self) -> Self {
         Self {
@@ -54,7 +53,6 @@ impl SampledWork {
         }
     }
 
-    /// So many times as much.
     #[must_use]
     pub(super) fn times(self, factor: f64) -> Self {
         let Self { rows, near, far, near_probes, far_probes } = self;
@@ -66,9 +64,6 @@ impl SampledWork {
 
 /// Adds up `cells` sums over a sample of the rows: `add` gets the sums, a rank, its row, and the lengths of all rows. Reads at most 16
 /// million arcs, or a row for each run of them; takes 4 bytes a vertex. Runs in the current thread pool.
-///
-/// # Errors
-/// When the graph cannot be read; when stopped.
 pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::predict::{Prediction, RowBlockTotals, predict};
-use super::ranges::ranges;
-use super::{Assign, Divided, GraphCut, Plan, PlanLimits, divided, refuse_parts};
-use crate::count::Footprint;
+use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
 use crate::graph::OrientedGraph;
+use crate::partition::GraphPasses;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::sizes::{PartitionSize, sizes};
@@ -25,41 +24,17 @@ use trimill_system::mapped::zeros;
 pub struct VertexInfo {
     /// The vertex of each rank.
     pub order: Vec<u32>,
-    /// How many successors each vertex has.
     pub out_degrees: Vec<u32>,
 }
 
 impl VertexInfo {
     /// Reads `graph` once.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
     pub fn of(graph: &OrientedGraph) -> Result<Self> {
         let (order, lengths) = (graph.order()?, graph.out_degrees()?);
         let mut out_degrees: Vec<u32> = zeros(order.len());
         order.iter().zip(lengths).for_each(|(&vertex, length)| out_degrees[vertex as usize] = length);
         Ok(Self { order, out_degrees })
     }
-}
-
-/// Plans the graph as one partition, if it fits, is not to be spilled, and the partitioner need not be asked.
-///
-/// # Errors
-/// As [`sets`].
-pub fn whole(
-    graph: &OrientedGraph,
-    assign: &dyn Assign,
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-) -> Result<Option<Plan>> {
-    let Divided { space, .. } = divided(graph, footprint, limits)?;
-    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts.max(limits.shards) };
-    let one = assign.is_cheap() && assign.parts().unwrap_or(least_parts) <= 1;
-    if limits.spills_whole || !space.whole_fits() || !one {
-        return Ok(None);
-    }
-    ranges(graph, None, footprint, &PlanLimits { parts: 1, shards: 1, ..*limits }, control).map(Some)
 }
 
 /// The parts of a partitioner.
@@ -71,92 +46,96 @@ pub struct Assigned {
     time: Duration,
 }
 
-/// Asks a partitioner for its parts, and splits those that do not fit.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
-/// partitioner reports.
-pub fn assigned(
-    graph: &OrientedGraph,
-    vertices: &VertexInfo,
-    assign: &dyn Assign,
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-) -> Result<Assigned> {
-    let Divided { space, most, .. } = divided(graph, footprint, limits)?;
-    refuse_parts(limits, assign.parts())?;
-    let (whole, whole_fits) = (space.whole, space.whole_fits());
-    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts.max(limits.shards) };
-    let weight = |vertex: u32| footprint.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
-    let start = Instant::now();
-    let assignment = match assign.parts() {
-        Some(parts) => assign.assign(parts)?,
-        None if whole_fits && least_parts <= 1 => assign.assign(1)?,
-        None => fewest(assign, (whole, most), least_parts, &weight, control)?,
-    };
-    let parts_asked = assignment.parts();
-    let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
-    let assignment = assignment.split(bound.get(), weight);
-    let one = assignment.parts() == 1 && whole_fits && !limits.spills_whole;
-    let locals = (!one).then(|| Locals::of(&assignment, &vertices.order));
-    Ok(Assigned { locals, parts_asked, time: start.elapsed() })
+impl Planner<'_> {
+    /// Plans the graph as one partition, if it fits, is not to be spilled, and the partitioner need not be asked.
+    pub fn whole(&self, assign: &dyn Assign) -> Result<Option<Plan>> {
+        let Divided { space, .. } = self.divided()?;
+        let one = assign.is_cheap() && assign.parts().unwrap_or(self.least_parts()) <= 1;
+        if self.limits.spills_whole || !space.whole_fits() || !one {
+            return Ok(None);
+        }
+        self.one_range().map(Some)
+    }
+
+    /// Plans the graph as one rank range.
+    fn one_range(&self) -> Result<Plan> {
+        let limits = &PlanLimits { parts: 1, shards: 1, ..*self.limits };
+        Planner { limits, ..*self }.ranges(None)
+    }
+
+    /// The least number of parts, where the partitioner is not given one.
+    fn least_parts(&self) -> u32 {
+        if self.limits.whole.is_some() { 1 } else { self.limits.parts.max(self.limits.shards) }
+    }
+
+    /// Asks a partitioner for its parts, and splits those that do not fit.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
+    /// partitioner reports.
+    pub fn assigned(&self, vertices: &VertexInfo, assign: &dyn Assign) -> Result<Assigned> {
+        let Divided { space, most, .. } = self.divided()?;
+        refuse_parts(self.limits, assign.parts())?;
+        let (whole, whole_fits) = (space.whole, space.whole_fits());
+        let least_parts = self.least_parts();
+        let weight = |vertex: u32| self.footprint.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
+        let start = Instant::now();
+        let assignment = match assign.parts() {
+            Some(parts) => assign.assign(parts)?,
+            None if whole_fits && least_parts <= 1 => assign.assign(1)?,
+            None => {
+                let parts = whole.get().div_ceil(most.get().max(1)).clamp(least_parts.max(1).into(), u32::MAX.into());
+                fewest(assign, parts as u32, most, &weight, self.control)?
+            }
+        };
+        let parts_asked = assignment.parts();
+        let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
+        let assignment = assignment.split(bound.get(), weight);
+        let one = assignment.parts() == 1 && whole_fits && !self.limits.spills_whole;
+        let locals = (!one).then(|| Locals::of(&assignment, &vertices.order));
+        Ok(Assigned { locals, parts_asked, time: start.elapsed() })
+    }
+
+    /// Plans what a partitioner assigned. A graph that fits as one partition is a rank range, unless it is to be spilled.
+    pub fn sets(&self, assigned: Assigned) -> Result<Plan> {
+        let Assigned { locals, parts_asked, time } = assigned;
+        let Some(locals) = locals else { return self.one_range() };
+        let row_block_limit = self.divided()?.row_block_limit;
+        let start = Instant::now();
+        let (sizes, predictions) = self.sized(&locals, row_block_limit)?;
+        Ok(Plan {
+            cut: GraphCut::Sets(locals),
+            row_block_limit,
+            sizes,
+            predictions,
+            times: [time, start.elapsed()],
+            parts_asked,
+            estimates: None,
+        })
+    }
+
+    /// The sizes of all partitions, and what each takes at most with row blocks of at most `row_block_limit`.
+    pub(crate) fn sized(
+        &self,
+        locals: &Locals,
+        row_block_limit: Bytes,
+    ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+        let Self { graph, footprint, limits, control } = *self;
+        let sizes = sizes(GraphPasses { graph, block: limits.host_block, control }, locals, limits.prune)?;
+        let predicted = |size| predict(size, footprint, &RowBlockTotals::bound(size, row_block_limit), limits.device);
+        let predictions = sizes.iter().map(predicted).collect();
+        Ok((sizes, predictions))
+    }
 }
 
-/// Plans what a partitioner assigned. A graph that fits as one partition is a rank range, unless it is to be spilled.
-///
-/// # Errors
-/// As [`assigned`].
-pub fn sets(
-    graph: &OrientedGraph,
-    Assigned { locals, parts_asked, time }: Assigned,
-    footprint: &Footprint,
-    limits: &PlanLimits,
-    control: &Control,
-) -> Result<Plan> {
-    let Some(locals) = locals else {
-        return ranges(graph, None, footprint, &PlanLimits { parts: 1, shards: 1, ..*limits }, control);
-    };
-    let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
-    let start = Instant::now();
-    let (sizes, predictions) = sized(graph, &locals, footprint, (limits, row_block_limit), control)?;
-    Ok(Plan {
-        cut: GraphCut::Sets(locals),
-        row_block_limit,
-        sizes,
-        predictions,
-        times: [time, start.elapsed()],
-        parts_asked,
-        estimates: None,
-    })
-}
-
-/// The sizes of all partitions, and what each takes at most with row blocks of at most `row_block_limit`.
-///
-/// # Errors
-/// When rows cannot be read, or when stopped.
-pub(crate) fn sized(
-    graph: &OrientedGraph,
-    locals: &Locals,
-    footprint: &Footprint,
-    (limits, row_block_limit): (&PlanLimits, Bytes),
-    control: &Control,
-) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
-    let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;
-    let predicted = |size| predict(size, footprint, &RowBlockTotals::bound(size, row_block_limit), limits.device);
-    let predictions = sizes.iter().map(predicted).collect();
-    Ok((sizes, predictions))
-}
-
-/// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.
+/// The fewest parts, but at least `parts`, whose resident sections fit `most`; asks a cheap partitioner until they do.
 fn fewest(
     assign: &dyn Assign,
-    (whole, most): (Bytes, Bytes),
-    least: u32,
+    mut parts: u32,
+    most: Bytes,
     weight: &(impl Fn(u32) -> u64 + Sync),
     control: &Control,
 ) -> Result<Assignment> {
-    let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(u64::from(least.max(1)), u64::from(u32::MAX)) as u32;
     loop {
         control.check()?;
         let assignment = assign.assign(parts)?;

@@ -2,6 +2,7 @@
 
 use super::LARGEST_ROW_BLOCK;
 use crate::count::Footprint;
+use crate::graph::GraphSize;
 use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 use trimill_system::bytes::Bytes;
 
@@ -25,13 +26,9 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Divides `device` for a graph of this size.
-    pub(super) fn new(
-        (vertices, edges, longest): (u32, u64, u32),
-        footprint: &Footprint,
-        device: Bytes,
-        largest_row_block: Bytes,
-    ) -> Self {
+    /// Divides `device`.
+    pub(super) fn new(graph: &GraphSize, footprint: &Footprint, device: Bytes, largest_row_block: Bytes) -> Self {
+        let &GraphSize { vertices, edges, longest_row: longest, .. } = graph;
         let (least_row_block, passing) = (smallest_row_block_limit(longest), passing(footprint));
         let overhead = footprint.overhead(vertices);
         let row = footprint.resident(1, u64::from(longest));

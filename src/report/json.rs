@@ -227,7 +227,7 @@ pub(crate) mod tests {
         let job = Job::resolve(None, &Tables { input: path("g.txt"), ..Tables::default() }, Path::new("")).unwrap();
         let fields = [
             ("trimill prepare --json", keys_of(&PreparedReport::of(&job))),
-            ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), (1, Mode::Graph)))),
+            ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), 1, Mode::Graph))),
             ("trimill cluster --json", keys_of(&ClusterReport::new("run".into(), one, Vec::new(), Vec::new()))),
         ];
         for (command, keys) in fields {

@@ -42,7 +42,7 @@ pub struct ShardReport {
 
 impl ShardReport {
     /// A report without partitions.
-    pub fn new(directory: PathBuf, shard: String, (parts, stream): (u32, Mode)) -> Self {
+    pub fn new(directory: PathBuf, shard: String, parts: u32, stream: Mode) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),

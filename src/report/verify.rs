@@ -8,7 +8,7 @@ use super::{InputReport, SCHEMA_VERSION};
 use crate::vertices::summary::Clustering;
 
 /// What the slow independent counter found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerifyReport {
     /// The version of this object: 1.
     pub schema_version: u32,
@@ -33,19 +33,14 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// A report with its versions and the transitivity filled in.
-    pub fn new((triangles, vertices, edges, wedges): (u128, u64, u64, u128), input: InputReport, seconds: f64) -> Self {
+    /// Fills in the versions, and the transitivity from the counts.
+    #[must_use]
+    pub fn complete(self) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
-            triangles,
-            vertices,
-            edges,
-            wedges,
-            transitivity: super::transitivity(triangles, wedges),
-            input,
-            seconds,
-            clustering: None,
+            transitivity: super::transitivity(self.triangles, self.wedges),
+            ..self
         }
     }
 

@@ -26,21 +26,15 @@ pub struct PartitionRecord {
     /// Identifies the partitioning that it belongs to.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The number of partitions of the partitioning.
     pub parts: u32,
-    /// What counted.
     pub by: CountedBy,
-    /// The result.
     pub result: PartitionResult,
 }
 
-/// What counted a partition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountedBy {
-    /// The backend.
     pub backend: String,
-    /// Its method.
     pub method: String,
     /// The budget of the device.
     pub device_memory: Bytes,
@@ -48,9 +42,6 @@ pub struct CountedBy {
 
 impl PartitionRecord {
     /// Writes it to `dir`, in place of one of the same partition.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn write(&self, dir: &Path) -> Result<()> {
         sealed_file::write(&path(dir, self.result.id), self)
     }
@@ -94,9 +85,6 @@ pub struct Journal {
 
 impl Journal {
     /// The results of earlier starts. A record that is damaged, or does not fit, counts as missing.
-    ///
-    /// # Errors
-    /// When a record cannot be read.
     pub fn counted(&self) -> Result<BTreeMap<u32, PartitionResult>> {
         let mut counted = BTreeMap::new();
         for part in 0..self.parts {
@@ -110,9 +98,6 @@ impl Journal {
     }
 
     /// Records a result; when this returns, it survives a loss of power.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn record(&self, result: &PartitionResult, by: CountedBy) -> Result<()> {
         let Self { fingerprint, parts, .. } = *self;
         PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() }.write(&self.dir)

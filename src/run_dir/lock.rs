@@ -14,7 +14,6 @@ use rustix::io::Errno;
 use trimill_system::disk::{self, NewFile, SHARED};
 use trimill_system::error::{Error, Result};
 
-/// The name of the lock's file.
 pub(super) const NAME: &str = "lock";
 /// How its text begins: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
@@ -71,7 +70,6 @@ impl Lock {
     }
 }
 
-/// The text of the file.
 fn text() -> String {
     format!("{MAGIC}{:10}\n", std::process::id())
 }

@@ -21,7 +21,6 @@ use trimill_system::hex;
 
 /// The kind of the record, with its version.
 const KIND: &str = "trimill plan 3";
-/// The name of the plan's file.
 const NAME: &str = "plan.json";
 /// The name of the file with the partition of each vertex.
 const LOCALS: &str = "locals.zst";
@@ -38,9 +37,7 @@ pub struct PlanRecord {
     pub parts: u32,
     /// The stream that they are counted by.
     pub stream: Mode,
-    /// The most bytes of a row block.
     pub block_bytes: Bytes,
-    /// Vertices.
     vertices: u32,
     /// The ranks of each partition; empty where partitions are not rank ranges.
     ranges: Vec<LocalsAndHeads>,
@@ -64,10 +61,6 @@ impl PlanRecord {
         }
     }
 
-    /// Writes the plan.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
         let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.row_block_limit) };
         match &plan.cut {
@@ -86,7 +79,6 @@ impl PlanRecord {
         sealed_file::write(&dir.join(NAME), &record)
     }
 
-    /// Its file in `dir`.
     pub(super) fn path(dir: &Path) -> PathBuf {
         dir.join(NAME)
     }

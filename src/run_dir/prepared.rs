@@ -12,16 +12,13 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
-/// The kind of the record, with its version.
-pub const KIND: &str = "trimill prepared job 2";
 /// The name of its file.
 pub(super) const NAME: &str = "prepared.json";
 
-/// A prepared job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
-    /// Always [`KIND`].
+    /// Always [`Self::KIND`].
     pub kind: String,
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
@@ -32,7 +29,6 @@ pub struct PreparedJob {
     pub partitioner: Partitioner,
     /// The stream that the partitions are counted by.
     pub stream: Mode,
-    /// What was made.
     pub made: SharedFiles,
     /// How many shards were asked for.
     pub shards: Option<NonZeroU32>,
@@ -51,11 +47,8 @@ pub struct SharedFiles {
     pub graph_checksum: u64,
     /// Bytes of the graph's rows.
     pub graph_bytes: Bytes,
-    /// Vertices of the graph.
     pub vertices: u64,
-    /// Edges of the graph.
     pub edges: u64,
-    /// Bytes of the spilled partitions.
     pub spilled_bytes: Bytes,
     /// The most bytes of the counts of all partitions, until they are added.
     pub counts_bytes: Bytes,
@@ -64,6 +57,9 @@ pub struct SharedFiles {
 }
 
 impl PreparedJob {
+    /// With its version.
+    pub const KIND: &str = "trimill prepared job 2";
+
     /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.costs.len() as u32
@@ -98,9 +94,11 @@ impl PreparedJob {
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
         match sealed_file::read::<Self>(&path) {
-            Ok(Some(prepared)) if prepared.kind != KIND => Err(Error::data(path, format!("is a '{}'", prepared.kind))
-                .expected(format!("a '{KIND}'"))
-                .advice(PREPARE_AGAIN)),
+            Ok(Some(prepared)) if prepared.kind != Self::KIND => {
+                Err(Error::data(path, format!("is a '{}'", prepared.kind))
+                    .expected(format!("a '{}'", Self::KIND))
+                    .advice(PREPARE_AGAIN))
+            }
             other => other.map_err(|error| error.advice(PREPARE_AGAIN)),
         }
     }

@@ -9,10 +9,6 @@ use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::sealed;
 
-/// Writes `value` to `path`.
-///
-/// # Errors
-/// [`Kind::Resource`].
 pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = sealed::seal(value).map_err(|error| Error::write(path, error.into()))?;
     disk::replace(path, text.as_bytes())

@@ -25,9 +25,6 @@ pub struct Ahead<S> {
 
 impl<S> Ahead<S> {
     /// Reads runs of about `chunk` bytes from `source` until they take `room`; none without room. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// When the source is damaged or cannot be read.
     pub fn new(mut source: S, chunk: Bytes, room: Bytes) -> Result<Self>
     where
         S: PartitionSource,
@@ -43,7 +40,6 @@ impl<S> Ahead<S> {
         Ok(Self { source, runs, lent: Vec::new(), more, reading: start.elapsed() })
     }
 
-    /// How long reading ahead took.
     pub fn reading(&self) -> Duration {
         self.reading
     }

@@ -21,15 +21,9 @@ pub trait EdgeSink {
     fn locals(&mut self, run: &Resident);
 
     /// The triangles on the arcs of the row block of this range; its rows, if they are needed. Row blocks come in ascending order.
-    ///
-    /// # Errors
-    /// When they cannot be kept.
     fn row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>, counts: &[u32]) -> Result<()>;
 
     /// The triangles on resident arcs from `first` on; they come last, in order.
-    ///
-    /// # Errors
-    /// When they cannot be kept.
     fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()>;
 }
 
@@ -43,11 +37,7 @@ pub(super) struct EdgeReader<'a> {
 
 impl<'a> EdgeReader<'a> {
     /// `row_block`: the most arcs of a row block; `arcs`: those of the resident section.
-    pub(super) fn new(
-        sink: &'a mut dyn EdgeSink,
-        backend: &mut dyn CountBackend,
-        (row_block, arcs): (u64, u64),
-    ) -> Self {
+    pub(super) fn new(sink: &'a mut dyn EdgeSink, backend: &mut dyn CountBackend, row_block: u64, arcs: u64) -> Self {
         Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(PIECE))), unread: VecDeque::new() }
     }
 

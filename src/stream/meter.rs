@@ -13,7 +13,6 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Adds `bytes` to those held.
     pub fn take(&self, bytes: Bytes) {
         let bytes = bytes.get() as i64;
         let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -26,7 +25,6 @@ impl Meter {
         self.held.fetch_sub(before.saturating_sub(after).get() as i64, Ordering::Relaxed);
     }
 
-    /// The most that was held at a time.
     pub fn peak(&self) -> Bytes {
         Bytes(self.peak.load(Ordering::Relaxed))
     }

@@ -30,7 +30,6 @@ struct Streamed {
     rows: BlockRows,
 }
 
-/// The rows of a row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum BlockRows {
     /// Read from the graph, where its arcs have these places.
@@ -68,9 +67,6 @@ pub struct RankRange<'g> {
 
 impl<'g> RankRange<'g> {
     /// The partition `ranks` of `graph`, whose rows are cut into `blocks`.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
     pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &LocalsAndHeads) -> Result<Self> {
         let LocalsAndHeads { locals, heads } = ranks.clone();
         let arcs = graph.first_arc(locals.end)? - graph.first_arc(locals.start)?;
@@ -351,7 +347,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
             let rows = rows_of(&graph);
-            let limit = smallest_row_block_limit(graph.longest_row()) + Bytes(limit);
+            let limit = smallest_row_block_limit(graph.size().longest_row) + Bytes(limit);
             let blocks = RowBlocks::new(&graph, limit).unwrap();
             let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
             ends.extend([0, graph.vertices()]);

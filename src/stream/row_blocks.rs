@@ -24,9 +24,6 @@ pub(super) const LEAST_OF_WHOLE: Bytes = Bytes::mib(4);
 
 impl RowBlocks {
     /// Cuts `graph` into row blocks of at most `limit` bytes on the device.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
     pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
         let fits = |rows: u64, arcs: u64| {
             let range = u32::try_from(rows).unwrap_or(u32::MAX);

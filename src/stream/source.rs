@@ -13,7 +13,6 @@ pub trait PartitionSource: Send {
     /// The number of row blocks, at least one.
     fn row_blocks(&self) -> usize;
 
-    /// The size of row block `i`.
     fn row_block_size(&self, i: usize) -> RowBlockSize;
 
     /// Words of memory that reading row block `i` takes.
@@ -27,34 +26,23 @@ pub trait PartitionSource: Send {
         (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0)
     }
 
-    /// Bytes of the largest row block.
     fn largest_row_block(&self) -> Bytes {
         (0..self.row_blocks()).map(|i| self.row_block_size(i).bytes()).max().unwrap_or_default()
     }
 
-    /// The size of the resident section.
     fn resident_size(&self) -> ResidentSize;
 
     /// The number of the first local if the locals have consecutive numbers, else [`Self::numbered`].
     fn locals_at(&self) -> u32;
 
     /// The rank of each number, where that is not the number itself. Read in the current thread pool.
-    ///
-    /// # Errors
-    /// When it is damaged or cannot be read.
     fn ranks(&mut self) -> Result<Option<Vec<u32>>>;
 
     /// Reads the next run of the resident section: rows of about `limit` bytes, or all that are left. Returns whether there
     /// are more. Called before row blocks are read, until there are no more.
-    ///
-    /// # Errors
-    /// When it is damaged or cannot be read.
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool>;
 
     /// Reads row block `i`; called in ascending order, once each.
-    ///
-    /// # Errors
-    /// When it is damaged or cannot be read.
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()>;
 }
 

@@ -17,11 +17,8 @@ use super::row_blocks::RowBlocks;
 /// The row blocks of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamedTotals {
-    /// How many there are.
     pub row_blocks: u64,
-    /// The largest.
     pub largest: Bytes,
-    /// All of them together.
     pub bytes: Bytes,
 }
 
@@ -65,7 +62,6 @@ pub struct AllTotals<'a> {
 }
 
 impl<'a> AllTotals<'a> {
-    /// For the row blocks `blocks` of `graph`.
     pub fn new(graph: &'a OrientedGraph, blocks: &'a RowBlocks) -> Self {
         let sizes = || blocks.starts.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
         let mut sum = 0;
@@ -81,9 +77,6 @@ impl<'a> AllTotals<'a> {
     }
 
     /// What is streamed for a range.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
     pub fn of(&self, ranks: &LocalsAndHeads) -> Result<StreamedTotals> {
         let LocalsAndHeads { locals, heads } = ranks;
         let whole = locals.start == 0 && heads == locals;
@@ -160,7 +153,6 @@ impl Maxima {
         Self(tree)
     }
 
-    /// The largest of a range.
     fn of(&self, range: Range<usize>) -> u64 {
         let leaves = self.0.len() / 2;
         let (mut begin, mut end, mut most) = (range.start + leaves, range.end + leaves, 0);

@@ -31,7 +31,7 @@ pub struct DegreeBin {
 }
 
 impl DegreeBin {
-    /// Those of a graph whose triangles were not counted at vertices. `runs` fall.
+    /// The ranges of a graph whose triangles were not counted at vertices; `runs` are in falling order of degrees.
     pub fn of_runs(runs: &[DegreeRun]) -> Vec<Self> {
         let mut bins = Vec::new();
         for run in runs.iter().rev() {
@@ -41,7 +41,7 @@ impl DegreeBin {
         bins
     }
 
-    /// Those of all degrees, which rise, with their triangles.
+    /// The ranges of a graph with triangles at vertices; `sums` are in rising order of degrees.
     pub fn of_sums(sums: &[OfDegree]) -> Vec<Self> {
         let mut bins: Vec<Self> = Vec::new();
         // Sums of coefficients and the vertices that have one, of the last range.

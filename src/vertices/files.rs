@@ -11,17 +11,11 @@ use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 
 /// The format of the counts at each vertex.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`].
 pub fn format(path: &Path) -> Result<TableFormat> {
     TableFormat::of(path, ALL)
 }
 
 /// Checks that the sums of each degree have a format.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`].
 pub fn check_degrees(path: &Path) -> Result<()> {
     TableFormat::of(path, TEXT).map(drop)
 }
@@ -39,9 +33,6 @@ pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
 }
 
 /// Writes the counts at each vertex; the file is there once it is finished. Runs in the current thread pool.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub fn vertices(path: &Path, counts: &dyn VerticesInOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {
@@ -59,9 +50,6 @@ pub fn vertices(path: &Path, counts: &dyn VerticesInOrder) -> Result<Output> {
 }
 
 /// Writes the sums of each degree; the file is there once it is finished. Runs in the current thread pool.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`].
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     match TableFormat::of(path, TEXT)? {
         TableFormat::Text(compress) => new_file(path, |to| tsv::write_degrees(to, compress, by_degree)),

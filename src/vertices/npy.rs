@@ -19,18 +19,12 @@ pub(super) struct NpyWriter {
 
 impl NpyWriter {
     /// Writes the head of an array of `len` entries.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(super) fn begin(to: &mut Output, len: u64) -> Result<Self> {
         write(to, &header(len))?;
         Ok(Self { len, next: 0 })
     }
 
     /// Writes the entries up to the last of these vertices.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(super) fn rows(&mut self, to: &mut Output, rows: &VertexRows<'_>) -> Result<()> {
         let Some(last) = rows.count().checked_sub(1) else { return Ok(()) };
         let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
@@ -47,9 +41,6 @@ impl NpyWriter {
     }
 
     /// Writes the zeros at the end.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(super) fn finish(mut self, to: &mut Output) -> Result<()> {
         let len = self.len;
         self.up_to(to, len, |ids| vec![0u64; (ids.end - ids.start) as usize])

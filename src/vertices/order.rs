@@ -24,9 +24,7 @@ const PER_VERTEX: u64 = 12;
 pub struct VertexCount {
     /// The input's id.
     pub id: u64,
-    /// Its degree.
     pub degree: u32,
-    /// Its triangles.
     pub triangles: u64,
 }
 
@@ -39,7 +37,6 @@ pub struct VertexRows<'a> {
 }
 
 impl VertexRows<'_> {
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.vertices.len()
     }
@@ -57,7 +54,6 @@ impl VertexRows<'_> {
         low
     }
 
-    /// A range of them.
     pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexCount> {
         places.map(|place| VertexCount {
             id: self.ids.original(self.vertices.start + place as u32),
@@ -73,23 +69,16 @@ pub trait VerticesInOrder {
     fn array_len(&self) -> Option<u64>;
 
     /// Calls `write` with the rows of all vertices, in ascending order of their ids, one or more at a time.
-    ///
-    /// # Errors
-    /// When the counts cannot be read; the errors of `write`.
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// Counts that are listed in the order of the ids.
 pub struct ListedVertices {
-    /// The ids.
     pub ids: Ids,
-    /// Degrees.
     pub degrees: Vec<u32>,
-    /// Triangles.
     pub triangles: Vec<u64>,
     /// See [`VerticesInOrder::array_len`].
     pub array_len: Option<u64>,
-    /// Stops the listing.
     pub control: Control,
 }
 
@@ -117,11 +106,9 @@ impl VerticesInOrder for ListedVertices {
     }
 }
 
-/// The sums of a graph.
+/// The sums at all vertices of a graph, to be read window by window in the order of the input's ids.
 pub struct VerticesOfGraph<'a> {
-    /// The graph.
     pub graph: &'a OrientedGraph,
-    /// The sums.
     pub totals: &'a Totals,
     /// The most bytes of a window.
     pub memory: Bytes,
@@ -139,7 +126,7 @@ pub fn array_is_worthwhile(ids: u64, arcs: u64) -> bool {
     ids == 0 || !is_sparse(ids - 1, arcs)
 }
 
-/// Bytes that go with any window.
+/// Bytes that are taken besides the window, whatever its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(12 * u64::from(vertices))
 }

@@ -20,9 +20,6 @@ const SCHEMA: &str = "message trimill {
 }";
 
 /// Writes the rows of all vertices; runs in the current thread pool.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, counts: &dyn VerticesInOrder) -> Result<()> {
     let mut table = ParquetTable::begin(to, SCHEMA, &[])?;
     counts.in_order(&mut |all| {

@@ -13,7 +13,6 @@ use crate::part_file::{Owner, PartFileKind, Verified, Writer};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
-/// The suffix of these files.
 pub const SUFFIX: &str = "vertices";
 
 const KIND: PartFileKind =
@@ -27,9 +26,7 @@ pub fn bytes_at_most(vertices: u64) -> Bytes {
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexPartKey {
-    /// The job.
     pub fingerprint: u128,
-    /// The partition.
     pub part: u32,
     /// Vertices of the graph.
     pub vertices: u32,
@@ -41,13 +38,11 @@ impl VertexPartKey {
         Owner { kind: &KIND, fingerprint, part, size: vertices.to_le_bytes().to_vec() }
     }
 
-    /// The file in `dir`.
     #[cfg(any(test, feature = "testing"))]
     pub fn path(&self, dir: &Path) -> std::path::PathBuf {
         self.owner().path(dir)
     }
 
-    /// The ranks of a block.
     fn ranks(&self, block: u32) -> usize {
         (self.vertices - block * BLOCK).min(BLOCK) as usize
     }
@@ -62,17 +57,11 @@ pub struct VertexPartWriter {
 
 impl VertexPartWriter {
     /// Begins the file in `dir`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn new(dir: &Path, key: VertexPartKey) -> Result<Self> {
         Ok(Self { key, file: Writer::new(dir, key.owner())? })
     }
 
     /// Adds counts. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn add(&mut self, places: CountedRanks<'_>, counts: &[u64]) -> Result<()> {
         let (key, blocks) = (self.key, places.blocks(counts.len()).collect::<Vec<_>>());
         self.file.add(&blocks, |(block, range)| {
@@ -84,9 +73,6 @@ impl VertexPartWriter {
     }
 
     /// Completes the file; when this returns, it survives a loss of power.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
         self.file.finish()
     }

@@ -54,9 +54,7 @@ pub struct Quantile {
 /// The vertices of a degree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfDegree {
-    /// The degree.
     pub degree: u32,
-    /// How many vertices have it.
     pub vertices: u64,
     /// The triangles at these, added up.
     pub triangles: u128,
@@ -117,7 +115,7 @@ pub fn summarised(graph: &OrientedGraph, totals: &Totals, triangles: u128) -> Re
             vertices_in_triangles: in_triangles,
             most_triangles: most,
             most_triangles_vertex: vertex,
-            quantiles: quantiles(&degrees, totals, (all, with_pairs))?,
+            quantiles: quantiles(&degrees, totals, all, with_pairs)?,
         },
     ))
 }
@@ -130,7 +128,6 @@ pub struct DegreeFinder<'a> {
 }
 
 impl<'a> DegreeFinder<'a> {
-    /// Those of a graph.
     pub fn of(graph: &'a OrientedGraph) -> Self {
         let runs = graph.degree_runs();
         let ends = runs.iter().scan(0, |end, run| {
@@ -187,7 +184,7 @@ impl BlockSummary {
 }
 
 /// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more.
-fn quantiles(degrees: &DegreeFinder<'_>, totals: &Totals, (all, with_pairs): (u64, u64)) -> Result<Vec<Quantile>> {
+fn quantiles(degrees: &DegreeFinder<'_>, totals: &Totals, all: u64, with_pairs: u64) -> Result<Vec<Quantile>> {
     let triangles = select(places(all), |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
     let locals = select(places(with_pairs), |visit| {
         totals.each_block(|first, sums| {

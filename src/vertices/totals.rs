@@ -32,7 +32,6 @@ pub enum CountedRanks<'a> {
 }
 
 impl<'a> CountedRanks<'a> {
-    /// The rank at a place.
     pub fn at(&self, i: usize) -> u32 {
         match self {
             Self::From(first) => first + i as u32,
@@ -40,7 +39,6 @@ impl<'a> CountedRanks<'a> {
         }
     }
 
-    /// Those of a range of places.
     pub fn slice(&self, range: Range<usize>) -> Self {
         match self {
             Self::From(first) => Self::From(first + range.start as u32),
@@ -64,23 +62,45 @@ impl<'a> CountedRanks<'a> {
     }
 }
 
-/// The sums.
 #[derive(Debug)]
 pub struct Totals {
-    vertices: u32,
     store: Mutex<TotalsStore>,
 }
 
 #[derive(Debug)]
 enum TotalsStore {
     Memory(Vec<u64>),
-    File {
-        file: File,
-        /// Where it is, for errors.
-        dir: PathBuf,
-        /// Which blocks were written; others are zero.
-        written: Vec<bool>,
-    },
+    File(TotalsFile),
+}
+
+#[derive(Debug)]
+struct TotalsFile {
+    vertices: u32,
+    file: File,
+    /// Where it is, for errors.
+    dir: PathBuf,
+    /// Which blocks were written; others are zero.
+    written: Vec<bool>,
+}
+
+impl TotalsFile {
+    fn read(&self, block: u32, into: &mut Vec<u64>) -> Result<()> {
+        let first = block * BLOCK;
+        into.clear();
+        into.resize((self.vertices - first).min(BLOCK) as usize, 0);
+        if self.written[block as usize] {
+            let position = Bytes::of::<u64>(first.into()).get();
+            disk::read_at(&self.file, cast_slice_mut(into), position).map_err(|e| Error::read(&self.dir, e))?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, block: u32, sums: &[u64]) -> Result<()> {
+        let position = Bytes::of::<u64>((block * BLOCK).into()).get();
+        disk::write_at(&self.file, &self.dir, bytemuck::cast_slice(sums), position)?;
+        self.written[block as usize] = true;
+        Ok(())
+    }
 }
 
 impl Totals {
@@ -91,17 +111,14 @@ impl Totals {
 
     /// Zeros in memory.
     pub fn in_memory(vertices: u32) -> Self {
-        Self { vertices, store: Mutex::new(TotalsStore::Memory(zeros(vertices as usize))) }
+        Self { store: Mutex::new(TotalsStore::Memory(zeros(vertices as usize))) }
     }
 
     /// Zeros in a temporary file in `dir`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(vertices: u32, dir: &Path) -> Result<Self> {
         let written = vec![false; vertices.div_ceil(BLOCK) as usize];
-        let store = TotalsStore::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
-        Ok(Self { vertices, store: Mutex::new(store) })
+        let file = TotalsFile { vertices, file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
+        Ok(Self { store: Mutex::new(TotalsStore::File(file)) })
     }
 
     /// Adds a count at each of the places, which are below the number of vertices. Parallel work runs in `pool`; not to be called from
@@ -115,18 +132,16 @@ impl Totals {
                 parallel::within(pool, || add_in_memory(sums, places, counts));
                 Ok(())
             }
-            TotalsStore::File { file, dir, written } => {
+            TotalsStore::File(file) => {
                 let mut sums = Vec::new();
                 for (block, range) in places.blocks(counts.len()) {
-                    read_block(file, dir, (block, self.vertices), written, &mut sums)?;
+                    file.read(block, &mut sums)?;
                     let first = block * BLOCK;
                     for i in range {
                         let sum = &mut sums[(places.at(i) - first) as usize];
                         *sum = sum.wrapping_add(counts[i]);
                     }
-                    let position = Bytes::of::<u64>(first.into()).get();
-                    disk::write_at(file, dir, bytemuck::cast_slice(&sums), position)?;
-                    written[block as usize] = true;
+                    file.write(block, &sums)?;
                 }
                 Ok(())
             }
@@ -135,21 +150,18 @@ impl Totals {
 
     /// Calls `visit` for the blocks of [`BLOCK`] ranks, in parallel, with the first rank and the sums; returns what it returns, in
     /// the order of the blocks.
-    ///
-    /// # Errors
-    /// When the file cannot be read; the errors of `visit`.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u32, &[u64]) -> Result<T> + Sync) -> Result<Vec<T>> {
         match &*lock(&self.store) {
             TotalsStore::Memory(sums) => {
                 let block = |(i, sums): (usize, &[u64])| visit(i as u32 * BLOCK, sums);
                 parallel::try_map(sums.chunks(BLOCK as usize).enumerate(), block)
             }
-            TotalsStore::File { file, dir, written } => {
+            TotalsStore::File(file) => {
                 let block = |sums: &mut Vec<u64>, block: u32| {
-                    read_block(file, dir, (block, self.vertices), written, sums)?;
+                    file.read(block, sums)?;
                     visit(block * BLOCK, sums)
                 };
-                parallel::try_map_with(0..written.len() as u32, Vec::new, block)
+                parallel::try_map_with(0..file.written.len() as u32, Vec::new, block)
             }
         }
     }
@@ -173,23 +185,6 @@ fn add_in_memory(sums: &mut [u64], places: CountedRanks<'_>, counts: &[u64]) {
             *sum = sum.wrapping_add(*count);
         }),
     });
-}
-
-fn read_block(
-    file: &File,
-    dir: &Path,
-    (block, vertices): (u32, u32),
-    written: &[bool],
-    into: &mut Vec<u64>,
-) -> Result<()> {
-    let first = block * BLOCK;
-    into.clear();
-    into.resize((vertices - first).min(BLOCK) as usize, 0);
-    if written[block as usize] {
-        let position = Bytes::of::<u64>(first.into()).get();
-        disk::read_at(file, cast_slice_mut(into), position).map_err(|e| Error::read(dir, e))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -9,10 +9,6 @@ use crate::table::text::{Compress, put};
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
-/// Writes the lines of all vertices.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn VerticesInOrder) -> Result<()> {
     compress.write_head(to, &["id", "degree", "triangles", "local_clustering"])?;
     counts.in_order(&mut |rows| {
@@ -28,10 +24,6 @@ pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn VerticesIn
     })
 }
 
-/// Writes the lines of all degrees.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`].
 pub(super) fn write_degrees(to: &mut Output, compress: Compress, by_degree: &[OfDegree]) -> Result<()> {
     compress.write_head(to, &["degree", "vertices", "triangles", "average_local_clustering"])?;
     compress.write_rows(to, by_degree.len(), |places, text| {

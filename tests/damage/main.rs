@@ -28,7 +28,6 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Flips one bit of a file.
 fn flip(path: &Path, bit: u64) {
     let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
     let mut byte = [0];

@@ -75,7 +75,7 @@ fn graph() -> (Vec<u8>, Vec<u8>) {
 
 /// Reads a file with each of these bits flipped, and cut at each byte: each time it must give the right arcs, or an error that names it.
 /// Returns how many flips were refused.
-fn damaged((name, whole): &(&str, Vec<u8>)) -> usize {
+fn damaged(name: &str, whole: &[u8]) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     let right = |bytes: &[u8]| {
@@ -88,7 +88,7 @@ fn damaged((name, whole): &(&str, Vec<u8>)) -> usize {
     assert_eq!(arcs.len(), 12, "{name}");
     let mut refused = 0;
     for bit in 0..8 * whole.len() {
-        let mut flipped = whole.clone();
+        let mut flipped = whole.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
         // The bit may be in a time or a flag of a header.
         right(&flipped).map_or_else(|()| refused += 1, |found| assert_eq!(found, arcs, "{name}: bit {bit}"));
@@ -124,9 +124,8 @@ fn a_flipped_bit_or_a_cut_gives_an_error_or_the_same_arcs() {
         ("in-zip.zip", zipped("g.txt.gz", &gz(&text), stored)),
         ("in-tar.tar.gz", gz(&tar("g.txt.zst", &zst(&text, true)))),
     ];
-    files.par_iter().with_max_len(1).for_each(|file| {
-        let (name, whole) = file;
-        let refused = damaged(file);
+    files.par_iter().with_max_len(1).for_each(|(name, whole)| {
+        let refused = damaged(name, whole);
         assert!(refused > 4 * whole.len(), "{name}: {refused} of {} bits", 8 * whole.len());
     });
 }

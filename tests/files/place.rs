@@ -46,7 +46,6 @@ impl Place {
         command.arg(input.as_ref()).args(arguments).output().unwrap()
     }
 
-    /// The files of the cache.
     pub(crate) fn cached(&self) -> Vec<PathBuf> {
         graphs(&self.path("home/trimill"))
     }

@@ -23,7 +23,6 @@ impl Draws {
     }
 }
 
-/// A partitioner of the crate `partitioners`.
 pub(crate) struct Partitioner<'g> {
     pub(crate) vertices: &'g VertexInfo,
     pub(crate) way: u64,

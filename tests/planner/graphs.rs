@@ -11,10 +11,9 @@ use trimill::testing::control::Control;
 use trimill::testing::count::{CountBackend, EdgeShare};
 use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
 use trimill::testing::graph::OrientedGraph;
+use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::batch::kept;
-use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
-use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::testing::stream::ranges::RankRange;
@@ -48,15 +47,16 @@ impl Known {
     /// Builds a partition's spill, and streams it through `backend`.
     pub(crate) fn build_and_pass(
         &self,
-        locals: &Locals,
+        plan: &Plan,
         part: u32,
-        (level, limit): (Prune, Bytes),
-        size: &PartitionSize,
+        level: Prune,
         backend: &mut dyn CountBackend,
     ) -> (SpillSummary, CountedPartition) {
-        let control = Control::silent();
-        let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
-        let (resident, row_blocks) = sections(&self.rows, &found[0], locals, limit);
+        let GraphCut::Sets(locals) = &plan.cut else { panic!("no sets") };
+        let (size, control) = (&plan.sizes[part as usize], Control::silent());
+        let passes = GraphPasses { graph: &self.graph, block: Bytes::mib(1), control: &control };
+        let (found, _) = kept(passes, locals, &[part], level).unwrap();
+        let (resident, row_blocks) = sections(&self.rows, &found[0], locals, plan.row_block_limit);
         let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
         let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();
         let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), row_block_arcs);

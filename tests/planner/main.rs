@@ -26,9 +26,8 @@ use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::predict::Prediction;
-use trimill::testing::plan::ranges::ranges;
-use trimill::testing::plan::sets::{VertexInfo, assigned, sets};
-use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, RecordedCut, floor, is_ample, replan};
+use trimill::testing::plan::sets::VertexInfo;
+use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, RecordedCut, floor, is_ample};
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
 
@@ -76,7 +75,8 @@ fn check(case: u64, graphs: &[Known]) {
     );
     let planned = |plan: Result<Plan>| plan.unwrap_or_else(|error| panic!("{told}: {error}"));
     let control = Control::silent();
-    let of_ranges = planned(ranges(graph, parts, &footprint, &limits, &control));
+    let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
+    let of_ranges = planned(planner.ranges(parts));
     check_ranges(known, &of_ranges, counts, backend.as_mut(), &format!("{told}, ranges"));
     if parts.is_none() && row_block.is_none() && is_ample(&graph.size(), &footprint, device) {
         assert_eq!(of_ranges.parts(), 1, "{told}");
@@ -85,13 +85,12 @@ fn check(case: u64, graphs: &[Known]) {
     }
     // Cut further by heads, for shards.
     let shards = 2 + draws.below(40) as u32;
-    let for_shards = planned(ranges(graph, None, &footprint, &PlanLimits { shards, ..limits }, &control));
+    let for_shards = planned(Planner { limits: &PlanLimits { shards, ..limits }, ..planner }.ranges(None));
     assert!(for_shards.parts() >= shards, "{told}: {} parts for {shards} shards", for_shards.parts());
     check_ranges(known, &for_shards, counts, backend.as_mut(), &format!("{told}, for {shards} shards"));
     let vertices = VertexInfo::of(graph).unwrap();
     let cut = Partitioner { vertices: &vertices, way, parts };
-    let cut = assigned(graph, &vertices, &cut, &footprint, &limits, &control);
-    let of_sets = planned(cut.and_then(|cut| sets(graph, cut, &footprint, &limits, &control)));
+    let of_sets = planned(planner.assigned(&vertices, &cut).and_then(|cut| planner.sets(cut)));
     check_sets(known, &of_sets, prune, backend.as_mut(), &told);
     for plan in [of_ranges, for_shards, of_sets] {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
@@ -102,7 +101,7 @@ fn check(case: u64, graphs: &[Known]) {
             GraphCut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
             GraphCut::Sets(locals) => RecordedCut::Sets(locals),
         };
-        let second = planned(replan(graph, (&settled, plan.row_block_limit), &footprint, &limits, &control));
+        let second = planned(planner.replan(&settled, plan.row_block_limit));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
     }
 }
@@ -147,12 +146,12 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
 
 /// For other partitions sizes must be exact, and the other figures at most what was predicted.
 fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountBackend, told: &str) {
-    let GraphCut::Sets(locals) = &plan.cut else { panic!("{told}: no sets") };
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
     for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
         let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
-        let (spill, counted) = known.build_and_pass(locals, part, (prune, plan.row_block_limit), size, backend);
-        is_bounded((predicted, size, backend.footprint()), &spill, &counted, &told);
+        let (spill, counted) = known.build_and_pass(plan, part, prune, backend);
+        let resident = backend.footprint().resident(size.locals, size.resident_arcs);
+        is_bounded(predicted, resident, &spill, &counted, &told);
         triangles += counted.triangles;
         for (i, (p, a)) in
             [(predicted.stream.get(), counted.streamed.get()), (predicted.row_blocks, counted.row_blocks)]
@@ -173,13 +172,8 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountB
 }
 
 /// Asserts that a partition is within its prediction.
-fn is_bounded(
-    (predicted, size, footprint): (&Prediction, &PartitionSize, Footprint),
-    spill: &SpillSummary,
-    counted: &CountedPartition,
-    told: &str,
-) {
-    assert_eq!(predicted.resident, footprint.resident(size.locals, size.resident_arcs), "{told}");
+fn is_bounded(predicted: &Prediction, resident: Bytes, spill: &SpillSummary, counted: &CountedPartition, told: &str) {
+    assert_eq!(predicted.resident, resident, "{told}");
     assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);
     assert!(counted.streamed <= predicted.stream, "{told}: stream {}", counted.streamed);
     assert!(
@@ -220,7 +214,9 @@ fn ranges_of_many_file_blocks_are_kept_too() {
             machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes::mib(1),
         };
-        let plan = ranges(graph, Some(2), &backend.footprint(), &limits, &Control::silent()).unwrap();
+        let (footprint, control) = (backend.footprint(), Control::silent());
+        let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
+        let plan = planner.ranges(Some(2)).unwrap();
         let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
         let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
         let [first, second] = [&first.locals, &second.locals];
@@ -261,14 +257,15 @@ fn bounds_of_larger_graphs_are_near() {
         let mut holder = Holder { own_memory: None };
         let vertices = VertexInfo::of(graph).unwrap();
         let cut = Partitioner { vertices: &vertices, way, parts: Some(parts) };
-        let cut = assigned(graph, &vertices, &cut, &holder.footprint(), &limits, &control).unwrap();
-        let plan = sets(graph, cut, &holder.footprint(), &limits, &control).unwrap();
-        let GraphCut::Sets(locals) = &plan.cut else { panic!("{told}") };
+        let footprint = holder.footprint();
+        let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
+        let plan = planner.sets(planner.assigned(&vertices, &cut).unwrap()).unwrap();
         assert_eq!(plan.parts(), parts);
         for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
-            let (spill, counted) = known.build_and_pass(locals, part, (prune, limit), size, &mut holder);
+            let (spill, counted) = known.build_and_pass(&plan, part, prune, &mut holder);
             let told = format!("{told}: part {part}: {predicted:?}");
-            is_bounded((predicted, size, holder.footprint()), &spill, &counted, &told);
+            let resident = holder.footprint().resident(size.locals, size.resident_arcs);
+            is_bounded(predicted, resident, &spill, &counted, &told);
             assert!(near(predicted.peak.get(), counted.peak.get()), "{told}: peak {}", counted.peak);
             assert!(near(predicted.stream.get(), counted.streamed.get()), "{told}: stream {}", counted.streamed);
             let row_blocks = predicted.row_blocks.abs_diff(counted.row_blocks);

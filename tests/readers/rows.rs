@@ -147,7 +147,6 @@ fn rows_of(n: u64, edges: &[(u64, u64)]) -> Vec<Vec<u64>> {
     rows.into_iter().map(|row| row.into_iter().collect()).collect()
 }
 
-/// A fault of rows.
 #[derive(Debug, Clone)]
 enum Fault {
     Nothing,

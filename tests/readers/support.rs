@@ -8,7 +8,6 @@ use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Kind, Result};
 use trimill::testing::input::{ArcSink, Source};
 
-/// Keeps all arcs.
 #[derive(Default)]
 pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
 

@@ -83,7 +83,8 @@ impl Place {
     }
 
     /// The job must succeed. Returns its result, which is checked, and standard error.
-    pub(crate) fn completes(&self, (name, triangles): Known, arguments: &[&str]) -> (RunResult, String) {
+    pub(crate) fn completes(&self, known: Known, arguments: &[&str]) -> (RunResult, String) {
+        let (name, triangles) = known;
         let before = self.records();
         let output = self.run(&data(name), arguments);
         let said = stderr(&output);

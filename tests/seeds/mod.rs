@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use tar::{Archive, EntryType};
 
-/// The folder of all archives.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")
 }

@@ -26,7 +26,6 @@ pub(super) struct Postponed {
 pub(super) struct Capacity {
     /// Arcs that are postponed at a time; 0 for none.
     pub(super) postponed: usize,
-    /// Packed words.
     pub(super) packed: usize,
     /// Blocks of hubs' rows.
     pub(super) blocks: usize,

@@ -24,6 +24,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::ThreadPool;
+use trimill_kernels::PartitionExtent;
 
 use super::hubs::Hubs;
 use super::worker::{LocalsRun, before};
@@ -76,7 +77,6 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-/// Bytes of the ranks of `hubs` hubs.
 pub(super) fn hub_bytes(hubs: u32) -> Bytes {
     HubRanks::bytes_for(hubs)
 }
@@ -85,14 +85,9 @@ pub(super) fn hub_bytes(hubs: u32) -> Bytes {
 pub(super) const FIXED: Bytes = HostEdgeCounters::FIXED;
 
 impl CpuEdgeCounter {
-    /// `arcs`: those of the resident section; `row_block_arcs`: the most of a row block.
-    pub(super) fn new(
-        (locals, arcs, numbered): (u64, u64, u32),
-        row_block_arcs: u64,
-        (workers, most_hubs): (u64, u32),
-        progress: Option<Progress>,
-    ) -> Self {
-        let counters = HostEdgeCounters::new(arcs, row_block_arcs);
+    pub(super) fn new(size: PartitionExtent, workers: u64, most_hubs: u32, progress: Option<Progress>) -> Self {
+        let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
+        let counters = HostEdgeCounters::new(arcs, row_block_limit / 4);
         let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
         Self {
             resident: Resident::default(),
@@ -158,7 +153,7 @@ impl PartitionCounter for CpuEdgeCounter {
             }
             let end = {
                 let successors = SuccessorRows::new(&self.resident, row_block);
-                end_of_hubs(&self.resident, &row_block.range, &successors, self.most_hubs, false)
+                end_of_hubs(&self.resident, &successors, self.most_hubs, false)
             };
             self.count(row_block, end)
         })
@@ -199,7 +194,7 @@ impl EdgeWorker {
 
     /// Counts the common successors of the marked row and of hub `b`, whose first arc has the counter `first`.
     #[inline(always)]
-    fn with_hub(&mut self, (b, first): (u32, u64), around: &Around<'_>) -> u32 {
+    fn with_hub(&mut self, b: u32, first: u64, around: &Around<'_>) -> u32 {
         let (bits, ranks) = (around.hubs.row(b), around.ranks.row(b));
         let Self { own, additions } = self;
         let mut found = 0;
@@ -219,7 +214,7 @@ impl EdgeWorker {
 
     /// Counts the entries of a successor's row that are marked; its first arc has the counter `first`.
     #[inline(always)]
-    fn with_row(&mut self, (successor_row, first): (&[u32], u64), around: &Around<'_>) -> u32 {
+    fn with_row(&mut self, successor_row: &[u32], first: u64, around: &Around<'_>) -> u32 {
         let Self { own, additions } = self;
         let (mut found, mut place) = (0, 0);
         while let Some(&c) = successor_row.get(place) {
@@ -244,7 +239,7 @@ impl EdgeWorker {
 
     /// The same for a short row, which is not marked.
     #[inline(always)]
-    fn with_short(&mut self, row: &[u32], (successor_row, first): (&[u32], u64), around: &Around<'_>) -> u32 {
+    fn with_short(&mut self, row: &[u32], successor_row: &[u32], first: u64, around: &Around<'_>) -> u32 {
         let mut entries = [u32::MAX; SHORT];
         entries[..row.len()].copy_from_slice(row);
         let mut found = 0;
@@ -304,11 +299,11 @@ fn count_run(worker: &mut EdgeWorker, run: LocalsRun<'_>, resident: &Resident, a
         for (k, &b) in row.iter().enumerate().skip(start) {
             let (successor_row, first) = successors.row_at(b, arcs as u64);
             let found = if k < hubs_end {
-                worker.with_hub((b, first), around)
+                worker.with_hub(b, first, around)
             } else if marks {
-                worker.with_row((successor_row, first), around)
+                worker.with_row(successor_row, first, around)
             } else {
-                worker.with_short(row, (successor_row, first), around)
+                worker.with_short(row, successor_row, first, around)
             };
             worker.own.add_to(k, found);
             of_row += u64::from(found);

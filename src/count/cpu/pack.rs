@@ -36,10 +36,8 @@ const STEPS_OF_WORD: usize = 2;
 /// Rows that are packed by a thread at a time.
 const RUN: usize = 1 << 12;
 
-/// Which rows are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BitRows {
-    /// None is packed.
     None,
     /// Some, but less than half of all entries.
     Some,
@@ -115,7 +113,6 @@ pub(super) fn words(row: &[u32]) -> Option<&[[u32; 3]]> {
     }
 }
 
-/// The bits of a word.
 #[inline(always)]
 pub(super) fn bits(&[_, low, high]: &[u32; 3]) -> u64 {
     u64::from(low) | u64::from(high) << 32
@@ -126,7 +123,6 @@ pub(super) fn bits(&[_, low, high]: &[u32; 3]) -> u64 {
 pub(super) struct Unpacked(Vec<u32>);
 
 impl Unpacked {
-    /// Bytes that it takes.
     pub(super) const BYTES: Bytes = Bytes((LONGEST * size_of::<u32>()) as u64);
 
     pub(super) fn new() -> Self {

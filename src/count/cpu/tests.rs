@@ -49,7 +49,7 @@ impl Rows {
             let row_block = self.row_block(start..end, absent);
             let row_block = row_block.view();
             let successors = SuccessorRows::new(&resident, &row_block);
-            work.count((&resident, n), &row_block.range, &successors, cpu.hubs.clamp(start, end)).unwrap();
+            work.count(&resident, n, &successors, cpu.hubs.clamp(start, end)).unwrap();
             start = end;
         }
         let footprint = cpu.footprint();
@@ -194,7 +194,7 @@ fn hubs_that_pay_off_are_taken_and_others_are_not() {
         let row_block = rows.row_block(0..n, |_| true);
         let row_block = row_block.view();
         let successors = SuccessorRows::new(&resident, &row_block);
-        end_of_hubs(&resident, &row_block.range, &successors, n, false)
+        end_of_hubs(&resident, &successors, n, false)
     };
     // A clique: rows are long, and 64 entries make a word.
     assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);

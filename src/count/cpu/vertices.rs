@@ -27,7 +27,6 @@ pub(super) trait Corners {
     fn local(&mut self, i: usize, triangles: u64);
 }
 
-/// Only the total is wanted.
 pub(super) struct TotalOnly;
 
 impl Corners for TotalOnly {
@@ -89,7 +88,7 @@ impl RowCounters {
 
     /// Adds what was counted in a place, whose bits are entries of the row, and clears it.
     #[inline(always)]
-    pub(super) fn take(&mut self, (base, mut bits): (u32, u64), place: usize, corners: &mut impl Corners) {
+    pub(super) fn take(&mut self, base: u32, mut bits: u64, place: usize, corners: &mut impl Corners) {
         while bits != 0 {
             let bit = bits.trailing_zeros();
             corners.number(base + bit, std::mem::take(&mut self.counters[64 * place + bit as usize]).into());

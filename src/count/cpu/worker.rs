@@ -35,7 +35,13 @@ const PART: usize = 1 << 13;
 /// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
 const DENSE: usize = 4;
 
-/// A worker.
+/// The entries of a local's row up to the end of a row block; those from `start` on are middle corners of the triangles to count.
+#[derive(Clone, Copy)]
+struct RowHead<'a> {
+    row: &'a [u32],
+    start: usize,
+}
+
 #[derive(Debug)]
 pub(super) struct CpuWorker {
     room: Capacity,
@@ -92,7 +98,6 @@ impl CpuWorker {
         }
     }
 
-    /// Bytes that it holds.
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity() + self.near.capacity()) as u64)
             + Bytes::of::<u16>(self.places.capacity() as u64)
@@ -102,16 +107,11 @@ impl CpuWorker {
             + self.of_row.bytes()
     }
 
-    /// Counts the triangles that start at the local with `row` and whose middle corner is a hub of `row[start..]`; all of `row`
-    /// is below the end of the hubs. Some are left to a later call, or to [`Self::intersect_postponed`].
+    /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs.
+    /// Some are left to a later call, or to [`Self::intersect_postponed`].
     #[inline(always)]
-    fn intersect_hubs<C: Corners>(
-        &mut self,
-        (local, row): (usize, &[u32]),
-        start: usize,
-        hubs: &Hubs,
-        corners: &mut C,
-    ) -> u64 {
+    fn intersect_hubs<C: Corners>(&mut self, local: usize, head: RowHead<'_>, hubs: &Hubs, corners: &mut C) -> u64 {
+        let RowHead { row, start } = head;
         let mut postponed = 0;
         if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
             postponed += self.intersect_postponed(hubs, corners);
@@ -156,7 +156,6 @@ impl CpuWorker {
         postponed + count
     }
 
-    /// Appends the words of `row`.
     #[inline(always)]
     fn pack(&mut self, row: &[u32]) {
         let (mut place, mut word) = (row[0] / 64, 0);
@@ -236,20 +235,21 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the triangles that start at the local with `row` and whose middle corner is one of `row[start..]`. All entries of a
-    /// successor's row are below that successor, so it does not matter that those of `row` above it are marked, too. `words` are
-    /// those of `row`, if it is packed.
+    /// Counts the triangles that start at the local with the row of `head`. All entries of a successor's row are below that
+    /// successor, so it does not matter that those of the local's row above it are marked, too. `words` are those of that row, if it
+    /// is packed.
     #[inline(always)]
     fn intersect_others<C: Corners>(
         &mut self,
-        (row, words): (&[u32], Option<&[[u32; 3]]>),
-        start: usize,
+        head: RowHead<'_>,
+        words: Option<&[[u32; 3]]>,
         around: &RowBlockContext<'_>,
         corners: &mut C,
     ) -> u64 {
+        let row = head.row;
         let Some(words) = words else {
             row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
-            let count = self.intersect_ahead(row, start, around.successors, corners);
+            let count = self.intersect_ahead(head, around.successors, corners);
             row.iter().for_each(|&c| self.marks[c as usize / 64] = 0);
             return count;
         };
@@ -259,33 +259,33 @@ impl CpuWorker {
             let mut counters = std::mem::take(&mut self.of_row);
             words.iter().enumerate().for_each(|(place, word)| counters.enter(word[0] * 64, place));
             let mut of_row = OfRow { all: corners, row: &mut counters };
-            let count = self.intersect_marked((row, start), near_each_other, around.successors, &mut of_row);
+            let count = self.intersect_marked(head, near_each_other, around.successors, &mut of_row);
             for (place, word) in words.iter().enumerate() {
-                counters.take((word[0] * 64, pack::bits(word)), place, corners);
+                counters.take(word[0] * 64, pack::bits(word), place, corners);
             }
             self.of_row = counters;
             count
         } else {
-            self.intersect_marked((row, start), near_each_other, around.successors, corners)
+            self.intersect_marked(head, near_each_other, around.successors, corners)
         };
         words.iter().for_each(|word| self.marks[word[0] as usize] = 0);
         count
     }
 
-    /// Counts the entries of `row[start..]`'s rows that are marked.
+    /// Counts the entries of the middle corners' rows that are marked.
     #[inline(always)]
     fn intersect_marked<C: Corners>(
         &self,
-        (row, start): (&[u32], usize),
+        head: RowHead<'_>,
         near_each_other: bool,
         successors: &SuccessorRows<'_>,
         corners: &mut C,
     ) -> u64 {
         if !near_each_other {
-            return self.intersect_ahead(row, start, successors, corners);
+            return self.intersect_ahead(head, successors, corners);
         }
         let mut count = 0;
-        for &b in &row[start..] {
+        for &b in &head.row[head.start..] {
             let found = self.intersect(successors.row(b), corners);
             corners.number(b, found);
             count += found;
@@ -293,15 +293,10 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the entries of `row[start..]`'s rows that are marked; rows may be anywhere in memory.
+    /// The same; rows may be anywhere in memory.
     #[inline(always)]
-    fn intersect_ahead<C: Corners>(
-        &self,
-        row: &[u32],
-        start: usize,
-        successors: &SuccessorRows<'_>,
-        corners: &mut C,
-    ) -> u64 {
+    fn intersect_ahead<C: Corners>(&self, head: RowHead<'_>, successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
+        let RowHead { row, start } = head;
         let (first, last) = (row[0], row[row.len() - 1]);
         let mut count = 0;
         for some in row[start..].chunks(AHEAD) {
@@ -345,7 +340,6 @@ fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
 
 /// Some consecutive locals, with how much of each one's row earlier row blocks have covered.
 pub(super) struct LocalsRun<'a> {
-    /// The first of them.
     pub(super) first: usize,
     pub(super) cursors: &'a mut [u32],
 }
@@ -354,7 +348,6 @@ pub(super) struct LocalsRun<'a> {
 pub(super) struct RowBlockContext<'a> {
     /// Which rows of the resident section are packed.
     pub(super) packed: BitRows,
-    /// The range of the row block.
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
@@ -425,13 +418,13 @@ fn count_of_run<C: Corners>(
         let start = start.max(1);
         let hubs_end = before(row, start.min(end), end_of_hubs).min(end);
         if start < hubs_end {
-            count += worker.intersect_hubs((run.first + i, &row[..hubs_end]), start, hubs, corners);
+            count += worker.intersect_hubs(run.first + i, RowHead { row: &row[..hubs_end], start }, hubs, corners);
         }
         if start.max(hubs_end) < end {
             let (row, start) = (&row[..end], start.max(hubs_end));
             let found = match *packed == BitRows::None && end <= short::LONGEST {
                 true => short::count(row, start, successors, corners),
-                false => worker.intersect_others((row, words), start, around, corners),
+                false => worker.intersect_others(RowHead { row, start }, words, around, corners),
             };
             corners.local(run.first + i, found);
             count += found;
@@ -526,7 +519,6 @@ fn probe_words<C: Corners>(words: &[[u32; 3]], marks: &[u64], corners: &mut C) -
     counts[0] + counts[1]
 }
 
-/// How many of `row` are marked.
 #[inline(always)]
 fn probe<C: Corners>(row: &[u32], marks: &[u64], corners: &mut C) -> u64 {
     let (fours, rest) = row.as_chunks::<4>();

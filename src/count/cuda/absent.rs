@@ -23,9 +23,19 @@ pub struct Absent {
     scope: Scope,
 }
 
+/// What a GPU that is not here would count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceCounters {
+    Total,
+    Edges,
+    /// Triangles at vertices, with at most `most` bytes of counters at a time.
+    Vertices {
+        most: Bytes,
+    },
+}
+
 impl Absent {
-    /// The methods that could count a graph of this size on a GPU with `budget` bytes: the named one, or those of `auto`. `edges`:
-    /// whether triangles are counted on edges; `vertices`: the most bytes of counters, where they are counted at vertices.
+    /// The methods that could count a graph of this size on a GPU with `budget` bytes: the named one, or those of `auto`.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Usage`]: block threads or a tile out of bounds.
@@ -34,16 +44,20 @@ impl Absent {
         settings: &KernelSettings,
         graph: &GraphSize,
         budget: Bytes,
-        (edges, vertices): (bool, Option<Bytes>),
+        counters: DeviceCounters,
     ) -> Result<Vec<Self>> {
         let usual = Shape::default();
         let of_block = (settings.block_threads.unwrap_or(usual.block_threads()), settings.tile.unwrap_or(usual.tile()));
         let shape = Shape::new(of_block.0, of_block.1).map_err(translated)?;
         let half = budget.get() / 2 / ALIGNMENT * ALIGNMENT;
-        let counters = vertices.map_or(0, |most| {
-            let within = budget.min(Bytes(4 * most.get()));
-            (COUNTER_BYTES * vertex_counters(graph.vertices, within)).min(half)
-        });
+        let edges = counters == DeviceCounters::Edges;
+        let counters = match counters {
+            DeviceCounters::Vertices { most } => {
+                let within = budget.min(Bytes(4 * most.get()));
+                (COUNTER_BYTES * vertex_counters(graph.vertices, within)).min(half)
+            }
+            DeviceCounters::Total | DeviceCounters::Edges => 0,
+        };
         let absent = |name: CudaMethod, method: &dyn CountingMethod<Resident>| {
             let scratch = if method.takes_stored_rows() { scratch_bytes(budget.get()) } else { 0 };
             Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
@@ -62,7 +76,6 @@ impl Absent {
         })
     }
 
-    /// The method.
     pub fn choice(&self) -> CudaMethod {
         self.name
     }

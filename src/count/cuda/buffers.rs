@@ -10,7 +10,6 @@ use trimill_system::lock;
 /// Row blocks of fewer words are copied through the GPU's own buffers faster than page-locked memory is allocated for them.
 const FEWEST_WORDS: u64 = 1 << 18;
 
-/// Idle buffers.
 #[derive(Default)]
 pub(super) struct Buffers(Arc<Mutex<Vec<Pinned<u32>>>>);
 

@@ -10,9 +10,6 @@ use trimill_system::error::Result;
 
 impl VerifiedVertices {
     /// The summary, and the sums of each degree, rising.
-    ///
-    /// # Errors
-    /// When `control` was stopped.
     pub fn clustering(&self, control: &Control) -> Result<(Clustering, Vec<OfDegree>)> {
         let pairs = |degree: u32| u128::from(degree) * u128::from(degree - 1) / 2;
         let both = || self.degrees.iter().copied().zip(self.triangles.iter().copied());

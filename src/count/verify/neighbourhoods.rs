@@ -21,9 +21,6 @@ pub(super) struct Neighbourhoods {
 
 impl Neighbourhoods {
     /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
-    ///
-    /// # Errors
-    /// When `control` was stopped.
     pub(super) fn new(arcs: &[(u64, u64)], control: &Control) -> Result<Self> {
         let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
         let (mut ids, mut starts) = (Vec::with_capacity(vertices), Vec::with_capacity(vertices + 1));
@@ -57,7 +54,6 @@ impl Neighbourhoods {
         &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
     }
 
-    /// The number of edges.
     pub(super) fn edges(&self) -> u64 {
         self.neighbours.len() as u64 / 2
     }
@@ -117,9 +113,6 @@ impl VerifiedEdges {
 }
 
 /// How many numbers two sorted lists share.
-///
-/// # Errors
-/// When `control` was stopped.
 pub(super) fn common(a: &[usize], b: &[usize], control: &Control) -> Result<u64> {
     let (mut i, mut j, mut found) = (0, 0, 0);
     loop {

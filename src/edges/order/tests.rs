@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::vertices_of;
 use super::*;
 use crate::clean::Workspace;
 use crate::prepare::prepare;
@@ -11,7 +10,6 @@ use trimill_input::arcs::ArcList;
 use trimill_system::memory::HostMemory;
 use trimill_system::threads;
 
-/// The graph of these edges.
 fn graph(edges: &[(u64, u64)]) -> OrientedGraph {
     let dir = tempfile::tempdir().unwrap();
     let source = ArcList { arcs: edges.to_vec(), declared: None };
@@ -105,7 +103,8 @@ proptest! {
         sums.add(0, &arcs.iter().map(support).collect::<Vec<_>>()).unwrap();
         let n = graph.vertices();
         let totals = if in_file { Totals::in_file(n, dir.path()).unwrap() } else { Totals::in_memory(n) };
-        vertices_of(&graph, &sums, &totals, Bytes::mib(1), &pool, &control).unwrap();
+        let edges = EdgesOfGraph { graph: &graph, sums: &sums, memory: Bytes::mib(1), control: &control };
+        edges.at_vertices(&totals, &pool).unwrap();
         let found = totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
         let (order, ids) = (graph.order().unwrap(), graph.ids().unwrap());
         for (rank, triangles) in found.into_iter().enumerate() {
@@ -144,7 +143,8 @@ fn sums_that_are_no_counts_of_triangles_are_refused() {
     let (sums, totals) = (EdgeSums::in_memory(3), Totals::in_memory(3));
     sums.add(0, &[1, 1, 2]).unwrap();
     let pool = threads::pool(None).unwrap();
-    let error = vertices_of(&graph, &sums, &totals, Bytes::mib(1), &pool, &Control::silent()).unwrap_err();
+    let edges = EdgesOfGraph { graph: &graph, sums: &sums, memory: Bytes::mib(1), control: &Control::silent() };
+    let error = edges.at_vertices(&totals, &pool).unwrap_err();
     assert!(error.to_string().contains("odd"), "{error}");
 }
 

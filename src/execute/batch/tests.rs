@@ -11,6 +11,7 @@ use crate::count::CountBackend;
 use crate::count::cpu::Cpu;
 use crate::execute::room::SpillMemory;
 use crate::graph::OrientedGraph;
+use crate::partition::GraphPasses;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
 use crate::partition::section::{Resident, RowBlock, smallest_row_block_limit};
@@ -43,7 +44,8 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
 }
 
 fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit: Bytes) -> Plan {
-    let sizes = sizes(graph, locals, level, Bytes::mib(1), &Control::silent()).unwrap();
+    let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
+    let sizes = sizes(passes, locals, level).unwrap();
     let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
     let bound = |size| predict(size, &footprint, &RowBlockTotals::bound(size, row_block_limit), Bytes::ZERO);
     let predictions = sizes.iter().map(bound).collect();
@@ -177,7 +179,7 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
     let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
-            let limit = smallest_row_block_limit(graph.longest_row()).max(Bytes(limit));
+            let limit = smallest_row_block_limit(graph.size().longest_row).max(Bytes(limit));
             let plan = plan_of(graph, &locals, level, limit);
             let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
             let alone = one.install(|| spills(&plan, graph, &locals, level, (Bytes::mib(1), 1)));

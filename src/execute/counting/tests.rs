@@ -148,7 +148,7 @@ fn count_on(
         .map(|(&behaviour, ordinal)| {
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
             let cpu = pool.install(|| match job.counts_edges() {
-                true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.longest_row()),
+                true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.size().longest_row),
                 false => Cpu::with_vertices(Bytes::ZERO, vertices),
             });
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn CountBackend>

@@ -52,7 +52,6 @@ impl HostEdgeCounters {
         }
     }
 
-    /// Adds to the counters from `first` on.
     #[inline(always)]
     pub(super) fn add(&self, first: u64, counts: &[u32]) {
         self.visit(first, counts.len(), |range, places| {
@@ -60,7 +59,6 @@ impl HostEdgeCounters {
         });
     }
 
-    /// Copies the counters from `first` on.
     pub(super) fn read(&self, first: u64, into: &mut [u32]) {
         self.visit(first, into.len(), |range, places| into[places].copy_from_slice(range));
     }
@@ -115,7 +113,6 @@ pub(super) struct Additions {
     /// For each range [`COLLECTED`] places, and for each of them a mask: a bit for each counter from there on.
     places: Vec<u32>,
     masks: Vec<u64>,
-    /// How many of them are used.
     used: Vec<u16>,
 }
 
@@ -142,17 +139,17 @@ impl Additions {
         let room = (1 << self.shift) - place;
         if room < 64 && mask >> room != 0 {
             // The others are in the next range.
-            self.push_in(range + 1, (0, mask >> room), counters);
+            self.push_in(range + 1, 0, mask >> room, counters);
             if mask << (64 - room) != 0 {
-                self.push_in(range, (place as u32, mask & ((1 << room) - 1)), counters);
+                self.push_in(range, place as u32, mask & ((1 << room) - 1), counters);
             }
             return;
         }
-        self.push_in(range, (place as u32, mask), counters);
+        self.push_in(range, place as u32, mask, counters);
     }
 
     #[inline(always)]
-    fn push_in(&mut self, range: usize, (place, mask): (u32, u64), counters: &HostEdgeCounters) {
+    fn push_in(&mut self, range: usize, place: u32, mask: u64, counters: &HostEdgeCounters) {
         let used = &mut self.used[range];
         let at = COLLECTED * range + usize::from(*used);
         (self.places[at], self.masks[at]) = (place, mask);

@@ -16,7 +16,6 @@ pub(super) struct HubRanks {
 }
 
 impl HubRanks {
-    /// Bytes for so many hubs.
     pub(super) fn bytes_for(hubs: u32) -> Bytes {
         Bytes(hubs::bytes(hubs).get() / 4)
     }
@@ -58,7 +57,6 @@ impl HubRanks {
         });
     }
 
-    /// The ranks of hub `b`.
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &[u16] {
         &self.ranks[words_before(b) - self.before..][..b as usize / 64 + 1]

@@ -81,7 +81,6 @@ impl Own {
         self.counts.resize(arcs, 0);
     }
 
-    /// Marks its entries.
     #[inline(always)]
     pub(super) fn mark(&mut self, row: &[u32]) {
         for (before, &c) in (0..).zip(row) {
@@ -99,7 +98,6 @@ impl Own {
         self.common.resize(self.words.len(), 0);
     }
 
-    /// The marks of a word.
     #[inline(always)]
     pub(super) fn marks(&self, word: usize) -> u64 {
         self.marks[word]
