@@ -75,7 +75,8 @@ impl EdgeCounters {
     pub(crate) fn begin_row_block<E: Engine>(
         &mut self,
         engine: &mut E,
-        (slot, arcs): (usize, u64),
+        slot: usize,
+        arcs: u64,
         counted: Event,
     ) -> GpuResult<u64> {
         let at = self.slots[slot];

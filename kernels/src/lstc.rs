@@ -301,7 +301,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         engine.wait(Stream::Compute, events.copied)?;
         engine.record(Stream::Compute, events.kernel)?;
         if let Some(edges) = &mut self.edges {
-            arguments.row_block_on_arcs = edges.begin_row_block(engine, (slot, row_block.arcs()), events.counted)?;
+            arguments.row_block_on_arcs = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
         }
         let shape = self.shape;
         let (name, shared) = match (shape.tile(), &self.vertices, &self.edges) {

@@ -52,7 +52,7 @@ struct StagedKeys {
 impl Buckets {
     /// `lanes` empty lanes for about `expected` keys, of which at most about `memory` bytes are held; files go to a directory made in
     /// `parent` when the first one is needed.
-    pub fn new((lanes, expected): (usize, u64), memory: u64, parent: &Path) -> Self {
+    pub fn new(lanes: usize, expected: u64, memory: u64, parent: &Path) -> Self {
         // Blocks are written as a whole. The blocks that are being filled, one per lane, take at most a quarter of the memory.
         let block = (memory / 4 / 8 / lanes.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         Self {
@@ -296,7 +296,7 @@ mod tests {
     fn what_goes_in_comes_out_whether_it_fits_or_not() {
         let dir = tempfile::tempdir().unwrap();
         for (memory, later) in [(0, 0), (1 << 14, 1 << 14), (1 << 30, 1 << 30), (1 << 30, 1 << 14), (1 << 30, 0)] {
-            let buckets = Buckets::new((7, 200_000), memory, dir.path());
+            let buckets = Buckets::new(7, 200_000, memory, dir.path());
             (0u64..50)
                 .into_par_iter()
                 .try_for_each(|t| buckets.extend((0..4000).map(|i| ((i % 7) as usize, t * 4000 + i))))

@@ -36,9 +36,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 /// Invalid input; more than 2^32 - 2 vertices ([`trimill_system::error::Kind::Data`]); bucket files that cannot be written
 /// ([`trimill_system::error::Kind::Resource`]).
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
-    if let Some(n) = source.declared_vertices()
-        && n > MOST_VERTICES
-    {
+    if let Some(n) = source.declared_vertices().filter(|&n| n > MOST_VERTICES) {
         return Err(too_many(n));
     }
     let start = Instant::now();
@@ -53,7 +51,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         Some(ranges) => BucketChoice::Ranges(ranges),
         None => BucketChoice::hash(buckets),
     };
-    let plain = Distribute::new((place, estimate), &shares, Some, Some(&seen), plain_ids(source, shares.left));
+    let lanes = place.lanes(estimate, &shares);
+    let plain = Distribute::new(place, lanes, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -96,8 +95,9 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let ranked =
-        Distribute::new((BucketChoice::hash(shares.bucket_count(estimate)), arcs), &shares, rank, None, MOST_VERTICES);
+    let place = BucketChoice::hash(shares.bucket_count(estimate));
+    let lanes = place.lanes(arcs, &shares);
+    let ranked = Distribute::new(place, lanes, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));

@@ -82,8 +82,8 @@ pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let needs = Needs::to("prepare the graph");
     // A bit for each id, set if it occurs, and the ranks of these bits.
     let needs = match ids {
-        IdCount::Plain(ids) => needs.array(PER_ID, (ids, "ids")).fixed("which ids occur", Bytes(ids / 4)),
-        IdCount::Ranked(many) => needs.array(PER_VERTEX, (many, "vertices")).fixed("which ids occur", Bytes(many / 4)),
+        IdCount::Plain(ids) => needs.array(PER_ID, ids, "ids").fixed("which ids occur", Bytes(ids / 4)),
+        IdCount::Ranked(many) => needs.array(PER_VERTEX, many, "vertices").fixed("which ids occur", Bytes(many / 4)),
     };
     needs.buffers(Bytes(least))
 }

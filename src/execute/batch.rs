@@ -58,8 +58,8 @@ impl<'a> BatchBuilder<'a> {
         let Builder { graph, locals, prune, .. } = self.builder;
         let start = Instant::now();
         let (kept, [mut inducing, mut pruning]) = kept(graph, locals, parts, prune, (self.block, control))?;
-        control.did_for(TrackKind::Building, ("induce", None), start, inducing, None);
-        control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning, None);
+        control.did_for(TrackKind::Building, ("induce", None), start, inducing);
+        control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning);
         let start = Instant::now();
         let begin = |kept: &Kept| {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;

@@ -8,7 +8,7 @@ use crate::clean::most_ids;
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Prepare};
 use crate::prepare::device::is_worthwhile;
-use crate::prepare::{OnDevice, prepare_with};
+use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
 use trimill_input::Source;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
@@ -95,7 +95,8 @@ impl<'a> Input<'a> {
                 _ => None,
             });
             let source: &dyn ArcSource = &*self.source;
-            let graph = prepare_with(device, (source, bytes), kept, space, cache, control, stages)?;
+            let preparation = Preparation { device, source, input_bytes: bytes, origin: kept, space, control };
+            let graph = preparation.prepare(cache, stages)?;
             trim_heap();
             Ok((graph, origin))
         })

@@ -18,7 +18,7 @@ use super::file::{Checksums, Layout, RowsWritten, section};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::REMAKE;
 use super::recent::RecentBlocks;
-use super::store::{BlockBytes, BlockStore};
+use super::store::{BlockStore, MemorySections};
 use crate::clean::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -85,16 +85,15 @@ impl OrientedGraph {
     pub(crate) fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
-        pieces: Vec<BlockBytes>,
         degrees: Vec<DegreeRun>,
-        (order, ids): (Vec<u32>, Vec<u64>),
+        sections: MemorySections,
     ) -> Result<Self> {
         rows.note(&mut layout, &degrees);
         let defect = || Error::defect("rows that contradict their counts");
         Ok(Self {
             index: BlockIndex::new(rows.entries, &layout).ok_or_else(defect)?,
             degrees: DegreeRuns::new(degrees, &layout).ok_or_else(defect)?,
-            store: BlockStore::Memory { pieces, order, ids },
+            store: BlockStore::Memory(sections),
             layout,
             checksums: Checksums::default(),
             recent: RecentBlocks::default(),
@@ -141,7 +140,7 @@ impl OrientedGraph {
     pub fn held_bytes(&self) -> Bytes {
         match &self.store {
             BlockStore::File { .. } => Bytes::ZERO,
-            BlockStore::Memory { .. } => self.layout.sections_bytes(),
+            BlockStore::Memory(_) => self.layout.sections_bytes(),
         }
     }
 
@@ -154,7 +153,7 @@ impl OrientedGraph {
     pub fn checksum(&self) -> Option<u64> {
         match &self.store {
             BlockStore::File { file, .. } => Some(file.checksum),
-            BlockStore::Memory { .. } => None,
+            BlockStore::Memory(_) => None,
         }
     }
 
@@ -185,7 +184,7 @@ impl OrientedGraph {
     /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
     pub fn order(&self) -> Result<Vec<u32>> {
         match &self.store {
-            BlockStore::Memory { order, .. } => Ok(order.clone()),
+            BlockStore::Memory(sections) => Ok(sections.order.clone()),
             BlockStore::File { file, .. } => {
                 let order: Vec<u32> = section(file, self.layout.order(), self.checksums.order, "order")?;
                 let seen = VertexSetBuilder::new(self.vertices());
@@ -205,7 +204,7 @@ impl OrientedGraph {
     pub fn ids(&self) -> Result<Ids> {
         let table = match &self.store {
             _ if !self.layout.has_ids => None,
-            BlockStore::Memory { ids, .. } => Some(ids.clone()),
+            BlockStore::Memory(sections) => Some(sections.ids.clone()),
             BlockStore::File { file, .. } => {
                 let ids: Vec<u64> = section(file, self.layout.ids(), self.checksums.ids, "ids")?;
                 if !ids.is_sorted_by(|a, b| a < b) {

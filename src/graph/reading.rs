@@ -159,9 +159,12 @@ impl OrientedGraph {
     /// Reads all rows of a block.
     fn decode<O: Offset>(&self, of: RowsOfBlock<'_, O>, scratch: &mut DecodeScratch) -> Result<()> {
         let bytes = self.block(of.block, &mut scratch.bytes)?;
-        let into = (&mut scratch.lengths, of.successors);
-        codec::decode(bytes, of.rows.start, self.layout.longest_row, of.base, of.ends, into)
-            .map_err(|wrong| self.wrong(of.block, wrong))
+        let lengths = &mut scratch.lengths;
+        lengths.resize(of.ends.len(), 0);
+        codec::decode(bytes, of.rows.start, self.layout.longest_row, lengths, of.successors)
+            .map_err(|wrong| self.wrong(of.block, wrong))?;
+        codec::put_ends(lengths, of.base, of.ends);
+        Ok(())
     }
 
     /// Reads some rows of a block.

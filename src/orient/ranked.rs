@@ -67,7 +67,7 @@ impl RankedArcs {
         let parts: Vec<Range<usize>> =
             (0..blocks.len()).step_by(per_bucket).map(|first| first..blocks.len().min(first + per_bucket)).collect();
         let ends = parts.iter().map(|part| blocks[part.end - 1].end).collect();
-        let buckets = Buckets::new((parts.len(), edges), shares.buckets(), shares.dir);
+        let buckets = Buckets::new(parts.len(), edges, shares.buckets(), shares.dir);
         let blocks = starts(&blocks);
         Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets, pool: Pool::of_sorting(shares) }
     }

@@ -86,7 +86,8 @@ impl<'d> Collect<'d> {
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
-        (expected, memory): (u64, u64),
+        expected: u64,
+        memory: u64,
         space: Workspace<'_>,
     ) -> Self {
         let device = SortingDevice::Starting(device);

@@ -132,7 +132,7 @@ impl Needs {
 
     /// Adds `per` bytes for each of `many` things.
     #[must_use]
-    pub fn array(mut self, per: u64, (many, things): (u64, &str)) -> Self {
+    pub fn array(mut self, per: u64, many: u64, things: &str) -> Self {
         let bytes = Bytes(per.saturating_mul(many));
         if per > 0 {
             self.parts.push(FloorPart { what: format!("{per} bytes for each of {many} {things}"), bytes });
@@ -200,8 +200,7 @@ mod tests {
 
     #[test]
     fn a_floor_is_the_smallest_budget_that_is_accepted() {
-        let needs =
-            Needs::to("do it").array(12, (1_000_003, "ids")).fixed("an index", Bytes(77)).buffers(Bytes::mib(9));
+        let needs = Needs::to("do it").array(12, 1_000_003, "ids").fixed("an index", Bytes(77)).buffers(Bytes::mib(9));
         for threads in [1, 2, 64] {
             let floor = HostMemory::new(Bytes::ZERO, threads).floor(&needs);
             assert_eq!(floor.parts.iter().map(|part| part.bytes).sum::<Bytes>(), floor.bytes);

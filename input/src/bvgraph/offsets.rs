@@ -59,7 +59,7 @@ pub(super) struct OffsetCuts<'a> {
 impl<'a> OffsetCuts<'a> {
     /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the
     /// first offset is not 0.
-    pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {
+    pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {
             return None;

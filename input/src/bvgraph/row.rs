@@ -57,7 +57,8 @@ impl Encoding {
     pub(super) fn successors<O: BitOrder>(
         &self,
         bits: &mut BitReader<'_, O>,
-        (node, degree): (u64, u64),
+        node: u64,
+        degree: u64,
         degree_of: impl Fn(u64) -> u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
@@ -69,11 +70,11 @@ impl Encoding {
             distance = at_most(read(self.references, bits)?, self.window.min(node))?;
         }
         if distance > 0 {
-            let copied = self.copies(bits, (distance, degree_of(distance)), into)?;
+            let copied = self.copies(bits, distance, degree_of(distance), into)?;
             left = left.checked_sub(copied).ok_or(Impossible)?;
         }
         if left > 0 && self.shortest_interval > 0 {
-            left -= self.intervals(bits, (node, left), into)?;
+            left -= self.intervals(bits, node, left, into)?;
         }
         if left > 0 {
             let mut id = signed(node, read(self.residuals, bits)?)?;
@@ -95,7 +96,8 @@ impl Encoding {
     fn copies<O: BitOrder>(
         &self,
         bits: &mut BitReader<'_, O>,
-        (distance, length): (u64, u64),
+        distance: u64,
+        length: u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
         // Each block but the first has a successor at least.
@@ -124,7 +126,8 @@ impl Encoding {
     fn intervals<O: BitOrder>(
         &self,
         bits: &mut BitReader<'_, O>,
-        (node, left): (u64, u64),
+        node: u64,
+        left: u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
         let many = at_most(read(self.intervals, bits)?, left)?;

@@ -151,7 +151,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         let bit = bits.position();
         let degree = encoding.degree(bits, *arcs_left)?;
         let before = |distance: u64| &rows[rows.len() - distance as usize];
-        let distance = encoding.successors(bits, (*node, degree), |distance| before(distance).degree, &mut Skipped)?;
+        let distance = encoding.successors(bits, *node, degree, |distance| before(distance).degree, &mut Skipped)?;
         let root = if distance == 0 { *node } else { before(distance).root };
         if distance > *reach {
             *reach = distance.next_power_of_two().min(encoding.window);

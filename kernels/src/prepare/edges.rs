@@ -5,7 +5,7 @@ use bytemuck::cast_slice;
 use super::MOST_ID_BITS;
 use super::runs::Runs;
 use super::stored::HostKeys;
-use super::work::{COPIED, PrepareSpace, largest, needed};
+use super::work::{COPIED, PrepareSpace, SortBuffers, largest, needed};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
@@ -131,11 +131,11 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     /// Sorts the arcs that are on the device, as keys of ids of [`MOST_ID_BITS`] bits, and moves them to the host.
     fn end_run(&mut self) -> GpuResult<()> {
         let (begin, count, work) = (self.work.next(), self.count, &mut self.work);
-        let keys = (work.take(8 * count)?, work.take(8 * count)?);
+        let buffers = work.take_keys(count)?;
         work.take_sort(count, 0)?;
         work.after_copies()?;
-        work.for_each("arc_keys", count, &[keys.0, count, MOST_ID_BITS.into()])?;
-        let (sorted, _) = work.sort(keys, count, 0, 2 * MOST_ID_BITS + 1)?;
+        work.for_each("arc_keys", count, &[buffers.keys, count, MOST_ID_BITS.into()])?;
+        let sorted = work.sort(buffers, count, 0, 2 * MOST_ID_BITS + 1)?.keys;
         self.runs.fetch(work, sorted, count)?;
         work.release(begin);
         self.count = 0;
@@ -175,14 +175,14 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
 
     fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e, E>> {
         let Self { mut work, at, count, .. } = self;
-        let keys = (work.take(8 * count)?, work.take(8 * count)?);
-        debug_assert_eq!(keys.0, at);
+        let buffers = work.take_keys(count)?;
+        debug_assert_eq!(buffers.keys, at);
         let degrees = work.take(4 * ids)?;
         work.take_sort(count.max(ids.min(2 * count)), count.max(ids))?;
         work.after_copies()?;
         work.for_each("arc_keys", count, &[at, count, bits.into()])?;
         work.fill(degrees, 0, 4 * ids)?;
-        let Unique { at, free, edges, distinct } = unique(&mut work, keys, count, bits)?;
+        let Unique { kept: SortBuffers { keys: at, free }, edges, distinct } = unique(&mut work, buffers, count, bits)?;
         work.for_each("add_degrees", edges, &[at, edges, bits.into(), degrees])?;
         let place = EdgePlace::Device { at, free, bytes: 8 * count };
         Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
@@ -198,9 +198,9 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         let (mut edges, mut distinct) = (0, 0);
         let mut from = runs.begin();
         while let Some(to) = runs.next(&from, most)? {
-            let (keys, count) = runs.load(&mut work, &from, &to)?;
-            let found = unique(&mut work, keys, count, bits)?;
-            work.for_each("add_degrees", found.edges, &[found.at, found.edges, bits.into(), degrees])?;
+            let (buffers, count) = runs.load(&mut work, &from, &to)?;
+            let found = unique(&mut work, buffers, count, bits)?;
+            work.for_each("add_degrees", found.edges, &[found.kept.keys, found.edges, bits.into(), degrees])?;
             (edges, distinct) = (edges + found.edges, distinct + found.distinct);
             work.release(begin);
             from = to;
@@ -216,9 +216,7 @@ const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else {
 
 /// Unique edges, sorted, among keys.
 pub(super) struct Unique {
-    pub(super) at: u64,
-    /// The other memory of the keys.
-    pub(super) free: u64,
+    pub(super) kept: SortBuffers,
     pub(super) edges: u64,
     /// How many distinct keys there were.
     pub(super) distinct: u64,
@@ -227,13 +225,14 @@ pub(super) struct Unique {
 /// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
 pub(super) fn unique<E: Engine + ?Sized>(
     work: &mut PrepareSpace<'_, E>,
-    keys: (u64, u64),
+    buffers: SortBuffers,
     count: u64,
     bits: u32,
 ) -> GpuResult<Unique> {
-    let (sorted, at) = work.sort(keys, count, 0, 2 * bits + 1)?;
+    let SortBuffers { keys: sorted, free: at } = work.sort(buffers, count, 0, 2 * bits + 1)?;
+    let kept = SortBuffers { keys: at, free: sorted };
     if count == 0 {
-        return Ok(Unique { at, free: sorted, edges: 0, distinct: 0 });
+        return Ok(Unique { kept, edges: 0, distinct: 0 });
     }
     // The number of distinct keys, in memory that the sort no longer uses.
     work.fill(at, 0, 8)?;
@@ -241,7 +240,7 @@ pub(super) fn unique<E: Engine + ?Sized>(
     let distinct = work.number(at)?;
     let tiles = work.tiles;
     work.selecting("put_edges", count, &[sorted, count, tiles, at])?;
-    Ok(Unique { at, free: sorted, edges, distinct })
+    Ok(Unique { kept, edges, distinct })
 }
 
 /// Where edges are.

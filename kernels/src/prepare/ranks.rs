@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
 
 use super::edges::{DeviceEdges, EdgePlace, bits_below};
-use super::work::{PrepareSpace, kept_per_vertex, temporary};
+use super::work::{PrepareSpace, SortBuffers, kept_per_vertex, temporary};
 use crate::arena::padded;
 use crate::engine::{Engine, Stream};
 use crate::error::GpuResult;
@@ -52,11 +52,14 @@ impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
         let bits = bits_below(vertices);
         let most = (1u64 << bits) - 1;
         // The sorted keys are to be where they are kept.
-        let keys = if PrepareSpace::<E>::passes(bits).is_multiple_of(2) { (kept, other) } else { (other, kept) };
+        let buffers = match PrepareSpace::<E>::passes(bits).is_multiple_of(2) {
+            true => SortBuffers { keys: kept, free: other },
+            false => SortBuffers { keys: other, free: kept },
+        };
         if vertices > 0 {
             let tiles = work.tiles;
-            work.selecting("put_vertices", ids, &[degrees, ids, tiles, vertices, most, list, keys.0])?;
-            let (sorted, _) = work.sort(keys, vertices, 32, bits)?;
+            work.selecting("put_vertices", ids, &[degrees, ids, tiles, vertices, most, list, buffers.keys])?;
+            let sorted = work.sort(buffers, vertices, 32, bits)?.keys;
             debug_assert_eq!(sorted, kept);
             work.for_each("assign_ranks", vertices, &[sorted, vertices, list, order, degrees])?;
         }

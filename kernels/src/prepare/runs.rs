@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::stored::{HostKeys, KeyRun};
-use super::work::{PrepareSpace, largest};
+use super::work::{PrepareSpace, SortBuffers, largest};
 use crate::engine::{Engine, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
@@ -137,7 +137,7 @@ impl Runs {
         }
     }
 
-    /// Takes memory for sorting a range, and enqueues copies of its keys. Returns both halves of the memory, and the number of keys.
+    /// Takes memory for sorting a range, and enqueues copies of its keys. Returns that memory and the number of keys.
     ///
     /// # Errors
     /// [`Error::Budget`]: too little memory. When a run cannot be read. What the device fails with.
@@ -146,13 +146,13 @@ impl Runs {
         work: &mut PrepareSpace<'_, E>,
         from: &[u64],
         to: &[u64],
-    ) -> GpuResult<((u64, u64), u64)> {
+    ) -> GpuResult<(SortBuffers, u64)> {
         let count = Self::between(from, to);
-        let keys = (work.take(8 * count)?, work.take(8 * count)?);
+        let buffers = work.take_keys(count)?;
         work.take_sort(count, count)?;
         work.after_kernels()?;
         let mut buffer = self.buffer(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
-        let mut place = keys.0;
+        let mut place = buffers.keys;
         for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
             let mut at = from;
             while at < to {
@@ -168,6 +168,6 @@ impl Runs {
         }
         self.buffer = Some(buffer);
         work.after_copies()?;
-        Ok((keys, count))
+        Ok((buffers, count))
     }
 }

@@ -113,12 +113,12 @@ impl BvRowWriter {
                     continue;
                 }
                 let mut counted = BitCount(0);
-                parts.write(node, row, (distance, from(window, distance)), &mut counted);
+                parts.write(node, row, reference(window, distance), &mut counted);
                 if counted.0 < fewest {
                     (best, fewest) = (distance, counted.0);
                 }
             }
-            parts.write(node, row, (best, from(window, best)), stream);
+            parts.write(node, row, reference(window, best), stream);
         }
         let chain = if best == 0 { 0 } else { window[window.len() - best].1 + 1 };
         // The oldest row's memory serves the new one.
@@ -135,9 +135,14 @@ impl BvRowWriter {
     }
 }
 
-/// The row at a distance; an empty one at distance 0.
-fn from(window: &[(Vec<u32>, u32)], distance: usize) -> &[u32] {
-    if distance == 0 { &[] } else { &window[window.len() - distance].0 }
+/// An earlier row that a row copies from; an empty one at distance 0 if it copies from none.
+struct RowReference<'a> {
+    distance: usize,
+    row: &'a [u32],
+}
+
+fn reference(window: &[(Vec<u32>, u32)], distance: usize) -> RowReference<'_> {
+    RowReference { distance, row: if distance == 0 { &[] } else { &window[window.len() - distance].0 } }
 }
 
 /// The parts of a row.
@@ -152,8 +157,9 @@ struct RowEncoding {
 }
 
 impl RowEncoding {
-    /// Writes a row that is not empty, but for its degree, copying from the row at a distance.
-    fn write(&mut self, node: u64, row: &[u32], (distance, from): (usize, &[u32]), sink: &mut impl BitSink) {
+    /// Writes a row that is not empty, but for its degree.
+    fn write(&mut self, node: u64, row: &[u32], reference: RowReference<'_>, sink: &mut impl BitSink) {
+        let RowReference { distance, row: from } = reference;
         self.copy(row, from);
         sink.unary(distance as u64);
         if distance > 0 {

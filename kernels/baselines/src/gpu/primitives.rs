@@ -102,17 +102,24 @@ pub(super) const fn sort_bytes(len: u64) -> u64 {
     (4 * counts).next_multiple_of(256) + scan_bytes(counts, ValueWidth::U32)
 }
 
+/// 64-bit keys, and as much memory for sorting them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyList {
+    pub(super) keys: u64,
+    pub(super) other: u64,
+    pub(super) len: u64,
+}
+
 /// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
-/// zero in every key are skipped. Passes alternate between the two buffers; the result is in the one returned first.
+/// zero in every key are skipped. Passes alternate between the two buffers; the list that is returned says where the keys are.
 pub(super) fn sort<E: Engine>(
     machine: &mut BaselineDevice<'_, E>,
-    (keys, other): (u64, u64),
-    len: u64,
+    list: KeyList,
     vertices: u64,
     scratch: u64,
-) -> GpuResult<(u64, u64)> {
+) -> GpuResult<KeyList> {
+    let KeyList { keys: mut from, other: mut to, len } = list;
     check_length(len)?;
-    let (mut from, mut to) = (keys, other);
     let counts = 256 * tiles(len);
     let sums = scratch + (4 * counts).next_multiple_of(256);
     let digits = bits(vertices).div_ceil(8);
@@ -125,7 +132,7 @@ pub(super) fn sort<E: Engine>(
             (from, to) = (to, from);
         }
     }
-    Ok((from, to))
+    Ok(KeyList { keys: from, other: to, len })
 }
 
 /// Bits of the largest number below `vertices`; at least one.

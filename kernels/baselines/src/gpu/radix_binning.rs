@@ -22,7 +22,7 @@ mod bins;
 
 use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
-use super::primitives::{self, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
+use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
@@ -153,7 +153,7 @@ impl RadixBinning {
         let RadixBinningLayout { node, successors, edges, wedges, .. } = self.pieces;
         let (len, vertices) = (2 * self.size.arcs, u64::from(self.size.numbered));
         let [keys, other, scratch] = self.keys;
-        let (keys, _) = sort(machine, (keys, other), len, vertices, scratch)?;
+        let keys = sort(machine, KeyList { keys, other, len }, vertices, scratch)?.keys;
         machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
         machine.run("other_ends", len, &[keys, len, successors])?;
         machine.run("count_falling", tile_threads(len), &[keys, len, scratch])?;

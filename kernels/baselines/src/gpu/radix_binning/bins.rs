@@ -24,6 +24,15 @@ struct Side {
     sums: u64,
 }
 
+/// A level, at which keys are binned by `bits` bits of both of their vertices.
+struct BinLevel {
+    /// Which of the two buffers the keys move to.
+    to: usize,
+    buckets: u64,
+    shift: u64,
+    bits: u64,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bins {
     edges: Side,
@@ -63,15 +72,10 @@ impl Side {
         }
     }
 
-    /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys.
-    fn bin<E: Engine>(
-        &self,
-        machine: &mut BaselineDevice<'_, E>,
-        (from, to): (u64, u64),
-        ranges: u64,
-        buckets: u64,
-        (shift, bits): (u64, u64),
-    ) -> GpuResult<()> {
+    /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys, which are at `from`.
+    fn bin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>, from: u64, level: &BinLevel) -> GpuResult<()> {
+        let &BinLevel { to, buckets, shift, bits } = level;
+        let (to, ranges) = (self.buffers[to], self.ranges[to]);
         machine.run("bin_tiles", buckets + 1, &[ranges, buckets, self.firsts])?;
         let all = scan(machine, self.firsts, buckets + 1, ValueWidth::U32, self.sums)?;
         let tiles = u64::from(machine.read_u32(all)?);
@@ -132,9 +136,9 @@ impl Bins {
         let (mut buckets, mut edges, mut wedges) = (1, edges, self.candidates());
         for level in 0..levels {
             let (now, next) = (level as usize % 2, (level as usize + 1) % 2);
-            let digit = (bits * (levels - 1 - level), bits);
-            e.bin(machine, (edges, e.buffers[now]), e.ranges[now], buckets, digit)?;
-            w.bin(machine, (wedges, w.buffers[now]), w.ranges[now], buckets, digit)?;
+            let of_level = BinLevel { to: now, buckets, shift: bits * (levels - 1 - level), bits };
+            e.bin(machine, edges, &of_level)?;
+            w.bin(machine, wedges, &of_level)?;
             (edges, wedges) = (e.buffers[now], w.buffers[now]);
             machine.fill(self.listed, 0, 4)?;
             let last = u64::from(level + 1 == levels);
