@@ -38,7 +38,6 @@ pub use stars::{StarKind, parse_leaves};
 /// Edges that are generated at once; also the block of the GAP Benchmark Suite that has its own seed.
 const BLOCK: u64 = 1 << 18;
 
-/// What to generate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Family {
     /// The Kronecker graph of the GAP Benchmark Suite: `2^scale` vertices, 16 draws a vertex, not permuted.
@@ -67,14 +66,10 @@ pub enum Family {
     },
     /// The moves of a king on a chess board: a grid with both diagonals.
     KingsGrid {
-        /// Rows of the board.
         rows: u64,
-        /// Columns of the board.
         columns: u64,
     },
-    /// The complete graph.
     Complete {
-        /// The number of vertices.
         vertices: u64,
     },
     /// Cliques in a ring, the last vertex of each joined to the first of the next.
@@ -94,7 +89,6 @@ pub enum Family {
     /// A given graph with every vertex `v` replaced by independent copies `v * copies + x` and every edge by a complete
     /// bipartite graph.
     Blowup {
-        /// Copies of a vertex.
         copies: u64,
         /// The seed by which the ids of the product are permuted, so that copies of a vertex do not have consecutive ids.
         permute: Option<u64>,
@@ -114,16 +108,13 @@ pub struct KnownCounts {
     pub vertices: Option<u64>,
     /// Undirected edges.
     pub edges: Option<u128>,
-    /// Triangles.
     pub triangles: Option<u128>,
 }
 
-/// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Generated {
     /// Pairs in the file (GAP: draws, with loops and repetitions).
     pub edges_written: u64,
-    /// Bytes of the file.
     pub bytes: u64,
     /// Ids are below this number.
     pub vertices_declared: u64,
@@ -136,10 +127,8 @@ trait Sequence: Sync {
     /// Ids are below this number.
     fn vertices(&self) -> u64;
 
-    /// How many edges there are.
     fn edges(&self) -> u64;
 
-    /// What is known of the graph.
     fn known(&self) -> KnownCounts;
 
     /// Appends the edges of `range`, which begins at a multiple of [`BLOCK`], is at most one block long, and is within

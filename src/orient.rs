@@ -45,9 +45,6 @@ pub struct OrientedFile {
 
 /// Orients `clean` into a new graph file in `dir`, which records `source` as the identity of the input. Also returns the bytes written
 /// to buckets meanwhile and before.
-///
-/// # Errors
-/// Buckets or the file that cannot be written ([`trimill_system::error::Kind::Resource`]).
 pub fn orient(
     clean: CleanGraph,
     source: &str,
@@ -114,7 +111,6 @@ impl UsedIds {
         Self { present: marks.finish() }
     }
 
-    /// The first and the last id.
     fn ends(&self) -> Option<(u32, u32)> {
         let first = self.present.iter(0..self.present.universe()).next()?;
         let last = self.present.words().iter().rposition(|&word| word != 0)?;

@@ -24,9 +24,6 @@ use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 
 /// Prepares a graph on the CPU, without a cache.
-///
-/// # Errors
-/// As [`Preparation::prepare`].
 #[cfg(feature = "testing")]
 pub fn prepare(
     source: &dyn ArcSource,
@@ -40,7 +37,6 @@ pub fn prepare(
 
 /// A device on which a graph is prepared.
 pub struct OnDevice<'a> {
-    /// The device.
     pub device: &'a mut (dyn StartingDevice + 'a),
     /// Whether the job fails if the device cannot prepare the graph; else the CPU does it.
     pub required: bool,

@@ -25,7 +25,6 @@ pub(super) struct MatrixMarket {
     file: InputFile,
     sizes: ReadSizes,
     matrix: Matrix,
-    /// The columns of each entry.
     columns: Columns,
     entries: u64,
     /// Where the entries begin.
@@ -34,7 +33,6 @@ pub(super) struct MatrixMarket {
     has_banner: bool,
 }
 
-/// The bounds of entries.
 struct Matrix {
     rows: u64,
     symmetric: bool,
@@ -174,7 +172,6 @@ fn without_banner(error: Error) -> Error {
     error.also("the file lacks the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'; if it is an edge list, name it with --format text")
 }
 
-/// Reads the first line.
 fn banner(line: &[u8], head: &Head<'_>) -> Result<Banner> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();

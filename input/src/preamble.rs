@@ -26,14 +26,12 @@ pub(super) struct Start {
     pub(super) skip: u64,
     /// Lines before it.
     pub(super) lines: u64,
-    /// The columns of each arc.
     pub(super) columns: Columns,
 }
 
 /// The first line that is not a comment.
 #[derive(Debug)]
 pub(super) struct FirstLine {
-    /// Its number.
     pub(super) line: u64,
     /// Its text in messages.
     pub(super) text: String,
@@ -41,7 +39,6 @@ pub(super) struct FirstLine {
     pub(super) arc: Start,
     /// Where arcs begin if it is a header.
     pub(super) header: Start,
-    /// What it is.
     pub(super) kind: FirstLineKind,
     /// If the file could be a METIS file whose rows all have the same number of columns: how many lines would follow.
     pub(super) metis_rows: Option<u64>,

@@ -28,12 +28,10 @@ pub struct Stat {
     pub modified: (i64, i64),
     /// The time of the last change of the file or of its metadata.
     pub changed: (i64, i64),
-    /// The inode.
     pub inode: u64,
 }
 
 impl Stat {
-    /// The state in `metadata`.
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self {
             bytes: metadata.len(),
@@ -85,9 +83,6 @@ pub struct Watched {
 
 impl Watched {
     /// The state of the file at `path`; `None` if it is not a regular file.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] if it cannot be queried.
     pub fn new(path: &Path) -> Result<Option<Self>> {
         let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
         let stat = Stat::of(&metadata);
@@ -96,9 +91,6 @@ impl Watched {
     }
 
     /// Fails if the file changed since.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] with what differs.
     pub fn unchanged(&self) -> Result<()> {
         // Opening the file makes a file server report its current state, which `stat` alone does not.
         let now = match File::open(&self.path).and_then(|file| file.metadata()) {

@@ -17,7 +17,6 @@ use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::sections::PartitionExtent;
 
-/// Bytes of a counter.
 pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
 
 /// A call that needs them, where there are none.
@@ -39,7 +38,6 @@ struct Unread {
     counted: Option<(u64, Event)>,
 }
 
-/// The counters of a partition.
 #[derive(Debug)]
 pub(crate) struct EdgeCounters {
     /// Device address of those of the resident arcs.
@@ -51,7 +49,6 @@ pub(crate) struct EdgeCounters {
 }
 
 impl EdgeCounters {
-    /// Takes their memory.
     pub(crate) fn take<E: Engine>(engine: &mut E, size: &PartitionExtent) -> GpuResult<Self> {
         let layout = engine.layout();
         let resident = layout.take(EDGE_COUNTER_BYTES * size.arcs)?;

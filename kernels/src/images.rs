@@ -56,9 +56,6 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
 }
 
 /// Compiles sources to an archive.
-///
-/// # Errors
-/// NVRTC cannot compile a source.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -77,9 +74,6 @@ pub fn stamp(sources: &[&'static CudaSource]) -> String {
 }
 
 /// The entries of an archive: names and bytes.
-///
-/// # Errors
-/// [`GpuError::Image`]: it is not an archive.
 pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);

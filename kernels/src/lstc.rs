@@ -70,12 +70,10 @@ pub(crate) const FOOTPRINT_WITH_EDGES: DeviceFootprint = DeviceFootprint {
 /// The sums of blocks, and their sum.
 const SUMS_BYTES: u64 = 8 * (SUM_GRID.blocks as u64 + 1);
 
-/// A kernel of `lstc.cu`.
 const fn kernel(name: &'static str) -> Kernel {
     Kernel { source: &LSTC, name }
 }
 
-/// The method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lstc {
     /// Threads of a block and the width of a tile.

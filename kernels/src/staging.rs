@@ -17,10 +17,8 @@ use crate::error::{GpuResult, driver};
 use crate::pinned::Pinned;
 use crate::waiting::{USUAL_LIMIT, Waiting};
 
-/// Bytes of one buffer.
 const BUFFER: usize = 8 << 20;
 
-/// Number of buffers.
 const BUFFERS: usize = 4;
 
 /// Page-locked host memory that a [`crate::Gpu`] holds.

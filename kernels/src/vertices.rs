@@ -23,7 +23,6 @@ pub struct VertexCounters {
     pub locals_at: u64,
 }
 
-/// Bytes of a counter.
 pub const COUNTER_BYTES: u64 = size_of::<u64>() as u64;
 
 impl VertexCounters {

@@ -21,7 +21,6 @@ const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(
 /// Contexts of devices that were abandoned.
 static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Waits for the events of a device.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
@@ -37,7 +36,6 @@ impl Waiting {
         Ok(Self { context: Arc::clone(context), limit, end })
     }
 
-    /// Sets another limit.
     pub(crate) fn at_most(&mut self, limit: Duration) {
         self.limit = limit;
     }
@@ -61,9 +59,6 @@ impl Waiting {
     }
 
     /// Waits until all commands of a stream are done.
-    ///
-    /// # Errors
-    /// As [`Self::for_event`].
     pub(crate) fn for_stream(&self, stream: &CudaStream, doing: &'static str) -> GpuResult<()> {
         if !is_abandoned(&self.context) {
             self.end.record(stream).map_err(driver(doing))?;

@@ -23,7 +23,6 @@ pub struct Seen {
 }
 
 impl Default for Seen {
-    /// The empty set.
     fn default() -> Self {
         Self { chunks: std::iter::repeat_with(OnceLock::new).take(((1u64 << 32) / CHUNK_BITS) as usize).collect() }
     }
@@ -127,7 +126,6 @@ impl Distinct {
         self.zeros.load(Ordering::Relaxed) > 0
     }
 
-    /// The largest id.
     pub fn largest(&self) -> u64 {
         self.largest.load(Ordering::Relaxed)
     }

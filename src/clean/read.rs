@@ -21,10 +21,6 @@ use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::memory::Needs;
 
-/// Cleans the graph that `source` delivers.
-///
-/// # Errors
-/// As [`read`] and [`ArcsRead::clean`].
 #[cfg(feature = "testing")]
 pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
     read(source, space, control)?.clean(space, control)

@@ -42,9 +42,6 @@ pub struct ArcsRead {
 
 impl ArcsRead {
     /// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
-    ///
-    /// # Errors
-    /// Too little memory, or bucket files that cannot be written or read ([`trimill_system::error::Kind::Resource`]); a stop.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
         let Self { buckets: arcs, place, range, ids, totals } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };

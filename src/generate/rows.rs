@@ -32,9 +32,6 @@ pub(super) struct Adjacency {
 
 impl Adjacency {
     /// The rows of `sequence`, for a file at `path`. Advances `progress` by three times the number of edges.
-    ///
-    /// # Errors
-    /// [`Resource`](trimill_system::error::Kind::Resource): too little memory is free. When stopped.
     pub(super) fn new(sequence: &dyn Sequence, path: &Path, progress: &Progress) -> Result<Self> {
         check_memory(sequence, path)?;
         let n = sequence.vertices() as usize;
@@ -107,7 +104,6 @@ impl Adjacency {
         })
     }
 
-    /// The number of vertices.
     pub(super) fn vertices(&self) -> usize {
         self.lengths.len()
     }

@@ -58,7 +58,6 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// These ascending ids.
     pub fn listed(table: Vec<u64>) -> Self {
         Self { vertices: table.len() as u32, table: Some(table), first: 0 }
     }
@@ -110,13 +109,11 @@ impl OrientedGraph {
         self.layout.edges
     }
 
-    /// The sizes that plans and methods need.
     pub fn size(&self) -> GraphSize {
         let Layout { vertices, edges, longest_row, probes, .. } = self.layout;
         GraphSize { vertices, edges, longest_row, probes }
     }
 
-    /// What cleaning removed and added.
     pub fn report(&self) -> &CleanReport {
         &self.layout.report
     }
@@ -219,7 +216,6 @@ impl OrientedGraph {
         Ok(Ids { table, first: self.layout.offset_of_ids, vertices: self.vertices() })
     }
 
-    /// How many file blocks there are.
     pub fn blocks(&self) -> usize {
         self.index.len()
     }

@@ -20,7 +20,6 @@ pub enum Direction {
     Falling,
 }
 
-/// A run of rows.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     first: u32,
@@ -32,7 +31,6 @@ pub struct RowRun<'a> {
 }
 
 impl<'a> RowRun<'a> {
-    /// The ranks of the rows.
     pub fn ranks(&self) -> Range<u32> {
         self.first..self.first + self.begins.len() as u32 - 1
     }
@@ -90,9 +88,6 @@ struct Buffer {
 
 impl OrientedGraph {
     /// Calls `each` with all rows, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
-    ///
-    /// # Errors
-    /// As [`Self::read`]; a stop; those of `each`.
     pub fn pass(
         &self,
         limit: Bytes,

@@ -34,7 +34,6 @@ pub(crate) struct BlockBytes {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where the sections are.
 #[derive(Debug)]
 pub(super) enum BlockStore {
     /// In a graph file, whose blocks begin at `rows`.
@@ -45,7 +44,6 @@ pub(super) enum BlockStore {
     Memory(MemorySections),
 }
 
-/// The sections of a graph in memory.
 #[derive(Debug)]
 pub(crate) struct MemorySections {
     /// The blocks, in order.
@@ -84,7 +82,6 @@ impl BlockStore {
         }
     }
 
-    /// The file, if there is one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Self::File { file, .. } => Some(&file.path),

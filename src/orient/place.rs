@@ -11,7 +11,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::lock;
 
-/// Where the graph is to be written.
 #[derive(Debug, Clone, Copy)]
 pub enum Destination<'a> {
     /// In a file in this directory.
@@ -20,11 +19,8 @@ pub enum Destination<'a> {
     Memory(Bytes, &'a Path),
 }
 
-/// The graph that was made.
 pub enum MadeGraph {
-    /// A complete graph file.
     File(OrientedFile),
-    /// In memory.
     Memory(Box<OrientedGraph>),
 }
 
@@ -34,7 +30,6 @@ pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a
 /// The vertices of a graph that is to be made.
 pub(crate) struct VertexSections<'a, I> {
     pub(crate) degrees: &'a [DegreeRun],
-    /// The vertex of each rank.
     pub(crate) order: Vec<u32>,
     /// The input's ids of all vertices, in runs.
     pub(crate) ids: I,

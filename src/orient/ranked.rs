@@ -78,9 +78,6 @@ impl RankedArcs {
     }
 
     /// Adds arcs `(tail, successor)`. Called from many threads.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when a bucket cannot be written.
     pub(super) fn extend(&self, arcs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         self.buckets.extend(
             arcs.map(|(tail, successor)| (self.index.range_of(tail), u64::from(tail) << 32 | u64::from(successor))),
@@ -94,9 +91,6 @@ impl RankedArcs {
 
     /// Makes all file blocks. `write` receives the position of some consecutive blocks among the bytes of all, and their bytes; it
     /// is called from many threads, in no order. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when a bucket cannot be written or read; those of `write`; a stop.
     pub(super) fn rows(
         &self,
         write: impl Fn(u64, Vec<u8>) -> Result<()> + Sync,

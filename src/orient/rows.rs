@@ -41,9 +41,6 @@ const PIECE: u64 = 1 << 18;
 
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.
-///
-/// # Errors
-/// Files that cannot be read; a graph file that cannot be written; a stop.
 pub fn orient_rows(
     source: &dyn ArcSource,
     note: &mut dyn FnMut() -> Result<String>,
@@ -97,14 +94,12 @@ struct RowInputs<'a> {
     key: u64,
 }
 
-/// Some rows, one after another.
 struct RowCut {
     /// Positions in the list of vertices.
     vertices: Range<usize>,
     rows: RowChunk,
 }
 
-/// Rows that were oriented.
 #[derive(Default)]
 struct OrientedRows {
     /// The successors that are kept of a part, as ranks.

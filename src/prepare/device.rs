@@ -182,7 +182,6 @@ fn make_on(
     Ok((made, count, cleaning, orienting))
 }
 
-/// The ids of the vertices.
 struct VertexIds {
     count: u64,
     first: u64,

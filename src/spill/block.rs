@@ -30,7 +30,6 @@ pub(super) const VALUE_BYTES: u64 = 5;
 /// The numbers of rows: each row has its own (resident), or only the end of their range is known (row blocks).
 #[derive(Debug, Clone, Copy)]
 pub enum RowNumbers<T> {
-    /// The number of each row.
     Each(T),
     /// All rows' numbers are below this.
     Below(u32),

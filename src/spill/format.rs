@@ -37,7 +37,6 @@ pub struct PartitionHeader {
     pub partition: u32,
     /// The fingerprint of the job that the partition belongs to.
     pub fingerprint: u128,
-    /// Local vertices.
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,
@@ -51,7 +50,6 @@ pub struct PartitionHeader {
     pub arcs_kept: u64,
 }
 
-/// The whole header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SpillHeader {
     pub(super) codec: Codec,

@@ -78,9 +78,6 @@ enum Into<'a> {
 
 impl SpillReader {
     /// The rank in the graph of each vertex of the partition, by its local number: 4 bytes each, read in the current thread pool.
-    ///
-    /// # Errors
-    /// When the file is damaged, or there is no memory.
     pub fn ranks(&self) -> Result<Vec<u32>> {
         let mut ranks = resized(Vec::new(), self.header.partition.numbered.into())?;
         let (mut left, mut jobs) = (&mut ranks[..], Vec::new());
@@ -131,9 +128,6 @@ impl SpillReader {
     }
 
     /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; their successors decoded, or `packed`.
-    ///
-    /// # Errors
-    /// As [`SpillReader::read_resident`].
     pub fn read_resident_run(&self, blocks: Range<usize>, packed: bool, into: &mut Resident) -> Result<()> {
         let read = self.resident_run(blocks, packed, into);
         if read.is_err() {
@@ -181,9 +175,6 @@ impl SpillReader {
     }
 
     /// The same with rows for a device to unpack.
-    ///
-    /// # Errors
-    /// As [`SpillReader::read_row_block`].
     pub fn read_packed_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);

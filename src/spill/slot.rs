@@ -12,7 +12,6 @@ pub(super) struct DecodeSlot {
 }
 
 impl DecodeSlot {
-    /// With empty buffers.
     pub(super) fn new() -> Result<Self> {
         Ok(Self { decoder: BlockDecoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
     }

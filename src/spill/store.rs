@@ -70,7 +70,6 @@ impl SpillTarget {
 }
 
 impl SpillStore {
-    /// The length.
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),

@@ -26,7 +26,6 @@ pub enum Compress {
 }
 
 impl Compress {
-    /// Writes the names of the columns.
     pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
         self.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
     }

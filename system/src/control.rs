@@ -57,7 +57,6 @@ pub struct Control {
     recorder: Option<Arc<Recorder>>,
     /// The device and the partition that this is for.
     place: SpanPlace,
-    /// Called at each check.
     #[cfg(feature = "testing")]
     watch: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -190,7 +189,6 @@ impl Control {
     }
 }
 
-/// A task under way.
 pub struct Task {
     number: u64,
     observer: Arc<dyn Observer>,

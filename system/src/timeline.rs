@@ -118,7 +118,6 @@ pub type Name = (&'static str, Option<u64>);
 /// Where a span belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanPlace {
-    /// The GPU.
     pub device: Option<u32>,
     /// The partition.
     pub partition: Option<u32>,

@@ -24,7 +24,6 @@ const MOST_LISTED: usize = 8;
 const ABOUT: [&str; 9] =
     ["readme", "license", "licence", "copying", "citation", "citing", "changelog", "authors", "copyright"];
 
-/// A member of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     /// Its path in the archive.

@@ -30,9 +30,6 @@ const MOST_ARCS: u64 = 1 << 48;
 const NAME: &str = "edges";
 
 /// Refuses a source of impossibly many arcs, before anything is sized by them.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`].
 pub fn checked(edges: &dyn EdgeSource) -> Result<&dyn EdgeSource> {
     match edges.arcs() {
         0..=MOST_ARCS => Ok(edges),
@@ -154,7 +151,6 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
     }
 }
 
-/// A graph given as a list of arcs in memory.
 #[derive(Debug, Clone, Default)]
 pub struct ArcList {
     /// The arcs `(tail, head)`, loops and duplicates allowed.

@@ -14,7 +14,6 @@ pub(super) const AGAIN_ROWS: u64 = 1 << 10;
 /// Some rows, and what is needed to decode them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BvChunk {
-    /// The rows.
     pub(super) rows: Range<u64>,
     /// The row where decoding begins: the first of [`Self::rows`] or an earlier one.
     pub(super) start: u64,

@@ -76,9 +76,6 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
     }
 
     /// Passes the successors of each row of `chunk` to `each`; returns how many there were.
-    ///
-    /// # Errors
-    /// A row that cannot be decoded; those of `each`.
     pub(super) fn read(&mut self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
         let Self { graph, offsets, decoder, bits } = self;
         let decoded = decoder.decode(chunk, bits, offsets.as_ref(), each);

@@ -9,7 +9,6 @@ use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
 use trimill_system::error::Result;
 
-/// Why a chunk was not decoded.
 pub(super) enum DecodeFailure {
     /// The row of this vertex is not one.
     Row(u64),
@@ -52,7 +51,6 @@ struct RowParts {
     residuals: Vec<u32>,
 }
 
-/// A row that is being decoded.
 struct DecodingRow<'a> {
     rows: &'a [Decoded],
     node: u64,
@@ -123,7 +121,6 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
 }
 
 impl<'a> BvDecoder<'a> {
-    /// For a stream of `bytes` bytes.
     pub(super) fn new(encoding: &'a Encoding, bytes: u64) -> Self {
         let (limit, parts) = (RingLimit::default(), RowParts::default());
         Self { encoding, rows: Vec::new(), limit, bytes, parts, begins: Vec::new() }

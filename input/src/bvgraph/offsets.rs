@@ -18,7 +18,6 @@ use super::row::Encoding;
 /// The most rows of a chunk: a thread keeps where each begins.
 const MOST_ROWS: u64 = 1 << 16;
 
-/// A file of offsets.
 pub(super) struct Offsets<'a> {
     pub(super) file: &'a File,
     pub(super) bytes: u64,

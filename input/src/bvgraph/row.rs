@@ -14,10 +14,8 @@ use dsi_bitstream::dispatch::Codes;
 use super::bits::{BitOrder, BitReader, Impossible};
 use super::codes::{at_most, read};
 
-/// How rows are encoded.
 #[derive(Debug, Clone)]
 pub(super) struct Encoding {
-    /// The number of vertices.
     pub(super) nodes: u64,
     /// How many rows before a row it may refer to.
     pub(super) window: u64,
@@ -38,9 +36,7 @@ pub(super) struct Encoding {
 pub(super) trait Successors {
     /// Successors number `range` of the row `distance` rows before this one.
     fn copy(&mut self, distance: u64, range: Range<u64>);
-    /// Consecutive ids.
     fn interval(&mut self, ids: Range<u64>);
-    /// An id.
     fn residual(&mut self, id: u64);
 }
 

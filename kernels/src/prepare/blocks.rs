@@ -36,9 +36,6 @@ enum Sorted {
 
 impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     /// Makes the rows. What is to be read of the ranks must have been read.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: too little memory. What the device fails with.
     pub fn new(ranks: RankedVertices<'e, E>) -> GpuResult<Self> {
         let RankedVertices { edges, vertices, keys, most, lengths, begin, .. } = ranks;
         let (count, rank_of, of_ids) = (edges.edges(), edges.degrees, edges.bits);
@@ -80,9 +77,6 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
 
     /// Once all file blocks were cut: the sum over all arcs of the number of successors of the arc's head, and the most successors of a
     /// vertex.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn sums(&mut self) -> GpuResult<(u64, u32)> {
         let (work, (keys, most)) = (&mut self.work, self.vertex_keys);
         work.fill(self.sums, 0, 16)?;
@@ -93,9 +87,6 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
 
     /// Cuts rows into file blocks, from the block `first` on, as many as the memory holds. `ranks` holds the first rank of each block of
     /// the graph, and the number of vertices behind them. To be called for all blocks, in order.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: too little memory for a block. What the device fails with.
     pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
         let Self { work, arcs, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
@@ -154,9 +145,6 @@ pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
 
 impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
     /// A buffer of so many words, to which copies are fastest.
-    ///
-    /// # Errors
-    /// [`crate::GpuError::HostMemory`].
     pub fn buffer(&mut self, words: usize) -> GpuResult<HostWords> {
         self.work.engine.host_words(words)
     }
@@ -167,9 +155,6 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
     }
 
     /// Encodes consecutive ones of these blocks, counted from the first one, of at most [`Self::most_bytes`] into `bytes`, which is as long as they are together.
-    ///
-    /// # Errors
-    /// What the device fails with.
     ///
     /// # Panics
     /// If `bytes` has another length.

@@ -36,9 +36,6 @@ pub struct DeviceArcs<'e, E: Engine + ?Sized> {
 
 impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     /// No arcs yet. Takes all memory of the engine; the host may hold `host` in runs.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn new(engine: &'e mut E, host: HostKeys) -> GpuResult<Self> {
         let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
@@ -61,16 +58,12 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.most.max(if self.most < LEAST_RUN { 0 } else { self.host.in_memory })
     }
 
-    /// How many arcs were taken.
     pub fn taken(&self) -> u64 {
         self.runs.keys() + self.count
     }
 
     /// A buffer of `arcs` arcs, from which copies are fastest. There are at most `most` of them, but one at least: if all are in use,
     /// this waits for the oldest copy.
-    ///
-    /// # Errors
-    /// [`GpuError::HostMemory`]; what the device fails with.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((event, _)) = self.work.copied.front()
@@ -85,9 +78,6 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     }
 
     /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; no loops.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: there are too many. What the device fails with.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
         let copied = self.copy(&buffer, many);
         if matches!(buffer, HostWords::Pinned(_)) {
@@ -243,7 +233,6 @@ pub(super) fn unique<E: Engine + ?Sized>(
     Ok(Unique { kept, edges, distinct })
 }
 
-/// Where edges are.
 pub(super) enum EdgePlace {
     /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
     Device { at: u64, free: u64, bytes: u64 },
@@ -263,7 +252,6 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
 }
 
 impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
-    /// How many there are.
     pub fn edges(&self) -> u64 {
         self.edges
     }

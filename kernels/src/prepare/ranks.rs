@@ -25,10 +25,6 @@ pub struct RankedVertices<'e, E: Engine + ?Sized> {
 }
 
 impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
-    /// Ranks the vertices.
-    ///
-    /// # Errors
-    /// [`crate::GpuError::Budget`]: too little memory. What the device fails with.
     pub fn new(mut edges: DeviceEdges<'e, E>) -> GpuResult<Self> {
         let (degrees, ids, work) = (edges.degrees, edges.ids, &mut edges.work);
         let vertices = match ids {
@@ -72,25 +68,15 @@ impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
     }
 
     /// Reads the vertex of each rank. Vertices are numbered in the order of their ids.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn order(&mut self, order: &mut [u32]) -> GpuResult<()> {
         self.read(self.order, order)
     }
 
     /// Reads the ids of all vertices, ascending.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn ids(&mut self, ids: &mut [u32]) -> GpuResult<()> {
         self.read(self.ids, ids)
     }
 
-    /// Reads the id of a vertex.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn id(&mut self, vertex: u64) -> GpuResult<u32> {
         let mut id = [0u32];
         self.read(self.ids + 4 * vertex, &mut id)?;
@@ -98,9 +84,6 @@ impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
     }
 
     /// Reads the distinct degrees, falling, each with the first rank that has it.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn degrees(&mut self) -> GpuResult<Vec<(u32, u32)>> {
         if self.vertices == 0 {
             return Ok(Vec::new());

@@ -20,7 +20,6 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// No runs yet.
     pub(super) fn new(host: HostKeys) -> Self {
         Self { runs: Vec::new(), buffer: None, host }
     }
@@ -80,9 +79,6 @@ impl Runs {
     }
 
     /// The places in all runs behind the keys below `end`.
-    ///
-    /// # Errors
-    /// When a run cannot be read.
     pub(super) fn below(&self, end: u64) -> GpuResult<Vec<u64>> {
         self.runs.iter().map(|run| run.below(end)).collect()
     }
@@ -94,9 +90,6 @@ impl Runs {
 
     /// The largest number of `range` such that there are at most `most` keys from `from` to those below `end` of it. The first one must be
     /// such a number.
-    ///
-    /// # Errors
-    /// When a run cannot be read.
     pub(super) fn largest_fitting(
         &self,
         range: std::ops::Range<u64>,
@@ -138,9 +131,6 @@ impl Runs {
     }
 
     /// Takes memory for sorting a range, and enqueues copies of its keys. Returns that memory and the number of keys.
-    ///
-    /// # Errors
-    /// [`Error::Budget`]: too little memory. When a run cannot be read. What the device fails with.
     pub(super) fn load<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,

@@ -15,25 +15,15 @@ const THREADS: usize = 8;
 
 /// Stores runs of keys, of 8 bytes each.
 pub trait RunStore: Send + Sync {
-    /// Begins a run.
-    ///
-    /// # Errors
-    /// When there is no place for it.
     fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
 }
 
 /// A run that is stored; it is removed when this is dropped. Called from many threads.
 pub trait StoredRun: Send + Sync {
     /// Writes the keys from number `at` on.
-    ///
-    /// # Errors
-    /// Those of the system.
     fn write(&self, at: u64, keys: &[u64]) -> io::Result<()>;
 
     /// Reads the keys from number `at` on, which were written.
-    ///
-    /// # Errors
-    /// Those of the system.
     fn read(&self, at: u64, keys: &mut [u64]) -> io::Result<()>;
 }
 

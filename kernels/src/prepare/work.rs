@@ -121,7 +121,6 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(Self { engine, next, end: next + bytes, status: 0, places: 0, tiles: 0, copied: VecDeque::new() })
     }
 
-    /// Bytes that are left.
     pub(super) fn left(&self) -> u64 {
         self.end - self.next
     }

@@ -17,23 +17,18 @@ pub(super) const WINDOW: usize = 7;
 /// The most rows that copy from one another in a chain.
 pub(super) const LONGEST_CHAIN: u32 = 3;
 
-/// The length of the shortest interval.
 pub(super) const SHORTEST_INTERVAL: usize = 4;
 
-/// The k of the zeta codes.
 pub(super) const ZETA_K: usize = 3;
 
-/// Bits in memory.
 type BitMemory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
 
-/// Receives the numbers of a row.
 trait BitSink {
     fn unary(&mut self, number: u64);
     fn gamma(&mut self, number: u64);
     fn zeta(&mut self, number: u64);
 }
 
-/// The number of bits.
 struct BitCount(u64);
 
 impl BitSink for BitCount {
@@ -145,7 +140,6 @@ fn reference(window: &[(Vec<u32>, u32)], distance: usize) -> RowReference<'_> {
     RowReference { distance, row: if distance == 0 { &[] } else { &window[window.len() - distance].0 } }
 }
 
-/// The parts of a row.
 #[derive(Default)]
 struct RowEncoding {
     /// Lengths of the blocks of the row that is copied from, by turns copied and not.

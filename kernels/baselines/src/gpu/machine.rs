@@ -53,7 +53,6 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         self.engine.fill(Stream::Compute, at, byte, bytes)
     }
 
-    /// Starts a kernel.
     pub(crate) fn launch(&mut self, stream: usize, name: &'static str, grid: Grid, arguments: &[u64]) -> GpuResult<()> {
         let parameters: Vec<&[u8]> = arguments.iter().map(bytes_of).collect();
         self.engine.launch(stream_of(stream), grid, Kernel { source: self.source, name }, &parameters)

@@ -33,16 +33,12 @@ pub enum Preprocess {
     /// The GPU, or the CPU if the sort does not fit the GPU.
     #[default]
     Auto,
-    /// The GPU.
     Gpu,
-    /// The CPU.
     Cpu,
 }
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolakOptions {
-    /// Threads of a block.
     pub block_threads: u32,
     /// Blocks for each multiprocessor.
     pub blocks: u32,

@@ -15,7 +15,6 @@ trimill_kernels::shared_constants! {
     BIN_TILE: u64 = 1024;
 }
 
-/// Threads of a warp.
 const WARP: u64 = 32;
 
 /// Thread blocks of the first step of a sum, and the number of their partial sums.
@@ -27,9 +26,7 @@ pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
 /// The width of the values that are scanned or summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueWidth {
-    /// 32 bits.
     U32,
-    /// 64 bits.
     U64,
 }
 
@@ -86,7 +83,6 @@ pub(super) fn sum<E: Engine>(
     machine.read_u64(total)
 }
 
-/// Tiles of a list of keys.
 pub(super) const fn tiles(len: u64) -> u64 {
     len.div_ceil(TILE)
 }
@@ -141,9 +137,6 @@ pub(super) const fn bits(vertices: u64) -> u32 {
 }
 
 /// Checks that places in a list of this length fit 32 bits.
-///
-/// # Errors
-/// [`GpuError::Section`].
 pub(super) fn check_length(len: u64) -> GpuResult<()> {
     if len > u64::from(u32::MAX) {
         return Err(GpuError::Section(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));

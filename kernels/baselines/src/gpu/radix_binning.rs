@@ -31,7 +31,6 @@ use trimill_kernels::{
 
 use bins::Bins;
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RadixBinningOptions {
     /// Bits of a level, half of them for each vertex: 2, 4, 6 or 8.
@@ -106,7 +105,6 @@ pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     of_budget: None,
 };
 
-/// The device bytes that it takes.
 pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, options, size))
 }

@@ -57,12 +57,10 @@ pub enum Organisation {
     WarpIndex,
 }
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkiffOptions {
     /// How edges are distributed over threads.
     pub organisation: Organisation,
-    /// Threads of a block.
     pub block_threads: u32,
     /// The most nodes on the device at a time; `None`: as many as memory allows.
     pub nodes: Option<u32>,

@@ -39,7 +39,6 @@ pub(super) struct Bins {
     wedges: Side,
     /// Buckets of the next level, 32 bits.
     listed: u64,
-    /// Closed wedges.
     closed: u64,
     len: u64,
     bits: u64,
@@ -123,7 +122,6 @@ impl Bins {
         self.wedges.buffers[1]
     }
 
-    /// Sets the count to zero.
     pub(super) fn begin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<()> {
         machine.fill(self.closed, 0, 8)
     }
@@ -154,7 +152,6 @@ impl Bins {
         Ok(())
     }
 
-    /// Closed wedges of all batches.
     pub(super) fn closed<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<u64> {
         machine.read_u64(self.closed)
     }
