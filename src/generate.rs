@@ -38,6 +38,7 @@ pub use stars::{StarKind, parse_leaves};
 /// Edges that are generated at once; also the block of the GAP Benchmark Suite that has its own seed.
 const BLOCK: u64 = 1 << 18;
 
+/// What to generate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Family {
     /// The Kronecker graph of the GAP Benchmark Suite: `2^scale` vertices, 16 draws a vertex, not permuted.
@@ -66,10 +67,14 @@ pub enum Family {
     },
     /// The moves of a king on a chess board: a grid with both diagonals.
     KingsGrid {
+        /// Rows of the board.
         rows: u64,
+        /// Columns of the board.
         columns: u64,
     },
+    /// The complete graph.
     Complete {
+        /// The number of vertices.
         vertices: u64,
     },
     /// Cliques in a ring, the last vertex of each joined to the first of the next.
@@ -89,6 +94,7 @@ pub enum Family {
     /// A given graph with every vertex `v` replaced by independent copies `v * copies + x` and every edge by a complete
     /// bipartite graph.
     Blowup {
+        /// Copies of a vertex.
         copies: u64,
         /// The seed by which the ids of the product are permuted, so that copies of a vertex do not have consecutive ids.
         permute: Option<u64>,
