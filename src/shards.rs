@@ -56,7 +56,6 @@ impl Shard {
     }
 }
 
-/// What the costliest shard costs.
 pub fn costliest(costs: &[u64], shards: NonZeroU32) -> u128 {
     assigned(costs, shards).1.into_iter().max().unwrap_or(0)
 }

@@ -32,7 +32,6 @@ pub struct FileIdentity {
     /// The canonical path.
     #[serde(with = "path_text::exact")]
     pub path: PathBuf,
-    /// Its size, times and inode.
     #[serde(flatten)]
     pub stat: Stat,
     /// Whether a change after that would show in `stat`.

@@ -29,7 +29,6 @@ pub(super) struct MatrixMarket {
     entries: u64,
     /// Where the entries begin.
     start: u64,
-    /// Whether the file begins with a banner.
     has_banner: bool,
 }
 
@@ -161,7 +160,6 @@ impl MatrixMarket {
 
 /// The contents of the first line.
 struct Banner {
-    /// Whether entries have values.
     values: bool,
     /// Whether each entry stands for its mirror image, too.
     symmetric: bool,

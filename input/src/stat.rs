@@ -22,7 +22,6 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 /// The state of a file, as `stat` returns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
-    /// The size in bytes.
     pub bytes: u64,
     /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
     pub modified: (i64, i64),

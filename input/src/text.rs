@@ -275,7 +275,7 @@ impl List {
         Error::data(&self.file.path, found).line(self.first.line)
     }
 
-    /// The first line that is no comment is a header, if there is one.
+    /// The error for a list without arcs: it has comments and blank lines, and at most a header.
     fn is_without_arcs(&self) -> Error {
         let error = match self.first.text.as_str() {
             "" => Error::data(&self.file.path, "holds no arcs, only comments and blank lines"),

@@ -49,7 +49,6 @@ impl ArenaLayout {
         self.used
     }
 
-    /// Takes a piece of `bytes`.
     pub fn take(&mut self, bytes: u64) -> GpuResult<Allocation> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {

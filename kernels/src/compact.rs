@@ -28,9 +28,9 @@ pub struct CompactPart {
     /// Its first arc, counted from the run's.
     pub arc: u32,
     pub arcs: u32,
-    /// All successors of its first row are below this bound,
+    /// All successors of its first row are below this bound.
     pub bound: u32,
-    /// which grows by this much for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
+    /// By how much the bound grows for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
     pub bound_step: u32,
 }
 

@@ -32,12 +32,10 @@ pub type Event = usize;
 /// What is timed between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
-    /// Copying rows to the device.
     Copy,
     /// What a method does with rows before it counts, such as packing.
     Prepare,
     Count,
-    /// Adding up sums.
     Sum,
 }
 
@@ -84,7 +82,6 @@ impl Grid {
 /// A piece of device memory that is not part of the arena's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservedMemory {
-    /// Where it begins.
     pub address: u64,
     /// Its bytes; 0: there is no such piece.
     pub bytes: u64,
@@ -124,7 +121,6 @@ impl DerefMut for HostWords {
 
 /// A device. Callers must pass only addresses within the arena and the reserved pieces.
 pub trait Engine {
-    /// The arena's bookkeeping.
     fn layout(&mut self) -> &mut ArenaLayout;
 
     /// Where the arena begins.

@@ -45,7 +45,7 @@ pub struct Gpu {
     device: GpuInfo,
     held: u64,
     nothing: ArenaLayout,
-    /// Where it is recorded when copies and kernels run, if that is asked for.
+    /// Records when copies and kernels run, if that is asked for.
     clock: Option<Clock>,
 }
 
@@ -144,7 +144,7 @@ impl Gpu {
         self.counters = self.set_apart(bytes);
     }
 
-    /// Bytes of that piece.
+    /// Bytes reserved for the counters of vertices.
     pub fn counter_bytes(&self) -> u64 {
         self.counters.bytes
     }

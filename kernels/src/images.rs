@@ -29,7 +29,6 @@ const fn version(major: u32, minor: u32) -> Version {
     Version { major, minor }
 }
 
-/// Which images a GPU is to load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ImageForm {
     /// A CUBIN where there is one for the GPU, else PTX.

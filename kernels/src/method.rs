@@ -94,7 +94,6 @@ pub struct MethodCount {
     /// Seconds from the beginning to the end of each section's copy; waiting for the host to fill the page-locked buffers is part
     /// of it.
     pub copy_seconds: f64,
-    /// Bytes copied to the device.
     pub copied_bytes: u64,
     /// The most bytes of the arena that were in use.
     pub peak_bytes: u64,

@@ -78,7 +78,6 @@ impl Nvrtc {
         self.version
     }
 
-    /// Compiles `source` with `options`.
     pub(crate) fn compile(&self, source: &CudaSource, options: &[String], output: ImageTarget) -> GpuResult<Vec<u8>> {
         let refused = |code: String, log: String| GpuError::Compile {
             source_name: source.name,

@@ -67,12 +67,10 @@ impl Order {
         Ok(())
     }
 
-    /// Locals so far.
     pub(crate) fn locals(&self) -> u32 {
         self.locals
     }
 
-    /// Resident arcs so far.
     pub(crate) fn arcs(&self) -> u64 {
         self.arcs
     }

@@ -18,14 +18,13 @@ pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 /// The pause between two polls is a sixteenth of the time so far, within these limits.
 const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
 
-/// Contexts of devices that were abandoned.
 static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
     limit: Duration,
-    /// Events the end of a stream.
+    /// Recorded at the end of a stream to wait for it.
     end: CudaEvent,
 }
 

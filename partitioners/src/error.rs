@@ -21,7 +21,6 @@ pub enum PartitionerErrorKind {
     Resource,
     /// The child process that runs the partitioner could not be started, or ended without an assignment.
     Child,
-    /// The caller asked to stop.
     Interrupted,
 }
 

@@ -82,9 +82,9 @@ pub struct Distinct {
     most: u64,
     /// How many are known to be distinct.
     found: AtomicU64,
-    /// The zero bits with which the hash of an id ends that is kept.
+    /// Only ids whose hash ends with at least so many zero bits are kept.
     zeros: AtomicU32,
-    /// Held by the thread that adds a bit.
+    /// Held by the thread that raises `zeros`.
     thinning: Mutex<()>,
     largest: AtomicU64,
 }

@@ -119,7 +119,7 @@ fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Contro
     Ok(refused_ids(source, space, arcs, &distinct))
 }
 
-/// The error for an input whose ids and arcs are known, or about how many there are.
+/// The error for an input of which the numbers of ids and arcs are known, at least about.
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
     let (last, ranked) = (distinct.largest(), IdCount::Ranked(distinct.at_most()));
     // Whether they index arrays, given enough memory.
@@ -138,7 +138,7 @@ fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     space.memory.refused(&needs, least)
 }
 
-/// Ids of which about how many there are is estimated.
+/// The most ids that are kept to estimate how many distinct ones there are.
 const SAMPLE: u64 = 1 << 16;
 
 /// Ranges of ids for about `buckets` buckets, if the input comes in the order of ids and each range can be sorted at once.

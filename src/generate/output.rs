@@ -57,7 +57,6 @@ impl GeneratedFormat {
 /// What names end in.
 pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format)";
 
-/// Bytes of a pair of `u32`.
 const PAIR: u64 = 8;
 
 /// Writes `sequence` and returns the number of bytes.

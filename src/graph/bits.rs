@@ -83,7 +83,6 @@ impl VertexSet {
         self.count
     }
 
-    /// The size of the universe.
     pub fn universe(&self) -> u32 {
         self.len
     }

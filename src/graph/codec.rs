@@ -14,7 +14,7 @@ use super::Offset;
 /// The high bit of each of 8 bytes: it is set in all bytes of a number but the last.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
-/// Appends `number` to `out`.
+/// Appends the LEB128 encoding of `number`.
 #[inline]
 pub(crate) fn put(number: u32, out: &mut Vec<u8>) {
     let end = out.len();

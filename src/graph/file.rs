@@ -38,9 +38,9 @@ use trimill_system::parallel;
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 4;
-/// Bytes of the header that never change.
+/// Bytes of the header that are written once.
 const FIXED: usize = 40;
-/// The end of `seen`.
+/// Bytes of the header with the digest that [`note_seen`] overwrites.
 const HEADER: usize = FIXED + 16;
 
 /// Bytes that a thread reads of a section at a time.

@@ -24,7 +24,7 @@ pub struct Layout {
     pub edges: u64,
     /// Whether the input's ids are stored.
     pub has_ids: bool,
-    /// If not, the input's id of vertex 0; the others follow without a gap.
+    /// Where ids are not stored: the input's id of vertex 0; the others follow without a gap.
     pub offset_of_ids: u64,
     /// The id of the first declared vertex.
     pub first_id: u64,

@@ -49,7 +49,7 @@ struct CollectState<'d> {
     expected: u64,
     /// Bytes of all buffers.
     memory: u64,
-    /// What waits on the host where the device does not hold all arcs.
+    /// How many arcs wait in the host's memory if the device does not hold all, and where the others go.
     host: HostKeys,
     /// Free bytes on the disk of runs.
     disk: u64,

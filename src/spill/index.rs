@@ -40,7 +40,6 @@ pub(super) struct SpillBlock {
     pub(super) rows: u32,
 }
 
-/// A row block in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockInfo {
     /// The local numbers that the row block covers.

@@ -33,7 +33,6 @@ pub struct Manifest {
     /// The fingerprint of the job; all spills carry it.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// A description of the job.
     pub job: ManifestJob,
     pub vertices: u64,
     pub edges: u64,
@@ -50,7 +49,6 @@ pub struct ManifestGraph {
     pub size: GraphSize,
     /// Paths of two edges.
     pub wedges: u128,
-    /// What cleaning removed and added.
     pub report: CleanReport,
 }
 

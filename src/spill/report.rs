@@ -21,7 +21,6 @@ pub struct SpillReport {
     pub file: PathBuf,
     /// The length of the file.
     pub bytes: u64,
-    /// The version of the format.
     pub version: u32,
     pub codec: Codec,
     /// The header's checksum, which covers the whole file.
@@ -72,7 +71,6 @@ pub struct RowBlockReport {
     pub first: u32,
     /// The end of the range.
     pub end: u32,
-    /// What is in it.
     #[serde(flatten)]
     pub section: SectionReport,
 }

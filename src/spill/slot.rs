@@ -3,7 +3,6 @@
 use super::codec::BlockDecoder;
 use trimill_system::error::Result;
 
-/// A decoder and its buffers.
 pub(super) struct DecodeSlot {
     pub(super) decoder: BlockDecoder,
     pub(super) stored: Vec<u8>,

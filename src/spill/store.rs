@@ -39,7 +39,6 @@ impl SpillTarget {
         Ok(Self::File(BufWriter::new(file)))
     }
 
-    /// Adds bytes at the end.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::File(out) => out.write_all(bytes),

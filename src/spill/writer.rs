@@ -40,7 +40,6 @@ pub struct SpillWriter {
     durable: bool,
 }
 
-/// The section that a block belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockSection {
     Ranks,
@@ -54,7 +53,6 @@ pub struct SpillSummary {
     pub path: PathBuf,
     /// The bytes of a spill in memory.
     pub memory: Option<Arc<MemorySpill>>,
-    /// Its length.
     pub bytes: u64,
     /// The header's checksum, which through the index's covers every byte of the file.
     pub checksum: u64,

@@ -31,7 +31,6 @@ pub(crate) struct ParquetTable<'a> {
     name: std::path::PathBuf,
 }
 
-/// Encodes a column of a row group.
 pub(crate) struct ColumnEncoder {
     descriptor: ColumnDescPtr,
     properties: WriterPropertiesPtr,

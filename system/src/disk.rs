@@ -109,7 +109,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(dir)
 }
 
-/// The folder that `path` is in.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -99,7 +99,6 @@ fn is_of_suitesparse(at: usize, files: &[usize], members: &[Member]) -> bool {
         })
 }
 
-/// The names of some members, in quotes.
 fn listed(members: &[Member], chosen: &[usize]) -> String {
     let mut names: Vec<String> =
         chosen.iter().take(MOST_LISTED).map(|&at| format!("'{}'", shown(Path::new(&members[at].name)))).collect();

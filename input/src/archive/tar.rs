@@ -15,7 +15,7 @@ use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
 
-/// The unit of an archive.
+/// Bytes of a block: headers and contents begin at multiples of it.
 pub(super) const BLOCK: usize = 512;
 
 /// The most bytes of a pax header or a long name. Usual ones have some hundred.

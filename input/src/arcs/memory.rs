@@ -101,7 +101,6 @@ fn complete(asked: &Range<u64>, at: u64) -> Result<()> {
     Err(Error::data(NAME, found).expected(format!("{}", asked.end - asked.start)))
 }
 
-/// The rows of edges in memory.
 struct InMemory<'a, T: ?Sized>(&'a T);
 
 impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {

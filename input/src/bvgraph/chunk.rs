@@ -29,13 +29,11 @@ pub(super) struct BvChunk {
 /// What is known of the rows before a chunk: copying from them needs their degrees.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
-    /// Their degrees.
     Degrees(Vec<u64>),
     /// Where the first of them is in the file of offsets, which says where they begin.
     Offset(OffsetPosition),
 }
 
-/// A position in a file of offsets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct OffsetPosition {
     /// The bit of the file after the number of the row.

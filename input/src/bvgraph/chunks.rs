@@ -59,7 +59,6 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
     }
 }
 
-/// Reads the rows of chunks.
 pub(super) struct ChunkReader<'a, O> {
     graph: &'a Bvgraph,
     offsets: Option<Offsets<'a>>,

@@ -172,7 +172,6 @@ mod tests {
         }};
     }
 
-    /// A file of these bytes.
     fn file(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();

@@ -28,7 +28,7 @@ pub(super) struct Encoding {
     pub(super) blocks: Codes,
     pub(super) intervals: Codes,
     pub(super) residuals: Codes,
-    /// In the file of offsets.
+    /// The code of the file of offsets.
     pub(super) offsets: Codes,
 }
 

@@ -9,7 +9,6 @@
 
 use super::literal::{Dictionary, dictionary};
 
-/// The first bytes of a file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The most bytes of a header. NumPy itself reads texts of 10,000 bytes.

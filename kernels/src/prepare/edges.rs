@@ -25,11 +25,11 @@ pub struct DeviceArcs<'e, E: Engine + ?Sized> {
     at: u64,
     /// Arcs on the device.
     count: u64,
-    /// The most of them.
+    /// The most arcs that the device holds.
     most: u64,
     runs: Runs,
     host: HostKeys,
-    /// Buffers so far.
+    /// Buffers made so far.
     made: usize,
     next: Event,
 }

@@ -33,7 +33,6 @@ impl Runs {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    /// Keys of the runs in memory.
     pub(super) fn keys_in_memory(&self) -> u64 {
         self.runs.iter().map(|run| if matches!(run, KeyRun::Memory(_)) { run.len() } else { 0 }).sum()
     }

@@ -16,17 +16,16 @@ const DIGITS: u64 = 256;
 
 const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0);
 
-/// The most passes of a sort.
 const PASSES: u64 = 8;
 
 /// Keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache. Fewer in
 /// tests, so that there are several launches.
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
-/// Orders copies behind kernels.
+/// Makes copies wait for kernels.
 const DONE: Event = crate::engine::EVENTS - 1;
 
-/// Orders kernels behind copies. The events below this are those of buffers.
+/// Makes kernels wait for copies. The events below this are those of buffers.
 pub(super) const COPIED: Event = crate::engine::EVENTS - 2;
 
 /// Threads of a block of a kernel that treats each element by itself.

@@ -64,7 +64,6 @@ pub(super) enum Call {
     Answer,
 }
 
-/// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Full,

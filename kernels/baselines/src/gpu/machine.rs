@@ -48,7 +48,6 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         engine.wait(Stream::Compute, UPLOADED)
     }
 
-    /// Sets `bytes` bytes to `byte`.
     pub(crate) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
         self.engine.fill(Stream::Compute, at, byte, bytes)
     }

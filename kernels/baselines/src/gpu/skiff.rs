@@ -213,7 +213,6 @@ impl Skiff {
         Ok(tries)
     }
 
-    /// Builds the tries of some rows.
     fn build<E: Engine>(
         &self,
         machine: &mut BaselineDevice<'_, E>,
@@ -238,7 +237,6 @@ impl Skiff {
         machine.run("skiff_build", many * 32, &arguments)
     }
 
-    /// Blocks for `units` units.
     fn blocks(&self, units: u64) -> u64 {
         let of_a_block = match self.options.organisation {
             Organisation::WarpIndex => u64::from(self.options.block_threads / 32),
