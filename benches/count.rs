@@ -143,7 +143,7 @@ fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
     let source = ArcList { arcs, declared: None };
     let space = Workspace::new(HostMemory::new(Bytes(8 << 30), rayon::current_num_threads()), dir);
     let mut stages = Vec::new();
-    let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut stages).unwrap();
+    let graph = prepare(&source, space, &Control::silent(), &mut stages).unwrap();
     let seconds = stages.iter().filter(|stage| stage.name == "orient").map(|stage| stage.seconds).sum();
     (graph, Duration::from_secs_f64(seconds))
 }

@@ -108,5 +108,5 @@ fn kronecker(scale: u32, dir: &Path) -> OrientedGraph {
     let arcs = std::fs::read(&path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect();
     let source = ArcList { arcs, declared: None };
     let space = Workspace::new(HostMemory::new(Bytes(8 << 30), rayon::current_num_threads()), dir);
-    prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
 }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use trimill::testing::spill::CodedRows;
-use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
+use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::{BlockDecoder, BlockEncoder};
 use webgraph::prelude::*;
 use zstd::bulk::{Compressor, Decompressor};
@@ -73,8 +73,8 @@ impl Variant for Ours {
             }
             None => stored,
         };
-        let into = RowsMut { numbers: RowNumbers::Below(u32::MAX), ends: &mut offsets[1..], successors, base: 0 };
-        decode(bytes, into, &mut self.lengths).unwrap();
+        let into = RowEndsMut { numbers: RowNumbers::Below(u32::MAX), ends: &mut offsets[1..], base: 0 };
+        decode(bytes, into, successors, &mut self.lengths).unwrap();
     }
 }
 

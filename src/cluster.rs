@@ -70,9 +70,6 @@ impl Cluster {
     }
 
     /// Refuses more shards than there may be, and values that scripts would misread.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`].
     pub fn check(&self) -> Result<()> {
         let values = [
             ("time", &self.time),

@@ -114,16 +114,13 @@ pub struct KnownCounts {
     pub vertices: Option<u64>,
     /// Undirected edges.
     pub edges: Option<u128>,
-    /// Triangles.
     pub triangles: Option<u128>,
 }
 
-/// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Generated {
     /// Pairs in the file (GAP: draws, with loops and repetitions).
     pub edges_written: u64,
-    /// Bytes of the file.
     pub bytes: u64,
     /// Ids are below this number.
     pub vertices_declared: u64,
@@ -136,10 +133,8 @@ trait Sequence: Sync {
     /// Ids are below this number.
     fn vertices(&self) -> u64;
 
-    /// How many edges there are.
     fn edges(&self) -> u64;
 
-    /// What is known of the graph.
     fn known(&self) -> KnownCounts;
 
     /// Appends the edges of `range`, which begins at a multiple of [`BLOCK`], is at most one block long, and is within

@@ -19,7 +19,7 @@ pub use index::DegreeRun;
 pub use offset::Offset;
 pub use oriented::{GraphSize, Ids, OrientedGraph};
 pub use pass::{Direction, RowRun};
-pub(crate) use store::BlockBytes;
+pub(crate) use store::{BlockBytes, MemorySections};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

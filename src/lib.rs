@@ -26,6 +26,8 @@
 
 // The stages are public to this package's tests alone.
 #![cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
+// Only what the package offers must be documented.
+#![cfg_attr(not(feature = "testing"), warn(missing_docs))]
 
 mod front;
 

@@ -19,13 +19,13 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::clean::workspace::{IdCount, Pool};
-use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace, needs};
+use crate::clean::{CleanGraph, InputIds, Workspace, needs};
 use crate::graph::bits::{VertexSet, VertexSetBuilder};
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
 use place::complete;
 pub use place::{Destination, MadeGraph};
-pub(crate) use place::{Write, make};
+pub(crate) use place::{VertexSections, Write, make};
 use ranked::RankedArcs;
 pub(crate) use ranked::block_starts;
 use trimill_system::bytes::Bytes;
@@ -37,30 +37,24 @@ use trimill_system::parallel;
 /// Keys whose ranks are prefetched before they are needed.
 const AHEAD: usize = 24;
 
-/// A complete graph file under a temporary name, and the bytes written to make it.
+/// A complete graph file under a temporary name.
 pub struct OrientedFile {
-    /// The file.
     pub file: trimill_system::disk::TemporaryFile,
-    /// Bytes written to buckets.
-    pub bucket_bytes: Bytes,
-    /// Bytes of the file.
     pub file_bytes: Bytes,
 }
 
-/// Orients `clean` into a new graph file in `dir`, which records `source` as the identity of the input.
-///
-/// # Errors
-/// Buckets or the file that cannot be written ([`trimill_system::error::Kind::Resource`]).
+/// Orients `clean` into a new graph file in `dir`, which records `source` as the identity of the input. Also returns the bytes written
+/// to buckets meanwhile and before.
 pub fn orient(
     clean: CleanGraph,
     source: &str,
     dir: &Path,
     space: Workspace<'_>,
     control: &Control,
-) -> Result<OrientedFile> {
+) -> Result<(OrientedFile, Bytes)> {
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = UsedIds::new(&degrees);
-    let layout = vertices.layout(&ids, edges, first_id, declared_lines, report);
+    let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&ids, edges) };
     let mut writer = GraphWriter::create(dir, layout)?;
     if writer.layout().has_ids {
         writer.ids(vertices.ids(&ids))?;
@@ -98,7 +92,7 @@ pub fn orient(
     let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
     drop(pairs);
     let rows = |write: &Write<'_>| arcs.rows(|at, bytes| write(at, bytes.into()), &task, control);
-    complete(writer, arcs.degrees(), (|| Ok(source.to_owned()), bucket_bytes), rows)
+    Ok((complete(writer, arcs.degrees(), || Ok(source.to_owned()), rows)?, bucket_bytes))
 }
 
 /// The ids with an edge.
@@ -117,7 +111,6 @@ impl UsedIds {
         Self { present: marks.finish() }
     }
 
-    /// The first and the last id.
     fn ends(&self) -> Option<(u32, u32)> {
         let first = self.present.iter(0..self.present.universe()).next()?;
         let last = self.present.words().iter().rposition(|&word| word != 0)?;
@@ -136,15 +129,8 @@ impl UsedIds {
         (0..universe.div_ceil(RUN)).map(run)
     }
 
-    /// The layout of the graph file.
-    fn layout(
-        &self,
-        ids: &InputIds,
-        edges: u64,
-        first_id: u64,
-        declared_lines: Option<u64>,
-        report: CleanReport,
-    ) -> Layout {
+    /// The layout of the graph file, but for what is only known of the input.
+    fn layout(&self, ids: &InputIds, edges: u64) -> Layout {
         let (first, last) = self.ends().unwrap_or_default();
         // Ids without a gap need no table: they are an offset.
         let consecutive = match ids {
@@ -156,9 +142,6 @@ impl UsedIds {
             edges,
             has_ids: !consecutive,
             offset_of_ids: u64::from(first),
-            first_id,
-            declared_lines,
-            report,
             ..Layout::default()
         }
     }

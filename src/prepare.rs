@@ -16,85 +16,72 @@ use crate::graph::file::open_temporary;
 use crate::orient::rows::orient_rows;
 use crate::orient::{Destination, MadeGraph, orient};
 use crate::report::Stage;
-use device::{PreparedOnDevice, prepare_on};
+use device::{PreparedOnDevice, ReadOnDevice};
 use starting::{StartingDevice, Stop};
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 
-/// As [`prepare_with`], on the CPU.
-///
-/// # Errors
-/// As [`prepare_with`].
+/// Prepares a graph on the CPU, without a cache.
 #[cfg(feature = "testing")]
 pub fn prepare(
     source: &dyn ArcSource,
-    origin: Option<&mut Origin>,
-    input_bytes: Bytes,
     space: Workspace<'_>,
-    cache: Option<&Cache>,
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<OrientedGraph> {
-    prepare_with(None, (source, input_bytes), origin, space, cache, control, stages)
+    let input_bytes = Bytes::ZERO;
+    Preparation { device: None, source, input_bytes, origin: None, space, control }.prepare(None, stages)
 }
 
 /// A device on which a graph is prepared.
 pub struct OnDevice<'a> {
-    /// The device.
     pub device: &'a mut (dyn StartingDevice + 'a),
     /// Whether the job fails if the device cannot prepare the graph; else the CPU does it.
     pub required: bool,
 }
 
-/// Cleans and orients `source`, on a device if there is one, or takes the graph from the cache. `origin` identifies the input; afterwards
-/// it holds the hashes of its files' contents. Appends the stages that ran to `stages`.
-///
-/// # Errors
-/// Invalid input, or input that changed while it was read; directories that cannot be written; a device that is required and cannot
-/// prepare the graph.
-pub fn prepare_with(
-    device: Option<OnDevice<'_>>,
-    (source, input_bytes): (&dyn ArcSource, Bytes),
-    origin: Option<&mut Origin>,
-    space: Workspace<'_>,
-    cache: Option<&Cache>,
-    control: &Control,
-    stages: &mut Vec<Stage>,
-) -> Result<OrientedGraph> {
-    let mut making = Making { device, source, origin, input_bytes, space, control };
-    let Some(cache) = cache.filter(|_| making.origin.is_some()) else { return making.graph(None, stages) };
-    let start = Instant::now();
-    if let Some(graph) = making.cached(cache)? {
-        if let Some(path) = graph.path() {
-            tracing::info!("the graph is in the cache: {}", path.display());
-        }
-        making.control.did_stage("cached", start);
-        stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
-        return Ok(graph);
-    }
-    let before = stages.len();
-    match making.graph(Some(cache), stages) {
-        Err(error) if cache.continues_without(&error) => {
-            stages.truncate(before);
-            making.graph(None, stages)
-        }
-        other => other,
-    }
+/// What a graph is prepared from, and where.
+pub struct Preparation<'a, 'd> {
+    pub device: Option<OnDevice<'d>>,
+    pub source: &'a dyn ArcSource,
+    /// The size of the input, for the report.
+    pub input_bytes: Bytes,
+    /// Identifies the input; afterwards it holds the hashes of its files' contents. Without it the cache is not used.
+    pub origin: Option<&'a mut Origin>,
+    pub space: Workspace<'a>,
+    pub control: &'a Control,
 }
 
-/// A graph that is to be made.
-struct Making<'a, 'd> {
-    device: Option<OnDevice<'d>>,
-    source: &'a dyn ArcSource,
-    origin: Option<&'a mut Origin>,
-    input_bytes: Bytes,
-    space: Workspace<'a>,
-    control: &'a Control,
-}
+impl Preparation<'_, '_> {
+    /// Cleans and orients the input, on a device if there is one, or takes the graph from the cache. Appends the stages that ran to
+    /// `stages`.
+    ///
+    /// # Errors
+    /// Invalid input, or input that changed while it was read; directories that cannot be written; a device that is required and cannot
+    /// prepare the graph.
+    pub fn prepare(mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
+        let Some(cache) = cache.filter(|_| self.origin.is_some()) else { return self.graph(None, stages) };
+        let start = Instant::now();
+        if let Some(graph) = self.cached(cache)? {
+            if let Some(path) = graph.path() {
+                tracing::info!("the graph is in the cache: {}", path.display());
+            }
+            self.control.did_stage("cached", start);
+            stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
+            return Ok(graph);
+        }
+        let before = stages.len();
+        match self.graph(Some(cache), stages) {
+            Err(error) if cache.continues_without(&error) => {
+                stages.truncate(before);
+                self.graph(None, stages)
+            }
+            other => other,
+        }
+    }
 
-impl Making<'_, '_> {
     fn cached(&mut self, cache: &Cache) -> Result<Option<OrientedGraph>> {
         match &mut self.origin {
             Some(origin) => cache.find(origin, self.control),
@@ -141,9 +128,9 @@ impl Making<'_, '_> {
         stages.push(Stage::new("clean", cleaning, arcs, cleaned.bytes_written));
         let start = Instant::now();
         let pairs = Bytes::of::<u64>(cleaned.edges);
-        let oriented = orient(cleaned, &origin, dir, space, control)?;
+        let (oriented, bucket_bytes) = orient(cleaned, &origin, dir, space, control)?;
         control.did_stage("orient", start);
-        stages.push(Stage::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
+        stages.push(Stage::since("orient", start, pairs, bucket_bytes + oriented.file_bytes));
         self.keep(oriented, cache)
     }
 
@@ -151,7 +138,8 @@ impl Making<'_, '_> {
     fn on_device(&mut self, place: Destination<'_>) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;
-        let outcome = prepare_on(device, source, &mut || self.finish_reading(), place, space, control);
+        let outcome = ReadOnDevice::read(device, source, space, control)
+            .and_then(|read| read.prepare(&mut || self.finish_reading(), place, control));
         let stopped = match outcome {
             Ok(prepared) => return Ok(Some(prepared)),
             Err(Stop::Failed(error)) => {

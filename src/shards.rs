@@ -19,9 +19,6 @@ use trimill_system::error::{Error, Result};
 pub const MOST_SHARDS: u32 = MAX_PARTS;
 
 /// Refuses more shards than [`MOST_SHARDS`].
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`] with the number.
 pub fn check(shards: NonZeroU32) -> Result<()> {
     if shards.get() <= MOST_SHARDS {
         return Ok(());
@@ -30,7 +27,6 @@ pub fn check(shards: NonZeroU32) -> Result<()> {
         .expected(format!("at most {MOST_SHARDS}, as many as there may be partitions")))
 }
 
-/// One of several shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// Its number, from 0.
@@ -45,7 +41,6 @@ impl Shard {
         (index < of.get()).then_some(Self { index, of })
     }
 
-    /// How many shards there are.
     pub fn of(self) -> NonZeroU32 {
         self.of
     }
@@ -61,7 +56,6 @@ impl Shard {
     }
 }
 
-/// What the costliest shard costs.
 pub fn costliest(costs: &[u64], shards: NonZeroU32) -> u128 {
     assigned(costs, shards).1.into_iter().max().unwrap_or(0)
 }

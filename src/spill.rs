@@ -40,12 +40,10 @@ pub use manifest::{Manifest, ManifestGraph, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
 pub use writer::{SpillSummary, SpillWriter};
 
-/// The name of a partition's spill.
 pub fn file_name(part: u32) -> String {
     format!("part-{part:05}.spill")
 }
 
-/// Whether a spill may have this name.
 pub fn is_spill_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let part = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".spill"));

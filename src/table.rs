@@ -11,9 +11,6 @@ use trimill_system::disk::{NewFile, Output};
 use trimill_system::error::Result;
 
 /// Makes a new file: `write` writes it, then all of it is on disk, but without its name.
-///
-/// # Errors
-/// As [`Output::create`]; those of `write`.
 pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<Output> {
     let mut to = Output::create(path)?;
     write(&mut to)?;

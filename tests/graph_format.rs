@@ -23,7 +23,7 @@ use trimill::testing::input::arcs::ArcList;
 use trimill::testing::input::format::Format;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::section::{Resident, RowBlock};
-use trimill::testing::prepare::prepare;
+use trimill::testing::prepare::Preparation;
 use trimill::testing::spill::Manifest;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -46,7 +46,15 @@ fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let mut origin = Origin { format: Format::Text, header: None, columns: None, identity: Identity::default() };
     let control = Control::silent();
-    let graph = prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new());
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        input_bytes: Bytes::ZERO,
+        origin: Some(&mut origin),
+        space,
+        control: &control,
+    }
+    .prepare(Some(&cache), &mut Vec::new());
     graph.unwrap().path().unwrap().to_path_buf()
 }
 

@@ -22,7 +22,7 @@ use trimill::testing::input::Source;
 use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
-use trimill::testing::prepare::{OnDevice, prepare_with};
+use trimill::testing::prepare::{OnDevice, Preparation};
 use trimill_kernels::padded;
 use trimill_kernels::prepare::needed;
 use trimill_kernels::testing::{Double, Pace, has_compiler};
@@ -73,7 +73,8 @@ fn prepared_within(
 ) -> Result<Prepared> {
     let device = device.map(|device| OnDevice { device, required });
     let control = Control::silent();
-    let graph = prepare_with(device, (source, Bytes::ZERO), None, space, None, &control, &mut Vec::new())?;
+    let graph = Preparation { device, source, input_bytes: Bytes::ZERO, origin: None, space, control: &control }
+        .prepare(None, &mut Vec::new())?;
     let known = (graph.size(), graph.report(), graph.degree_runs(), graph.first_declared_id(), graph.declared_lines());
     let contents = format!("{known:?} {:?} {:?} {:?}", graph.order()?, graph.ids()?, rows_of(&graph));
     Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })

@@ -30,8 +30,7 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     let source = ArcList { arcs, declared: None };
     let space =
         Workspace { buckets: Some(Bytes::mib(1)), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), place.dir()) };
-    let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
-        .expect("any arcs are a graph");
+    let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).expect("any arcs are a graph");
     assert_eq!(edges(&graph).expect("a graph that was just made"), wanted);
     let report = graph.report();
     assert_eq!(report.arcs, count);

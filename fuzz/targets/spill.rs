@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trimill::testing::control::Control;
 use trimill::testing::partition::section::{Resident, RowBlock};
-use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
+use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::{CodedRows, SpillReader, SpillWriter};
 
 use super::{Place, first, is_told, seal};
@@ -73,13 +73,12 @@ pub(super) fn block(_: &Place, bytes: &[u8]) {
     let numbered = flags & 4 != 0;
     let decoded = |bytes: &[u8]| {
         let (mut numbers, mut ends, mut successors) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
-        let into = RowsMut {
+        let into = RowEndsMut {
             numbers: if numbered { RowNumbers::Each(&mut numbers[..]) } else { RowNumbers::Below(bound) },
             ends: &mut ends,
-            successors: &mut successors,
             base: 0,
         };
-        decode(bytes, into, &mut Vec::new()).ok().map(|()| (numbers, ends, successors))
+        decode(bytes, into, &mut successors, &mut Vec::new()).ok().map(|()| (numbers, ends, successors))
     };
     let Some((numbers, ends, successors)) = decoded(bytes) else { return };
     // The encoder asserts the properties of rows that the decoder guarantees.

@@ -60,7 +60,6 @@ pub(super) fn unpacked(
     Ok(unpacked)
 }
 
-/// Whether a name says that a file is an archive.
 fn is_named(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);

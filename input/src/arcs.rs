@@ -18,9 +18,6 @@ use trimill_system::error::Result;
 /// Delivers the arcs of a graph, any number of times.
 pub trait ArcSource: Sync {
     /// Delivers every arc once, from any number of threads, and returns how many there were.
-    ///
-    /// # Errors
-    /// Invalid data, or an error of the sink.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
     /// The number of vertices, if the format declares one.
@@ -43,17 +40,11 @@ pub trait ArcSource: Sync {
     fn arcs_at_most(&self) -> u64;
 
     /// The rows, as [`Source::rows`].
-    ///
-    /// # Errors
-    /// As [`Source::rows`].
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)
     }
 
-    /// As [`Source::unchanged`].
-    ///
-    /// # Errors
     /// As [`Source::unchanged`].
     fn unchanged(&self) -> Result<()> {
         Ok(())

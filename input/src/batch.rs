@@ -22,7 +22,6 @@ impl<'a> ArcBatch<'a> {
         Self { sink, control, arcs: Vec::with_capacity(CAPACITY), delivered: 0 }
     }
 
-    /// Adds an arc.
     #[inline(always)]
     pub(super) fn push(&mut self, tail: u64, head: u64) -> Result<()> {
         self.arcs.push((tail, head));

@@ -19,7 +19,6 @@ use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
-/// The layout of a record.
 #[derive(Debug, Clone, Copy)]
 enum Record {
     U32,

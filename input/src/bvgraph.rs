@@ -89,7 +89,7 @@ impl Bvgraph {
     }
 
     fn cuts<'a>(&'a self, offsets: &Offsets<'a>) -> Option<OffsetCuts<'a>> {
-        OffsetCuts::new(offsets, &self.properties.encoding, (8 * self.file.bytes, self.properties.arcs))
+        OffsetCuts::new(offsets, &self.properties.encoding, 8 * self.file.bytes, self.properties.arcs)
     }
 
     /// Whether the last row may end at a bit: writers pad to a whole byte or word; 128 bits allow for wide words.

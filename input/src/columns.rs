@@ -60,7 +60,6 @@ impl Columns {
 }
 
 impl RestOfLine {
-    /// The columns of the line.
     pub(super) fn count(&self) -> u32 {
         self.count
     }

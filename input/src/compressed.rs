@@ -25,7 +25,6 @@ impl TextBlock {
     }
 }
 
-/// Cuts a stream into blocks.
 pub(super) struct TextBlocks<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,

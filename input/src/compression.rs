@@ -13,13 +13,11 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    /// How many first bytes determine it.
+    /// How many first bytes of a file determine its compression.
     pub(super) const HEAD: u64 = 10;
 
-    /// The suffixes of compressed files.
     pub(super) const SUFFIXES: [&str; 4] = [".gz", ".zst", ".zstd", ".bz2"];
 
-    /// The compression of a file with these first bytes.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x1f, 0x8b, 8]) {
             Some(Self::Gzip)
@@ -32,7 +30,6 @@ impl Compression {
         }
     }
 
-    /// Whether a name says that a file is compressed.
     pub(super) fn is_named(name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         Self::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))

@@ -109,7 +109,6 @@ pub(super) fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 
-/// Whether the last bytes of a plain file are `mark`.
 fn ends_with(file: &InputFile, mark: &[u8]) -> Result<bool> {
     let start = file.bytes.saturating_sub(mark.len() as u64);
     Ok(&*file.window(start, file.bytes)? == mark)

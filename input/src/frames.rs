@@ -37,7 +37,6 @@ pub(super) struct Frames<'a> {
     at: u64,
     /// The bytes of the file from there on.
     packed: Vec<u8>,
-    /// Memory for frames.
     spare: Vec<Vec<u8>>,
     /// Frames that were decoded; the first one is being read from `next` on.
     ready: VecDeque<Vec<u8>>,
@@ -48,7 +47,6 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// From the beginning of `file`.
     pub(super) fn new(file: &'a File, task: Option<&'a Task>) -> Self {
         let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { file, task, at: 0, packed, spare, ready, next: 0, single: None, is_single: false }

@@ -111,7 +111,6 @@ impl GapbsSg {
         OFFSETS + 8 * (self.vertices + 1)
     }
 
-    /// The offset of one vertex.
     fn offset(&self, vertex: u64) -> Result<u64> {
         let mut bytes = [0; 8];
         self.file.file.read_exact_at(&mut bytes, OFFSETS + 8 * vertex).map_err(|e| Error::read(&self.file.path, e))?;

@@ -13,7 +13,7 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a file's lines from its beginning (after decompression).
 pub(super) struct Head<'a> {
-    file: &'a InputFile,
+    pub(super) file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     line: Vec<u8>,
     longest: u64,

@@ -72,7 +72,6 @@ pub(super) struct HeaderNumbers {
     pub(super) goes_on: bool,
 }
 
-/// What the first line was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeaderVerdict {
     Arc,
@@ -138,7 +137,6 @@ pub(super) struct ArcStatistics {
 }
 
 impl ArcStatistics {
-    /// No arcs yet.
     pub(super) const NONE: Self = Self { lines: 0, least: u64::MAX, most: 0, beyond: 0, sum: 0 };
 
     /// Whether the reverse of each arc occurs as often as the arc.

@@ -10,7 +10,6 @@ pub(super) fn bare_cr() -> Error {
         .advice("convert the line ends: tr '\\r' '\\n' < FILE > NEW")
 }
 
-/// The error for text of 16 bits a character.
 pub(super) fn utf16() -> Error {
     Error::data("", "text in UTF-16")
         .expected("ASCII or UTF-8")

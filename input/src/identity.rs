@@ -27,13 +27,11 @@ pub struct Identity {
     pub files: Vec<FileIdentity>,
 }
 
-/// The identity of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// The canonical path.
     #[serde(with = "path_text::exact")]
     pub path: PathBuf,
-    /// Its size, times and inode.
     #[serde(flatten)]
     pub stat: Stat,
     /// Whether a change after that would show in `stat`.
@@ -46,9 +44,7 @@ pub struct FileIdentity {
 /// The result of comparing a file with what was recorded of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
-    /// It is the same.
     Same,
-    /// It is different.
     Other,
     /// The contents decide.
     Undecided,
@@ -121,9 +117,6 @@ impl Identity {
     }
 
     /// Hashes all contents that are not known.
-    ///
-    /// # Errors
-    /// Files that cannot be read or changed since they were looked at; a stop.
     pub fn hash(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| file.contents.is_none()) {
             file.contents = Some(file.hash(control)?);
@@ -132,9 +125,6 @@ impl Identity {
     }
 
     /// Called once the files are read: hashes them, and once more those whose change might not show in their times.
-    ///
-    /// # Errors
-    /// As [`Self::hash`].
     pub fn hash_what_was_read(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| !file.settled || file.contents.is_none()) {
             let contents = file.hash(control)?;
@@ -147,9 +137,6 @@ impl Identity {
 
     /// Whether these are the files that were `recorded`. Their contents are hashed if only that decides; if they are the same,
     /// this identity holds their hashes afterwards.
-    ///
-    /// # Errors
-    /// As [`Self::hash`].
     pub fn is(&mut self, recorded: &Self, control: &Control) -> Result<bool> {
         if self.files.len() != recorded.files.len() {
             return Ok(false);

@@ -87,7 +87,6 @@ pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 /// The most arcs in a batch made of rows: 64 KiB, which the allocator reuses.
 const LARGEST_BATCH: usize = 1 << 12;
 
-/// Receives arcs from a reader.
 pub trait ArcSink: Sync {
     /// Takes a batch of arcs `(tail, head)` in the ids of the input. Called from many threads at once; batches of
     /// 4,096 to 65,536 arcs cost least.
@@ -98,9 +97,6 @@ pub trait ArcSink: Sync {
 
     /// Takes consecutive rows, called like [`Self::arcs`]: `rows` has the tail of each and where its heads end in `heads`. The heads of a
     /// row ascend strictly.
-    ///
-    /// # Errors
-    /// As [`Self::arcs`].
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         expand(self, rows, heads)
     }
@@ -134,7 +130,6 @@ pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32
 
 /// A reader whose file is open and whose header was checked.
 trait Reader: Send + Sync {
-    /// Vertices that the header declares.
     fn declared_vertices(&self) -> Option<u64>;
 
     /// An upper estimate of the arcs.

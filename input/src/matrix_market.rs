@@ -25,16 +25,13 @@ pub(super) struct MatrixMarket {
     file: InputFile,
     sizes: ReadSizes,
     matrix: Matrix,
-    /// The columns of each entry.
     columns: Columns,
     entries: u64,
     /// Where the entries begin.
     start: u64,
-    /// Whether the file begins with a banner.
     has_banner: bool,
 }
 
-/// The bounds of entries.
 struct Matrix {
     rows: u64,
     symmetric: bool,
@@ -163,7 +160,6 @@ impl MatrixMarket {
 
 /// The contents of the first line.
 struct Banner {
-    /// Whether entries have values.
     values: bool,
     /// Whether each entry stands for its mirror image, too.
     symmetric: bool,
@@ -174,7 +170,6 @@ fn without_banner(error: Error) -> Error {
     error.also("the file lacks the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'; if it is an edge list, name it with --format text")
 }
 
-/// Reads the first line.
 fn banner(line: &[u8], head: &Head<'_>) -> Result<Banner> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();

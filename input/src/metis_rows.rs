@@ -3,7 +3,6 @@
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::hints::bare_cr;
 
-/// The contents of a METIS header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MetisHeader {
     /// Vertices, `n`.
@@ -40,7 +39,6 @@ pub(super) struct MetisRows<'a> {
 
 #[derive(PartialEq, Eq)]
 enum MetisRowState {
-    /// At the beginning of a line.
     Start,
     Row,
     Comment,
@@ -54,7 +52,6 @@ impl<'a> MetisRows<'a> {
         Self { header, vertex, column: 0, number: None, state: MetisRowState::Start }
     }
 
-    /// Parses the next bytes.
     pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut ArcBatch<'_>) -> Result<(), DeliveryFailure> {
         let mut at = 0;
         while at < bytes.len() {

@@ -8,6 +8,8 @@ pub(super) mod array;
 pub(super) mod header;
 mod literal;
 
+use std::ops::Range;
+
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
@@ -63,8 +65,9 @@ impl NpyPairs {
         Ok(Self { array, fortran: header.fortran, arcs })
     }
 
-    /// The arcs from `first` to `end`.
-    fn scan(&self, (first, end): (u64, u64), mut batch: ArcBatch<'_>) -> Result<u64> {
+    /// Delivers the arcs in these rows of the array.
+    fn scan(&self, rows: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
+        let (first, end) = (rows.start, rows.end);
         let count = (end - first) as usize;
         let id = |integers: NpyIntegers, bytes: &[u8], at: usize, arc: usize| {
             integers.get(bytes, at).map_err(|Negative(value)| self.wrong(first + arc as u64, &value.to_string()))
@@ -107,17 +110,17 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let pieces: Vec<(&NpyPairs, u64, u64)> = self
+        let pieces: Vec<(&NpyPairs, Range<u64>)> = self
             .files
             .iter()
             .flat_map(|edges| {
                 let step = (self.window / (2 * edges.array.integers.bytes())).max(1);
-                (0..edges.arcs.div_ceil(step)).map(move |i| (edges, i * step, ((i + 1) * step).min(edges.arcs)))
+                (0..edges.arcs.div_ceil(step)).map(move |i| (edges, i * step..((i + 1) * step).min(edges.arcs)))
             })
             .collect();
-        in_order(&pieces, |&(edges, first, end)| {
+        in_order(&pieces, |(edges, rows)| {
             control.check()?;
-            let arcs = edges.scan((first, end), ArcBatch::new(sink, control))?;
+            let arcs = edges.scan(rows, ArcBatch::new(sink, control))?;
             task.advance(arcs * 2 * edges.array.integers.bytes());
             Ok(arcs)
         })

@@ -26,14 +26,12 @@ pub(super) struct Start {
     pub(super) skip: u64,
     /// Lines before it.
     pub(super) lines: u64,
-    /// The columns of each arc.
     pub(super) columns: Columns,
 }
 
 /// The first line that is not a comment.
 #[derive(Debug)]
 pub(super) struct FirstLine {
-    /// Its number.
     pub(super) line: u64,
     /// Its text in messages.
     pub(super) text: String,
@@ -41,7 +39,6 @@ pub(super) struct FirstLine {
     pub(super) arc: Start,
     /// Where arcs begin if it is a header.
     pub(super) header: Start,
-    /// What it is.
     pub(super) kind: FirstLineKind,
     /// If the file could be a METIS file whose rows all have the same number of columns: how many lines would follow.
     pub(super) metis_rows: Option<u64>,
@@ -65,7 +62,7 @@ pub(super) enum FirstLineKind {
 /// Reads up to the first arc. In a file of comments only, arcs begin at its end.
 pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
     let mut head = Head::new(file, sizes)?;
-    let Some(Line { text: line, start: skip, number }) = content(&mut head)? else {
+    let Some(first) = content(&mut head)? else {
         let start = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
         return Ok(FirstLine {
             line: head.number,
@@ -76,10 +73,11 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             metis_rows: None,
         });
     };
-    let arc = Start { skip, lines: number - 1, columns: Columns::of(&line, false).unwrap_or(Columns::TWO) };
+    let Line { text: ref line, start: skip, number } = first;
+    let arc = Start { skip, lines: number - 1, columns: Columns::of(line, false).unwrap_or(Columns::TWO) };
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
     let text = shown(line.trim_ascii());
-    let names = if choice == Some(Header::No) { None } else { names(&line) };
+    let names = if choice == Some(Header::No) { None } else { names(line) };
     let index = match &names {
         Some(names) => index_column(names).map_err(|error| head.error_of(error))?,
         None => false,
@@ -88,7 +86,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     if let Some(columns) = second.as_ref().and_then(|second| Columns::of(&second.text, index)) {
         header.columns = columns;
     }
-    let numbers: Vec<u64> = columns(&line).map_while(whole).collect();
+    let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
     let kind = match (choice, &names, &second) {
         (Some(Header::No), ..) => FirstLineKind::Arc,
         (Some(Header::Yes), ..) => FirstLineKind::Names,
@@ -104,9 +102,9 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             }
             FirstLineKind::Names
         }
-        (None, None, _) if numbers.len() == 1 && columns(&line).count() == 1 => FirstLineKind::Count,
+        (None, None, _) if is_count => FirstLineKind::Count,
         (None, None, None) => FirstLineKind::Arc,
-        (None, None, Some(second)) => sizes_or_arc(&mut head, file, &line, &numbers, (&arc, &header), second)?,
+        (None, None, Some(second)) => sizes_or_arc(&mut head, &first, &header, second)?,
     };
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
     let metis_rows = metis::parse_header(line.trim_ascii())
@@ -142,18 +140,13 @@ fn content(head: &mut Head<'_>) -> Result<Option<Line>> {
     Ok(None)
 }
 
-/// Whether a line of numbers may be a header, by the lines after it.
-fn sizes_or_arc(
-    head: &mut Head<'_>,
-    file: &InputFile,
-    line: &[u8],
-    numbers: &[u64],
-    (arc, header): (&Start, &Start),
-    second: &Line,
-) -> Result<FirstLineKind> {
+/// Whether a line of numbers may be a header, by the lines after it; `header` is where arcs begin if it is one.
+fn sizes_or_arc(head: &mut Head<'_>, line: &Line, header: &Start, second: &Line) -> Result<FirstLineKind> {
+    let Line { text: line, start, .. } = line;
+    let numbers: Vec<u64> = columns(line).map_while(whole).collect();
     let first = Columns::of(line, false);
     let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
-    let (n, m) = match *numbers {
+    let (n, m) = match numbers[..] {
         // `n m`, or `n m d ...` as Graphs.jl writes it.
         [n, m] if first.is_some_and(|first| first.count == 2) || is_of_graphs_jl(line) => (n, m),
         [n, other, m] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
@@ -180,8 +173,8 @@ fn sizes_or_arc(
         }
     }
     // An arc if ids exceed n and the number of lines, by their average length, is far from m.
-    let bytes = file.bytes as f64 / ((head.end - arc.skip) as f64 / lines as f64);
-    let most = if file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
+    let bytes = head.file.bytes as f64 / ((head.end - start) as f64 / lines as f64);
+    let most = if head.file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
     let m = declared.m as f64;
     let may_be = (m >= bytes / 2.0 && m <= most) || (2.0 * m >= bytes / 2.0 && 2.0 * m <= most);
     Ok(if beyond >= 2 && !may_be { FirstLineKind::Arc } else { FirstLineKind::Sizes { declared, alike } })

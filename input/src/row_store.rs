@@ -39,7 +39,6 @@ impl RowStore {
         StoredRows { lengths: &self.lengths, successors: Mutex::default() }
     }
 
-    /// Appends a piece.
     pub(super) fn push(&mut self, successors: Vec<u32>) {
         self.starts.push(self.arcs() + successors.len() as u64);
         self.pieces.push(successors);

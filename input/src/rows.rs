@@ -13,10 +13,8 @@ use trimill_system::error::Result;
 /// Successors that are read at a time, more or less.
 pub const PART: usize = 1 << 15;
 
-/// Consecutive rows.
 #[derive(Debug, Clone)]
 pub struct RowChunk {
-    /// The ids of their vertices.
     pub ids: Range<u64>,
     /// Their arcs, where the first successor of the first row of all is number 0.
     pub arcs: Range<u64>,
@@ -25,9 +23,6 @@ pub struct RowChunk {
 /// The rows of a graph, readable from many threads.
 pub trait AdjacencyRows: Sync {
     /// The length of the row of each id from 0 on; `None` if the input is inconsistent, or known to be directed.
-    ///
-    /// # Errors
-    /// Files that cannot be read; a stop.
     fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>>;
 
     /// The ids at which pieces begin, if rows can only be read from these on; `None`: from any. To be called after [`Self::lengths`].
@@ -36,9 +31,6 @@ pub trait AdjacencyRows: Sync {
     }
 
     /// Passes the successors of `piece` to `take`, in order, in parts, until it returns false. `part` is memory for these.
-    ///
-    /// # Errors
-    /// Files that cannot be read; rows that cannot be decoded; those of `take`.
     fn read(
         &self,
         piece: &RowChunk,

@@ -28,7 +28,6 @@ pub(super) struct SciPy {
     entries: Entries,
 }
 
-/// How the entries are stored.
 enum Entries {
     /// CSR, CSC.
     Compressed(CompressedMatrix),

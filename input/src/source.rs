@@ -29,7 +29,6 @@ use trimill_system::memory::HostMemory;
 /// What the user says about an input; everything else is found from its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InputSettings {
-    /// The format of all files.
     pub format: Option<Format>,
     /// Whether the first line of each edge list is a header.
     pub header: Option<Header>,
@@ -59,9 +58,6 @@ impl fmt::Debug for Source {
 impl Source {
     #[cfg(feature = "testing")]
     /// [`Self::open_as`] with at most the format given, and without a way to stop it.
-    ///
-    /// # Errors
-    /// As [`Self::open_as`].
     pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
         Self::open_as(inputs, InputSettings { format, ..InputSettings::default() }, work_dir, &Control::silent())
     }
@@ -81,9 +77,6 @@ impl Source {
     }
 
     /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread.
-    ///
-    /// # Errors
-    /// As [`Self::open_as`].
     pub fn open_within(
         inputs: &[PathBuf],
         reading: InputSettings,
@@ -97,9 +90,6 @@ impl Source {
 
     #[cfg(feature = "testing")]
     /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of lines and rows that cross windows.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     #[doc(hidden)]
     pub fn open_in_windows(
         inputs: &[PathBuf],
@@ -288,26 +278,17 @@ impl Source {
 
     /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
     /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
-    ///
-    /// # Errors
-    /// Files that cannot be read; a stop.
     pub fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         self.reader.rows(memory, control)
     }
 
     /// The identity of this input before it was opened: canonical paths, sizes, times and inodes of all files (of a BVGraph
     /// both files). `None` for standard input and pipes.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] when a file can no longer be read.
     pub fn identity(&self) -> Result<Option<Identity>> {
         if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
     }
 
     /// Called when all was read: fails if a file changed meanwhile.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`], with the file and what differs.
     pub fn unchanged(&self) -> Result<()> {
         self.watched.iter().try_for_each(Watched::unchanged)
     }

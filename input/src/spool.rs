@@ -22,7 +22,6 @@ const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 /// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least. A gzip member grows less.
 const MOST_GROWTH: u64 = 1 << 15;
 
-/// A copy that is being made.
 pub(super) struct Spool<'a> {
     file: File,
     /// What messages call the bytes.
@@ -56,7 +55,6 @@ impl<'a> Spool<'a> {
         if at_least > free { Err(spool.does_not_fit(at_least, free)) } else { Ok(spool) }
     }
 
-    /// Adds bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let end = self.written + bytes.len() as u64;
         if end > self.until {
@@ -72,7 +70,6 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
-    /// The whole copy.
     pub(super) fn finish(self) -> File {
         self.file
     }

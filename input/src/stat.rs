@@ -22,18 +22,15 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 /// The state of a file, as `stat` returns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
-    /// The size in bytes.
     pub bytes: u64,
     /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
     pub modified: (i64, i64),
     /// The time of the last change of the file or of its metadata.
     pub changed: (i64, i64),
-    /// The inode.
     pub inode: u64,
 }
 
 impl Stat {
-    /// The state in `metadata`.
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self {
             bytes: metadata.len(),
@@ -85,9 +82,6 @@ pub struct Watched {
 
 impl Watched {
     /// The state of the file at `path`; `None` if it is not a regular file.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] if it cannot be queried.
     pub fn new(path: &Path) -> Result<Option<Self>> {
         let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
         let stat = Stat::of(&metadata);
@@ -96,9 +90,6 @@ impl Watched {
     }
 
     /// Fails if the file changed since.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] with what differs.
     pub fn unchanged(&self) -> Result<()> {
         // Opening the file makes a file server report its current state, which `stat` alone does not.
         let now = match File::open(&self.path).and_then(|file| file.metadata()) {

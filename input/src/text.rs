@@ -48,6 +48,16 @@ struct List {
     start: OnceLock<Start>,
 }
 
+/// A pass over the arcs of a list.
+struct ListScan<'a> {
+    list: &'a List,
+    start: Start,
+    sizes: ReadSizes,
+    sink: &'a dyn ArcSink,
+    control: &'a Control,
+    task: &'a Task,
+}
+
 /// Any id but the largest `u64`. Holds the advice on what the file may be instead.
 struct AnyId(&'static str);
 
@@ -96,7 +106,8 @@ impl EdgeListText {
         let gather = |n| {
             let gather = Gather::new(n);
             let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
-            self.scan_list(list, list.first.header, &gather, control, &task)?;
+            let start = list.first.header;
+            ListScan { list, start, sizes: self.sizes, sink: &gather, control, task: &task }.all()?;
             let rest = gather.finish();
             let metis = metis_rows == Some(rest.lines) && self.may_be_metis(list, &rest)?;
             if metis { Err(list.is_metis()) } else { Ok(rest) }
@@ -186,61 +197,50 @@ impl EdgeListText {
         };
         Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
     }
+}
 
-    /// All arcs of a list.
-    fn scan_list(&self, list: &List, start: Start, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        if list.file.compression.is_some() {
-            return self.scan_compressed(list, start, sink, control, task);
+impl ListScan<'_> {
+    fn all(&self) -> Result<u64> {
+        if self.list.file.compression.is_some() {
+            return self.compressed();
         }
-        let ranges: Vec<_> = lines::ranges(&list.file, start.skip, self.sizes.window).collect();
+        let ranges: Vec<_> = lines::ranges(&self.list.file, self.start.skip, self.sizes.window).collect();
         in_order(&ranges, |range| {
-            control.check()?;
-            self.scan_plain(list, start, range, sink, control, task)
+            self.control.check()?;
+            self.plain(range)
         })
     }
 
-    fn scan_plain(
-        &self,
-        List { file, first, .. }: &List,
-        start: Start,
-        range: &Range<u64>,
-        sink: &dyn ArcSink,
-        control: &Control,
-        task: &Task,
-    ) -> Result<u64> {
+    /// The arcs in a range of a plain file.
+    fn plain(&self, range: &Range<u64>) -> Result<u64> {
+        let (List { file, first, .. }, start) = (self.list, self.start);
         let lines = lines::read(file, start.skip, range, self.sizes)?;
-        let mut batch = ArcBatch::new(sink, control);
+        let mut batch = ArcBatch::new(self.sink, self.control);
         pairs::parse(&lines, start.columns, &AnyId(first.advice()), &mut batch)
             .map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
-        task.advance(range.end - range.start);
+        self.task.advance(range.end - range.start);
         batch.finish()
     }
 
-    fn scan_compressed(
-        &self,
-        List { file, first, .. }: &List,
-        start: Start,
-        sink: &dyn ArcSink,
-        control: &Control,
-        task: &Task,
-    ) -> Result<u64> {
+    fn compressed(&self) -> Result<u64> {
+        let (List { file, first, .. }, start) = (self.list, self.start);
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
             Some(Compression::Zstd) if self.sizes.window == ReadSizes::USUAL.window => {
-                Box::new(Frames::new(&file.file, Some(task)))
+                Box::new(Frames::new(&file.file, Some(self.task)))
             }
-            _ => file.stream(Some(task))?,
+            _ => file.stream(Some(self.task))?,
         };
         std::io::copy(&mut stream.by_ref().take(start.skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
         let mut blocks = TextBlocks::new(file, stream, start.lines + 1, self.sizes);
         let delivered = AtomicU64::new(0);
         produce_and_drain(
             |block| {
-                control.check()?;
+                self.control.check()?;
                 blocks.next(block)
             },
             |block| {
-                let mut batch = ArcBatch::new(sink, control);
+                let mut batch = ArcBatch::new(self.sink, self.control);
                 pairs::parse(&block.bytes, start.columns, &AnyId(first.advice()), &mut batch)
                     .map_err(|failure| failure.locate(|error, at| error.at(&file.path).line(block.line_of(at))))?;
                 delivered.fetch_add(batch.finish()?, Ordering::Relaxed);
@@ -275,7 +275,7 @@ impl List {
         Error::data(&self.file.path, found).line(self.first.line)
     }
 
-    /// The first line that is no comment is a header, if there is one.
+    /// The error for a list without arcs: it has comments and blank lines, and at most a header.
     fn is_without_arcs(&self) -> Error {
         let error = match self.first.text.as_str() {
             "" => Error::data(&self.file.path, "holds no arcs, only comments and blank lines"),
@@ -319,9 +319,13 @@ impl Reader for EdgeListText {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let starts: Vec<Start> = self.lists.iter().map(|list| self.start(list, control)).collect::<Result<_>>()?;
+        let scan_of = |list| {
+            let start = self.start(list, control)?;
+            Ok(ListScan { list, start, sizes: self.sizes, sink, control, task })
+        };
+        let scans: Vec<ListScan<'_>> = self.lists.iter().map(scan_of).collect::<Result<_>>()?;
         let mut pieces = Vec::new();
-        for (number, (List { file, .. }, start)) in self.lists.iter().zip(&starts).enumerate() {
+        for (number, ListScan { list: List { file, .. }, start, .. }) in scans.iter().enumerate() {
             if file.compression.is_some() {
                 pieces.push(TextChunk::Compressed(number));
             } else {
@@ -333,12 +337,8 @@ impl Reader for EdgeListText {
         let arcs = in_order(&pieces, |piece| {
             control.check()?;
             let (&number, arcs) = match piece {
-                TextChunk::Compressed(number) => {
-                    (number, self.scan_compressed(&self.lists[*number], starts[*number], sink, control, task)?)
-                }
-                TextChunk::Plain(number, range) => {
-                    (number, self.scan_plain(&self.lists[*number], starts[*number], range, sink, control, task)?)
-                }
+                TextChunk::Compressed(number) => (number, scans[*number].compressed()?),
+                TextChunk::Plain(number, range) => (number, scans[*number].plain(range)?),
             };
             found[number].fetch_add(arcs, Ordering::Relaxed);
             Ok(arcs)

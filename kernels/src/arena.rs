@@ -35,7 +35,6 @@ pub struct ArenaLayout {
 }
 
 impl ArenaLayout {
-    /// Nothing in use.
     pub fn new(capacity: u64) -> Self {
         Self { capacity, used: 0 }
     }
@@ -50,10 +49,6 @@ impl ArenaLayout {
         self.used
     }
 
-    /// Takes a piece of `bytes`.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`] when fewer bytes are left.
     pub fn take(&mut self, bytes: u64) -> GpuResult<Allocation> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
@@ -111,12 +106,10 @@ impl Arena {
         self.apart
     }
 
-    /// The bookkeeping.
     pub(crate) fn layout(&self) -> &ArenaLayout {
         &self.layout
     }
 
-    /// The same, mutable.
     pub(crate) fn layout_mut(&mut self) -> &mut ArenaLayout {
         &mut self.layout
     }

@@ -24,15 +24,13 @@ pub struct CompactPart {
     pub end: u32,
     /// Its first row, counted from the run's.
     pub row: u32,
-    /// How many rows it has.
     pub rows: u32,
     /// Its first arc, counted from the run's.
     pub arc: u32,
-    /// How many arcs it has.
     pub arcs: u32,
-    /// All successors of its first row are below this bound,
+    /// All successors of its first row are below this bound.
     pub bound: u32,
-    /// which grows by this much for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
+    /// By how much the bound grows for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
     pub bound_step: u32,
 }
 
@@ -116,9 +114,6 @@ pub(crate) const fn longest_part(scratch: u64) -> u64 {
 }
 
 /// Begins a partition on a device that unpacks rows: clears the error flag and the bins.
-///
-/// # Errors
-/// What the device fails with.
 pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
     if scratch.bytes == 0 {
@@ -176,9 +171,6 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
 }
 
 /// Waits for the copy stream. Returns how many of the successors that were counted are in each bin.
-///
-/// # Errors
-/// What the device fails with.
 pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
     let mut bins = vec![0u64; BINS];
     let at = engine.scratch().address + BINS_AT;

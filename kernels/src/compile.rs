@@ -11,18 +11,12 @@ fn options(target: String) -> [String; 2] {
 }
 
 /// Machine code for devices of this compute capability.
-///
-/// # Errors
-/// [`crate::GpuError::Compile`].
 pub fn cubin(nvrtc: &Nvrtc, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
     let target = format!("sm_{}{}", capability.major, capability.minor);
     nvrtc.compile(source, &options(target), ImageTarget::Cubin)
 }
 
 /// PTX for devices of this compute capability or later, zero-terminated.
-///
-/// # Errors
-/// [`crate::GpuError::Compile`].
 pub fn ptx(nvrtc: &Nvrtc, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
     let target = format!("compute_{}{}", capability.major, capability.minor);
     nvrtc.compile(source, &options(target), ImageTarget::Ptx)

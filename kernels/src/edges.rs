@@ -17,10 +17,9 @@ use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::sections::PartitionExtent;
 
-/// Bytes of a counter.
 pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
 
-/// A call that needs them, where there are none.
+/// The error for a call that needs counters of arcs in a partition that was begun without them.
 pub(crate) fn missing() -> GpuError {
     GpuError::Section("the partition was begun without counters of arcs".into())
 }
@@ -28,7 +27,7 @@ pub(crate) fn missing() -> GpuError {
 /// Row blocks whose counters are held at a time.
 pub(crate) const SLOTS: usize = 2;
 
-/// Pieces of the arena that they take.
+/// Pieces of the arena that the counters take.
 pub(crate) const PIECES: u64 = 1 + SLOTS as u64;
 
 /// A row block whose counters were not read yet.
@@ -39,19 +38,17 @@ struct Unread {
     counted: Option<(u64, Event)>,
 }
 
-/// The counters of a partition.
 #[derive(Debug)]
 pub(crate) struct EdgeCounters {
-    /// Device address of those of the resident arcs.
+    /// Device address of the counters of the resident arcs.
     pub(crate) resident: u64,
-    /// Device addresses of those of row blocks.
+    /// Device addresses of the counters of row blocks, which use the slots in turn.
     pub(crate) slots: [u64; SLOTS],
     arcs: u64,
     unread: VecDeque<Unread>,
 }
 
 impl EdgeCounters {
-    /// Takes their memory.
     pub(crate) fn take<E: Engine>(engine: &mut E, size: &PartitionExtent) -> GpuResult<Self> {
         let layout = engine.layout();
         let resident = layout.take(EDGE_COUNTER_BYTES * size.arcs)?;
@@ -75,7 +72,8 @@ impl EdgeCounters {
     pub(crate) fn begin_row_block<E: Engine>(
         &mut self,
         engine: &mut E,
-        (slot, arcs): (usize, u64),
+        slot: usize,
+        arcs: u64,
         counted: Event,
     ) -> GpuResult<u64> {
         let at = self.slots[slot];

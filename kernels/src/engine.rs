@@ -14,7 +14,6 @@ use crate::error::{GpuError, GpuResult};
 use crate::pinned::Pinned;
 use crate::source::CudaSource;
 
-/// A stream of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Copies to the device, and the kernels that unpack them.
@@ -25,7 +24,6 @@ pub enum Stream {
     Extra(usize),
 }
 
-/// How many extra streams there are.
 pub const EXTRA_STREAMS: usize = 16;
 
 /// A point in a stream that can be waited for, by number, below [`EVENTS`]. Recording it again moves it.
@@ -34,17 +32,13 @@ pub type Event = usize;
 /// What is timed between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
-    /// Copying rows to the device.
     Copy,
     /// What a method does with rows before it counts, such as packing.
     Prepare,
-    /// Counting.
     Count,
-    /// Adding up sums.
     Sum,
 }
 
-/// How many events there are.
 pub const EVENTS: usize = 4 * (2 * RING + 1);
 
 /// How many row blocks, and batches, the host enqueues ahead of the device at most.
@@ -53,16 +47,13 @@ pub(crate) const RING: usize = 6;
 /// A kernel that a source defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
-    /// Where it is defined.
     pub source: &'static CudaSource,
-    /// Its name there.
     pub name: &'static str,
 }
 
 /// A grid of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
-    /// Blocks.
     pub blocks: u32,
     /// Threads of each.
     pub threads: u32,
@@ -91,21 +82,18 @@ impl Grid {
 /// A piece of device memory that is not part of the arena's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservedMemory {
-    /// Where it begins.
     pub address: u64,
     /// Its bytes; 0: there is no such piece.
     pub bytes: u64,
 }
 
 impl ReservedMemory {
-    /// No piece.
     pub const NONE: Self = Self { address: 0, bytes: 0 };
 }
 
 /// Words in the host's memory, page-locked where the engine is a GPU.
 #[derive(Debug)]
 pub enum HostWords {
-    /// Page-locked.
     Pinned(Pinned<u64>),
     /// Pageable.
     Plain(Vec<u64>),
@@ -133,7 +121,6 @@ impl DerefMut for HostWords {
 
 /// A device. Callers must pass only addresses within the arena and the reserved pieces.
 pub trait Engine {
-    /// The arena's bookkeeping.
     fn layout(&mut self) -> &mut ArenaLayout;
 
     /// Where the arena begins.
@@ -149,23 +136,14 @@ pub trait Engine {
     fn processors(&self) -> u32;
 
     /// Zeros in the host's memory, page-locked where that makes copies faster.
-    ///
-    /// # Errors
-    /// [`GpuError::HostMemory`].
     fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
         Ok(HostWords::Plain(vec![0; words]))
     }
 
     /// Loads the kernels of a source, unless they are loaded already.
-    ///
-    /// # Errors
-    /// An error of the driver.
     fn load(&mut self, source: &'static CudaSource) -> GpuResult<()>;
 
     /// Enqueues in the copy stream: copies `pieces`, one after another, to the memory at `to`.
-    ///
-    /// # Errors
-    /// An error of the driver.
     ///
     /// # Safety
     /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until an event recorded after the copy
@@ -173,15 +151,9 @@ pub trait Engine {
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()>;
 
     /// Waits until the pieces of all copies so far may be changed.
-    ///
-    /// # Errors
-    /// What the device fails with.
     fn sent(&mut self) -> GpuResult<()>;
 
     /// Enqueues in a stream: sets `bytes` bytes to this value.
-    ///
-    /// # Errors
-    /// An error of the driver.
     fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
     /// Enqueues in a stream: a kernel whose source is loaded, with the bytes of each of its parameters.
@@ -191,42 +163,24 @@ pub trait Engine {
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
     /// Enqueues in a stream: records an event.
-    ///
-    /// # Errors
-    /// An error of the driver.
     fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
     /// Makes a stream wait for the latest record of an event.
-    ///
-    /// # Errors
-    /// An error of the driver.
     fn wait(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
     /// Makes the host wait for an event.
-    ///
-    /// # Errors
-    /// What the device fails with.
     fn reach(&mut self, event: Event) -> GpuResult<()>;
 
     /// Seconds between two events that were reached, which timed this.
-    ///
-    /// # Errors
-    /// An error of the driver.
     fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64>;
 
     /// Waits for a stream and copies from the device.
-    ///
-    /// # Errors
-    /// What the device fails with.
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
 
     /// Waits for all streams, ignoring failures: for when counting is given up.
     fn settle(&mut self);
 
     /// Waits for a stream and reads a number.
-    ///
-    /// # Errors
-    /// What the device fails with.
     fn read_u64(&mut self, stream: Stream, from: u64) -> GpuResult<u64> {
         let mut value = [0u64];
         self.read(stream, from, cast_slice_mut(&mut value))?;

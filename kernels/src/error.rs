@@ -14,54 +14,27 @@ pub enum GpuError {
     Absent(#[from] Absence),
     /// No device has this number.
     #[error("there is no GPU {ordinal}; this machine has {count}, counted from 0")]
-    NoSuchDevice {
-        /// The number asked for.
-        ordinal: u32,
-        /// How many there are.
-        count: u32,
-    },
+    NoSuchDevice { ordinal: u32, count: u32 },
     /// The driver refused an allocation; a smaller one may succeed.
     #[error("the device refused {asked} bytes; its driver says that {free} of {total} bytes are free")]
     DeviceMemory {
-        /// What was asked for.
         asked: u64,
         /// Free bytes right after, according to the driver.
         free: u64,
-        /// All memory of the device.
         total: u64,
     },
     /// The arena has no room for a piece: the budget would be exceeded.
     #[error("{asked} bytes do not fit the budget: {used} of {capacity} bytes of device memory are in use")]
-    Budget {
-        /// What was asked for.
-        asked: u64,
-        /// What was in use.
-        used: u64,
-        /// The whole arena.
-        capacity: u64,
-    },
+    Budget { asked: u64, used: u64, capacity: u64 },
     /// A row block is larger than was announced when counting began.
     #[error("a row block takes {bytes} bytes of device memory; the limit given was {limit}")]
-    RowBlockTooLarge {
-        /// What the row block takes.
-        bytes: u64,
-        /// What was announced.
-        limit: u64,
-    },
+    RowBlockTooLarge { bytes: u64, limit: u64 },
     /// Page-locked host memory was refused.
     #[error("the driver refused {asked} bytes of page-locked host memory")]
-    HostMemory {
-        /// What was asked for.
-        asked: u64,
-    },
+    HostMemory { asked: u64 },
     /// The driver has no memory left for its own needs, outside the arena.
     #[error("the GPU ran out of memory beside this program's budget: {doing}: {reason}")]
-    OutOfMemory {
-        /// What was being done.
-        doing: &'static str,
-        /// The driver's description.
-        reason: String,
-    },
+    OutOfMemory { doing: &'static str, reason: String },
     /// Sorted runs that could not be stored, or read again.
     #[error("keys of the graph could not be stored: {reason}")]
     Store {
@@ -80,7 +53,6 @@ pub enum GpuError {
     /// A partition for a method that needs the whole graph.
     #[error("method {method} counts whole graphs only; this one takes {bytes} bytes of device memory")]
     Whole {
-        /// The method.
         method: &'static str,
         /// The bytes that it takes for a graph of this size.
         bytes: u64,
@@ -96,48 +68,19 @@ pub enum GpuError {
     },
     /// NVRTC refused a source.
     #[error("NVRTC did not compile {source_name} for {architecture} ({code}):\n{log}")]
-    Compile {
-        /// Which source.
-        source_name: &'static str,
-        /// The target architecture.
-        architecture: String,
-        /// NVRTC's error.
-        code: String,
-        /// What it printed.
-        log: String,
-    },
+    Compile { source_name: &'static str, architecture: String, code: String, log: String },
     /// A kernel could not be started, or failed while it ran.
     #[error("a kernel failed: {doing}: {reason}")]
-    Launch {
-        /// The operation during which it was noticed.
-        doing: &'static str,
-        /// The driver's description.
-        reason: String,
-    },
+    Launch { doing: &'static str, reason: String },
     /// The device is lost or needs a reset; this process cannot use it any more.
     #[error("the GPU was lost: {doing}: {reason}; see what nvidia-smi and the system's log say")]
-    DeviceLost {
-        /// The operation during which it was noticed.
-        doing: &'static str,
-        /// The driver's description.
-        reason: String,
-    },
+    DeviceLost { doing: &'static str, reason: String },
     /// The device did not answer; it was abandoned, and nothing that it holds is freed.
     #[error("the GPU did not answer for {seconds} s: {doing}")]
-    Hung {
-        /// The operation that was waited for.
-        doing: &'static str,
-        /// How long.
-        seconds: f64,
-    },
+    Hung { doing: &'static str, seconds: f64 },
     /// Any other error of the driver.
     #[error("the CUDA driver failed: {doing}: {reason}")]
-    Driver {
-        /// What was being done.
-        doing: &'static str,
-        /// The driver's description.
-        reason: String,
-    },
+    Driver { doing: &'static str, reason: String },
 }
 
 /// The result of an operation of a device.

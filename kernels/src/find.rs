@@ -13,12 +13,9 @@ use thiserror::Error;
 /// called here, such as the second version of the timing of events.
 const OLDEST: Version = Version { major: 12, minor: 8 };
 
-/// A version of CUDA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// Before the point.
     pub major: u32,
-    /// After the point.
     pub minor: u32,
 }
 
@@ -53,10 +50,7 @@ pub enum Absence {
     DriverNotReady(u32),
     /// The driver does not implement CUDA 12.8.
     #[error("the CUDA driver implements CUDA {found}; expected {OLDEST} or later; update the NVIDIA driver")]
-    DriverTooOld {
-        /// What it implements.
-        found: Version,
-    },
+    DriverTooOld { found: Version },
     /// The driver works and sees no device.
     #[error("the CUDA driver sees no GPU; if there is one, look at CUDA_VISIBLE_DEVICES")]
     NoDevice,
@@ -80,7 +74,6 @@ impl From<result::DriverError> for Absence {
     }
 }
 
-/// One GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuInfo {
     /// Its number, as the driver counts them under `CUDA_VISIBLE_DEVICES`.
@@ -104,10 +97,6 @@ pub struct FoundGpus {
     pub devices: Vec<GpuInfo>,
 }
 
-/// The GPUs of this machine.
-///
-/// # Errors
-/// The reason why none can be used.
 pub fn find() -> Result<FoundGpus, Absence> {
     // SAFETY: loads the library that the system's loader finds under the driver's name and runs its initialisers; it is the
     // driver, installed by the administrator of the machine.

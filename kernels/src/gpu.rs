@@ -26,7 +26,6 @@ use clock::Clock;
 pub use clock::TimedCommand;
 use module::Module;
 
-/// An opened GPU.
 #[derive(Debug)]
 pub struct Gpu {
     // Dropped in this order: first what needs the streams, then the streams; the context last.
@@ -46,16 +45,13 @@ pub struct Gpu {
     device: GpuInfo,
     held: u64,
     nothing: ArenaLayout,
-    /// Where it is recorded when copies and kernels run, if that is asked for.
+    /// Records when copies and kernels run, if that is asked for.
     clock: Option<Clock>,
 }
 
 impl Gpu {
     /// Opens the GPU with this number; methods will load kernels of this form. Takes some tenths of a second, and
     /// [`crate::STAGING_BYTES`] of page-locked host memory.
-    ///
-    /// # Errors
-    /// There is no such GPU, or it does not work.
     pub fn open(ordinal: u32, form: ImageForm) -> GpuResult<Self> {
         let devices = find()?.devices;
         let count = devices.len() as u32;
@@ -101,9 +97,6 @@ impl Gpu {
     }
 
     /// Records from now on when each copy and each kernel that is timed runs; waits for the device once.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn record_work(&mut self) -> GpuResult<()> {
         self.clock = Some(Clock::start(&self.kernels)?);
         Ok(())
@@ -114,7 +107,6 @@ impl Gpu {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
 
-    /// Its properties.
     pub fn device(&self) -> &GpuInfo {
         &self.device
     }
@@ -126,18 +118,12 @@ impl Gpu {
     }
 
     /// Free and total bytes of the device, according to the driver.
-    ///
-    /// # Errors
-    /// When the device is lost.
     pub fn memory(&self) -> GpuResult<(u64, u64)> {
         let (free, total) = self.context().mem_get_info().map_err(driver("asking for free memory"))?;
         Ok((free as u64, total as u64))
     }
 
     /// Allocates the arena, of at most `bytes`. An earlier arena is freed first.
-    ///
-    /// # Errors
-    /// [`GpuError::DeviceMemory`]: the device refuses the allocation.
     pub fn reserve(&mut self, bytes: u64) -> GpuResult<()> {
         self.arena = None;
         (self.scratch, self.counters) = (ReservedMemory::NONE, ReservedMemory::NONE);
@@ -146,9 +132,6 @@ impl Gpu {
     }
 
     /// The same; if the arena is large enough, a piece of it is reserved for unpacking rows ([`Self::scratch_bytes`]).
-    ///
-    /// # Errors
-    /// As [`Self::reserve`].
     pub fn reserve_for_stored_rows(&mut self, bytes: u64) -> GpuResult<()> {
         self.reserve(bytes)?;
         self.scratch = self.set_apart(scratch_bytes(bytes));
@@ -161,7 +144,7 @@ impl Gpu {
         self.counters = self.set_apart(bytes);
     }
 
-    /// Bytes of that piece.
+    /// Bytes reserved for the counters of vertices.
     pub fn counter_bytes(&self) -> u64 {
         self.counters.bytes
     }
@@ -187,9 +170,6 @@ impl Gpu {
     }
 
     /// A slice of zeros in page-locked host memory. Copies from there need no staging.
-    ///
-    /// # Errors
-    /// [`GpuError::HostMemory`].
     pub fn pinned<T: Pod>(&self, len: usize) -> GpuResult<Pinned<T>> {
         Pinned::new(self.context(), len)
     }
@@ -219,7 +199,6 @@ impl Gpu {
         Ok(())
     }
 
-    /// Waits for a stream.
     fn await_stream(&self, stream: Stream) -> GpuResult<()> {
         self.bind()?;
         let doing = if stream == Stream::Copy { "copying to the device" } else { "waiting for the GPU" };

@@ -29,7 +29,6 @@ const fn version(major: u32, minor: u32) -> Version {
     Version { major, minor }
 }
 
-/// Which images a GPU is to load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ImageForm {
     /// A CUBIN where there is one for the GPU, else PTX.
@@ -56,9 +55,6 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
 }
 
 /// Compiles sources to an archive.
-///
-/// # Errors
-/// NVRTC cannot compile a source.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -77,9 +73,6 @@ pub fn stamp(sources: &[&'static CudaSource]) -> String {
 }
 
 /// The entries of an archive: names and bytes.
-///
-/// # Errors
-/// [`GpuError::Image`]: it is not an archive.
 pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);

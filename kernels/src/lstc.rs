@@ -70,12 +70,10 @@ pub(crate) const FOOTPRINT_WITH_EDGES: DeviceFootprint = DeviceFootprint {
 /// The sums of blocks, and their sum.
 const SUMS_BYTES: u64 = 8 * (SUM_GRID.blocks as u64 + 1);
 
-/// A kernel of `lstc.cu`.
 const fn kernel(name: &'static str) -> Kernel {
     Kernel { source: &LSTC, name }
 }
 
-/// The method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lstc {
     /// Threads of a block and the width of a tile.
@@ -301,7 +299,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         engine.wait(Stream::Compute, events.copied)?;
         engine.record(Stream::Compute, events.kernel)?;
         if let Some(edges) = &mut self.edges {
-            arguments.row_block_on_arcs = edges.begin_row_block(engine, (slot, row_block.arcs()), events.counted)?;
+            arguments.row_block_on_arcs = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
         }
         let shape = self.shape;
         let (name, shared) = match (shape.tile(), &self.vertices, &self.edges) {

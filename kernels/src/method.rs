@@ -11,18 +11,14 @@ use crate::vertices::VertexCounters;
 
 /// A run of resident rows, as a type that owns them.
 pub trait ResidentRun: Send + 'static {
-    /// Its rows.
     fn slices(&self) -> ResidentSlices<'_>;
 }
 
 /// The device bytes that a method takes: linear in the size of a partition, and never exceeded.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceFootprint {
-    /// For each resident arc.
     pub per_resident_arc: u64,
-    /// For each local.
     pub per_local: u64,
-    /// For each local or proxy.
     pub per_numbered: u64,
     /// For any partition.
     pub fixed: u64,
@@ -50,10 +46,8 @@ impl DeviceFootprint {
     }
 }
 
-/// What a method can count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Any partition.
     Partitions,
     /// Whole graphs: each vertex local, all rows resident.
     WholeGraphs,
@@ -71,7 +65,6 @@ pub struct EdgeShare {
 }
 
 impl EdgeShare {
-    /// All edges.
     pub const ALL: Self = Self { index: 0, of: 1 };
 }
 
@@ -101,7 +94,6 @@ pub struct MethodCount {
     /// Seconds from the beginning to the end of each section's copy; waiting for the host to fill the page-locked buffers is part
     /// of it.
     pub copy_seconds: f64,
-    /// Bytes copied to the device.
     pub copied_bytes: u64,
     /// The most bytes of the arena that were in use.
     pub peak_bytes: u64,
@@ -109,10 +101,8 @@ pub struct MethodCount {
 
 /// A method, with its settings, that counts runs `R` on a GPU.
 pub trait CountingMethod<R: ResidentRun>: Debug + Send {
-    /// Its name.
     fn name(&self) -> &'static str;
 
-    /// What it can count.
     fn scope(&self) -> Scope;
 
     /// The device bytes that it takes.
@@ -183,18 +173,12 @@ pub trait GpuCounter<R: ResidentRun>: Send {
 
     /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where the rows were compact and the method
     /// [uses these numbers](CountingMethod::needs_arcs_into). To be called after the last run.
-    ///
-    /// # Errors
-    /// What the device fails with.
     fn bins(&mut self) -> GpuResult<Vec<u64>> {
         Ok(Vec::new())
     }
 
     /// Waits for the last row blocks and copies the counters of the window, from the first one on. Called before
     /// [`Self::finish`] where the partition was begun with counters.
-    ///
-    /// # Errors
-    /// What the device fails with.
     fn vertices(&mut self, into: &mut [u64]) -> GpuResult<()> {
         into.fill(0);
         Ok(())

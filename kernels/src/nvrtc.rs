@@ -23,7 +23,6 @@ pub const NVRTC_VARIABLE: &str = "TRIMILL_NVRTC";
 /// The names of its releases, newest first.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
-/// A loaded NVRTC.
 #[derive(Debug)]
 pub struct Nvrtc {
     library: Library,
@@ -52,9 +51,6 @@ impl Nvrtc {
     }
 
     /// Loads the library at `path`, and before it those of the same folder that it needs.
-    ///
-    /// # Errors
-    /// As [`Nvrtc::open`].
     pub fn open_file(path: &Path) -> GpuResult<Self, Absence> {
         let builtins = builtins(path.parent().unwrap_or(Path::new("/")));
         // SAFETY: as in `open`; the user who runs the program names the file. Builtins of another release are never called.
@@ -78,15 +74,10 @@ impl Nvrtc {
         Ok(Self { library, version, _builtins: builtins })
     }
 
-    /// Its version.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Compiles `source` with `options`.
-    ///
-    /// # Errors
-    /// [`Error::Compile`], with what the compiler printed.
     pub(crate) fn compile(&self, source: &CudaSource, options: &[String], output: ImageTarget) -> GpuResult<Vec<u8>> {
         let refused = |code: String, log: String| GpuError::Compile {
             source_name: source.name,
@@ -125,7 +116,6 @@ impl Nvrtc {
     }
 }
 
-/// What to compile to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImageTarget {
     /// Machine code of one architecture.

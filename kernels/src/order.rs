@@ -24,10 +24,6 @@ impl Order {
         Ok(Self { size, locals: 0, arcs: 0, next: 0, row_blocks: false })
     }
 
-    /// Takes a run of the resident section.
-    ///
-    /// # Errors
-    /// [`Error::Section`].
     pub(crate) fn run(&mut self, run: &ResidentSlices<'_>) -> GpuResult<()> {
         if self.row_blocks {
             return Err(GpuError::Section("resident section: a run after the first row block".into()));
@@ -39,9 +35,6 @@ impl Order {
     }
 
     /// Takes a row block. Returns its bytes.
-    ///
-    /// # Errors
-    /// [`Error::Section`], [`Error::RowBlockTooLarge`].
     pub(crate) fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<u64> {
         if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
             let text =
@@ -58,7 +51,6 @@ impl Order {
         Ok(bytes)
     }
 
-    /// Whether no row block was received yet.
     pub(crate) fn is_first_row_block(&self) -> bool {
         !self.row_blocks
     }
@@ -75,12 +67,10 @@ impl Order {
         Ok(())
     }
 
-    /// Locals so far.
     pub(crate) fn locals(&self) -> u32 {
         self.locals
     }
 
-    /// Resident arcs so far.
     pub(crate) fn arcs(&self) -> u64 {
         self.arcs
     }

@@ -63,7 +63,6 @@ const fn of_row_block(row_block: usize) -> TimedEvents {
     TimedEvents::of(row_block % RING)
 }
 
-/// The events of a batch.
 const fn of_batch(batch: usize) -> TimedEvents {
     TimedEvents::of(RING + 1 + batch % RING)
 }
@@ -71,7 +70,6 @@ const fn of_batch(batch: usize) -> TimedEvents {
 /// Threads of a block, for kernels without a number of their own.
 const THREADS: u32 = 256;
 
-/// Lanes of a warp.
 const WARP: u32 = 32;
 
 /// Mean length of rows from which on a warp takes one. If rows are shorter, most have no successor in a given small range.
@@ -156,7 +154,6 @@ pub fn takes_edges(edges: u64, arena: u64) -> bool {
 /// The most counters of arcs.
 const MOST_COUNTERS: u64 = 1 << 32;
 
-/// Packed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedWords {
     chunks: u64,
@@ -173,7 +170,6 @@ impl PackedWords {
     }
 }
 
-/// The method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packed;
 

@@ -8,10 +8,8 @@ use crate::compact::{self, CompactSlices, Unpack};
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
 
-/// The size of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionExtent {
-    /// Local vertices.
     pub locals: u64,
     /// Arcs of the resident section.
     pub arcs: u64,
@@ -71,15 +69,11 @@ impl PartitionExtent {
 }
 
 impl ResidentSlices<'_> {
-    /// How many successors there are.
     pub fn arcs(&self) -> u64 {
         self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
     }
 
     /// Checks a run of a partition of this size, after `locals` rows with `arcs` successors. Does not check the order within rows.
-    ///
-    /// # Errors
-    /// [`GpuError::Section`].
     pub fn check(&self, size: &PartitionExtent, locals: u64, arcs: u64) -> GpuResult<()> {
         let wrong = |what: &str| Err(GpuError::Section(format!("resident section: {what}")));
         let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else {
@@ -118,7 +112,6 @@ pub(crate) struct RowBlockPlaces {
 }
 
 impl RowBlockSlices<'_> {
-    /// How many successors there are.
     pub fn arcs(&self) -> u64 {
         self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
     }
@@ -160,15 +153,11 @@ impl RowBlockSlices<'_> {
         }
     }
 
-    /// Bytes that it takes on the device.
     pub fn bytes(&self) -> u64 {
         row_block_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.arcs(), self.all_local)
     }
 
     /// Checks everything but the order within rows. `next`: where the row block before ended.
-    ///
-    /// # Errors
-    /// [`GpuError::Section`].
     pub fn check(&self, next: u32, numbered: u32, locals: u32) -> GpuResult<()> {
         let wrong = |what: &str| Err(GpuError::Section(format!("row block from {}: {what}", self.range.start)));
         if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {

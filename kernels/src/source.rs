@@ -2,19 +2,16 @@
 //!
 //! Sources have no includes, so compiling them needs no headers of the toolkit.
 
-/// A file of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceFile {
     /// Its name, for messages.
     pub name: &'static str,
-    /// Its contents.
     pub text: &'static str,
 }
 
 /// A CUDA source that is part of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CudaSource {
-    /// Its name.
     pub name: &'static str,
     /// Its files, in the order in which they are compiled as one.
     pub parts: &'static [SourceFile],
@@ -40,7 +37,6 @@ macro_rules! shared_constants {
 }
 
 impl CudaSource {
-    /// All of its text.
     pub fn code(&self) -> String {
         self.parts.iter().map(|SourceFile { name, text }| format!("#line 1 \"{name}\"\n{text}")).collect()
     }

@@ -21,7 +21,6 @@ pub const BLOCK: SourceFile = part!("block.cuh");
 /// Method `lstc`, and the final sum.
 pub static LSTC: CudaSource = CudaSource { name: "lstc.cu", parts: &[part!("lstc.cu")], images: IMAGES };
 
-/// Method `packed`.
 pub static PACKED: CudaSource = CudaSource {
     name: "packed.cu",
     parts: &[
@@ -40,11 +39,9 @@ pub static PACKED: CudaSource = CudaSource {
     images: IMAGES,
 };
 
-/// Unpacks compact rows.
 pub static UNPACK: CudaSource =
     CudaSource { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
 
-/// Prepares graphs.
 pub static PREPARE: CudaSource = CudaSource {
     name: "prepare.cu",
     parts: &[

@@ -17,10 +17,8 @@ use crate::error::{GpuResult, driver};
 use crate::pinned::Pinned;
 use crate::waiting::{USUAL_LIMIT, Waiting};
 
-/// Bytes of one buffer.
 const BUFFER: usize = 8 << 20;
 
-/// Number of buffers.
 const BUFFERS: usize = 4;
 
 /// Page-locked host memory that a [`crate::Gpu`] holds.
@@ -149,7 +147,6 @@ fn is_pinned(bytes: &[u8]) -> bool {
     !bytes.is_empty() && ask(ends.start, &mut kind) && ask(ends.end.wrapping_sub(1), &mut kind)
 }
 
-/// The threads that fill buffers.
 fn threads() -> Option<ThreadPool> {
     let many = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()

@@ -17,13 +17,12 @@ use crate::sections::PartitionExtent;
 /// The counters of one pass over a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VertexCounters {
-    /// Those that are held.
+    /// The counters that are on the device during this pass.
     pub window: Range<u64>,
     /// The counter of the first local.
     pub locals_at: u64,
 }
 
-/// Bytes of a counter.
 pub const COUNTER_BYTES: u64 = size_of::<u64>() as u64;
 
 impl VertexCounters {
@@ -32,7 +31,7 @@ impl VertexCounters {
         u64::from(size.numbered).max(locals_at + size.locals)
     }
 
-    /// How many are held.
+    /// How many counters are on the device.
     pub fn held(&self) -> u64 {
         self.window.end - self.window.start
     }

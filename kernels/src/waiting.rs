@@ -18,15 +18,13 @@ pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 /// The pause between two polls is a sixteenth of the time so far, within these limits.
 const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
 
-/// Contexts of devices that were abandoned.
 static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Waits for the events of a device.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
     limit: Duration,
-    /// Events the end of a stream.
+    /// Recorded at the end of a stream to wait for it.
     end: CudaEvent,
 }
 
@@ -37,7 +35,6 @@ impl Waiting {
         Ok(Self { context: Arc::clone(context), limit, end })
     }
 
-    /// Sets another limit.
     pub(crate) fn at_most(&mut self, limit: Duration) {
         self.limit = limit;
     }
@@ -61,9 +58,6 @@ impl Waiting {
     }
 
     /// Waits until all commands of a stream are done.
-    ///
-    /// # Errors
-    /// As [`Self::for_event`].
     pub(crate) fn for_stream(&self, stream: &CudaStream, doing: &'static str) -> GpuResult<()> {
         if !is_abandoned(&self.context) {
             self.end.record(stream).map_err(driver(doing))?;

@@ -21,7 +21,6 @@ pub enum PartitionerErrorKind {
     Resource,
     /// The child process that runs the partitioner could not be started, or ended without an assignment.
     Child,
-    /// The caller asked to stop.
     Interrupted,
 }
 
@@ -30,19 +29,13 @@ pub enum PartitionerErrorKind {
 #[error("{}", OneLine(self))]
 #[non_exhaustive]
 pub struct PartitionerError {
-    /// The kind: what caused it.
     pub kind: PartitionerErrorKind,
-    /// The file or directory.
     pub path: Option<PathBuf>,
     /// The line of the file, from 1.
     pub line: Option<u64>,
-    /// What was found.
     pub found: Box<str>,
-    /// What was expected instead.
     pub expected: Option<Box<str>>,
-    /// What to do.
     pub advice: Option<Box<str>>,
-    /// The error of the operating system.
     #[source]
     pub source: Option<io::Error>,
 }

@@ -39,7 +39,6 @@ pub struct Declared<'a> {
     pub original: &'a dyn Fn(u32) -> u64,
 }
 
-/// An assignment that was read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAssignment {
     /// The part of each compact id.
@@ -79,7 +78,6 @@ pub fn read(path: &Path, declared: Declared<'_>) -> PartitionerResult<FileAssign
 
 const ONE_OR_TWO: &str = "a part number, or an id and a part number";
 
-/// The state of the reader.
 struct AssignmentReader<'a> {
     declared: Declared<'a>,
     assignment: Vec<u32>,

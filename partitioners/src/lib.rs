@@ -41,7 +41,6 @@ pub trait PartitionInput: Sync {
     /// The number of undirected edges: the length of all rows together.
     fn edges(&self) -> u64;
 
-    /// The length of the row of `id`.
     fn out_degree(&self, id: u32) -> u32;
 
     /// Calls `each` with every successor of the row of `id`, in any order.

@@ -39,7 +39,6 @@ use crate::{
 pub use child::child_main;
 pub use limits::{BYTES_PER_ARC, MOST_ARCS};
 
-/// The options of METIS.
 #[derive(Clone)]
 pub struct MetisOptions<'a> {
     /// The number of parts, 1 to [`MAX_PARTS`].
@@ -65,10 +64,8 @@ pub struct MetisOptions<'a> {
     pub before_write: &'a (dyn Fn() -> io::Result<()> + Sync),
 }
 
-/// What METIS found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetisAssignment {
-    /// The part of each vertex.
     pub parts: Vec<u32>,
     /// The number of edges of the graph (not of the contracted one) between different parts.
     pub cut: u64,

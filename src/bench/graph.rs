@@ -86,7 +86,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
         let source = ArcList { arcs, declared: None };
-        let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
+        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
         probes(&graph, &Control::silent()).unwrap()
     }
 

@@ -52,7 +52,7 @@ struct StagedKeys {
 impl Buckets {
     /// `lanes` empty lanes for about `expected` keys, of which at most about `memory` bytes are held; files go to a directory made in
     /// `parent` when the first one is needed.
-    pub fn new((lanes, expected): (usize, u64), memory: u64, parent: &Path) -> Self {
+    pub fn new(lanes: usize, expected: u64, memory: u64, parent: &Path) -> Self {
         // Blocks are written as a whole. The blocks that are being filled, one per lane, take at most a quarter of the memory.
         let block = (memory / 4 / 8 / lanes.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         Self {
@@ -68,7 +68,6 @@ impl Buckets {
         }
     }
 
-    /// The number of lanes.
     pub fn lanes(&self) -> usize {
         self.lanes.len()
     }
@@ -79,9 +78,6 @@ impl Buckets {
     }
 
     /// Adds keys: each item is a lane and a key. Called from many threads at once.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when a bucket file cannot be written.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
         let mut stage = lock(&self.idle).pop().unwrap_or_else(|| StagedKeys {
             keys: vec![0; self.lanes.len() * STAGED],
@@ -106,9 +102,6 @@ impl Buckets {
     }
 
     /// Appends the keys that are still staged. Call it once, after the last `extend`, before lanes are taken.
-    ///
-    /// # Errors
-    /// As [`Self::extend`].
     pub fn flush(&self) -> Result<()> {
         for stage in lock(&self.idle).drain(..) {
             for lane in 0..self.lanes.len() {
@@ -119,9 +112,6 @@ impl Buckets {
     }
 
     /// Adds many keys to a lane at once, without staging them.
-    ///
-    /// # Errors
-    /// As [`Self::extend`].
     pub fn put(&self, lane: usize, keys: Vec<u64>) -> Result<()> {
         let mut slot = lock(&self.lanes[lane]);
         slot.len += keys.len() as u64;
@@ -154,9 +144,6 @@ impl Buckets {
     }
 
     /// Holds at most about `memory` bytes of keys from now on: lanes that hold more go to their files.
-    ///
-    /// # Errors
-    /// As [`Self::extend`].
     pub fn keep_at_most(&self, memory: u64) -> Result<()> {
         self.memory.store(memory, Ordering::Relaxed);
         for lane in 0..self.lanes.len() {
@@ -212,9 +199,6 @@ impl Buckets {
     }
 
     /// Takes all keys of a lane; afterwards the lane is empty and its file is removed.
-    ///
-    /// # Errors
-    /// When the lane's file cannot be read, or does not hold what was written.
     pub fn take(&self, lane: usize) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         self.take_in_pieces(lane, usize::MAX, |piece| {
@@ -225,9 +209,6 @@ impl Buckets {
     }
 
     /// Takes a lane in pieces of at most `most` keys (at least one piece, maybe empty).
-    ///
-    /// # Errors
-    /// As [`Self::take`], or what `each` reports.
     pub fn take_in_pieces(&self, lane: usize, most: usize, mut each: impl FnMut(Vec<u64>) -> Result<()>) -> Result<()> {
         let mut slot = std::mem::take(&mut *lock(&self.lanes[lane]));
         let filling = std::mem::take(&mut slot.filling);
@@ -296,7 +277,7 @@ mod tests {
     fn what_goes_in_comes_out_whether_it_fits_or_not() {
         let dir = tempfile::tempdir().unwrap();
         for (memory, later) in [(0, 0), (1 << 14, 1 << 14), (1 << 30, 1 << 30), (1 << 30, 1 << 14), (1 << 30, 0)] {
-            let buckets = Buckets::new((7, 200_000), memory, dir.path());
+            let buckets = Buckets::new(7, 200_000, memory, dir.path());
             (0u64..50)
                 .into_par_iter()
                 .try_for_each(|t| buckets.extend((0..4000).map(|i| ((i % 7) as usize, t * 4000 + i))))

@@ -42,6 +42,11 @@ impl BucketChoice {
         }
     }
 
+    /// Lanes for about `expected` arcs, two for each bucket.
+    pub(super) fn lanes(&self, expected: u64, shares: &Shares<'_>) -> Buckets {
+        Buckets::new(2 * self.buckets(), expected, shares.buckets(), shares.dir)
+    }
+
     /// The smaller ids of a bucket, of a graph whose ids are below `end`.
     pub(super) fn ids(&self, bucket: usize, end: u64) -> Range<u64> {
         match self {
@@ -64,23 +69,10 @@ pub(super) struct Distribute<'a, F> {
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    /// For about `expected` arcs.
-    pub(super) fn new(
-        (place, expected): (BucketChoice, u64),
-        shares: &Shares<'_>,
-        rename: F,
-        seen: Option<&'a Seen>,
-        end: u64,
-    ) -> Self {
-        Self {
-            buckets: Buckets::new((2 * place.buckets(), expected), shares.buckets(), shares.dir),
-            place,
-            rename,
-            seen,
-            end,
-            loops: AtomicU64::new(0),
-            overflow: AtomicBool::new(false),
-        }
+    /// Fills the [lanes](BucketChoice::lanes) of `place`.
+    pub(super) fn new(place: BucketChoice, buckets: Buckets, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
+        let (loops, overflow) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { buckets, place, rename, seen, end, loops, overflow }
     }
 
     pub(super) fn finish(self) -> Result<(Buckets, BucketChoice)> {

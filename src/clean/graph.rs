@@ -40,16 +40,13 @@ pub struct CleanGraph {
     pub pairs: Buckets,
     /// The degree of each id; 0 for ids that do not occur or whose arcs were all dropped.
     pub degrees: Vec<u32>,
-    /// How ids map to those of the input.
     pub ids: InputIds,
-    /// The number of edges.
     pub edges: u64,
     /// The id of the first declared vertex: single-column assignment files count from here.
     pub first_id: u64,
     /// How many lines a single-column assignment file has: one for each declared vertex, or, in a list of arcs, for
     /// each id up to the largest. `None` where ids are sparse.
     pub declared_lines: Option<u64>,
-    /// What was removed and added.
     pub report: CleanReport,
     /// Bytes written to bucket files while the input was read.
     pub bytes_distributed: Bytes,

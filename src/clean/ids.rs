@@ -23,7 +23,6 @@ pub struct Seen {
 }
 
 impl Default for Seen {
-    /// The empty set.
     fn default() -> Self {
         Self { chunks: std::iter::repeat_with(OnceLock::new).take(((1u64 << 32) / CHUNK_BITS) as usize).collect() }
     }
@@ -83,9 +82,9 @@ pub struct Distinct {
     most: u64,
     /// How many are known to be distinct.
     found: AtomicU64,
-    /// The zero bits with which the hash of an id ends that is kept.
+    /// Only ids whose hash ends with at least so many zero bits are kept.
     zeros: AtomicU32,
-    /// Held by the thread that adds a bit.
+    /// Held by the thread that raises `zeros`.
     thinning: Mutex<()>,
     largest: AtomicU64,
 }
@@ -127,7 +126,6 @@ impl Distinct {
         self.zeros.load(Ordering::Relaxed) > 0
     }
 
-    /// The largest id.
     pub fn largest(&self) -> u64 {
         self.largest.load(Ordering::Relaxed)
     }

@@ -22,7 +22,6 @@ pub(super) struct BySmallerId {
 }
 
 impl BySmallerId {
-    /// For ids below `ids`.
     pub(super) fn new(ids: u64) -> Self {
         let mut shift = 0;
         while ids >> shift >= MOST_BLOCKS {
@@ -105,7 +104,6 @@ impl IdRanges {
         self.end
     }
 
-    /// The ids of a bucket.
     pub(super) fn ids(&self, bucket: usize) -> Range<u64> {
         self.starts[bucket]..self.starts[bucket + 1]
     }

@@ -21,10 +21,6 @@ use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::memory::Needs;
 
-/// Cleans the graph that `source` delivers.
-///
-/// # Errors
-/// As [`read`] and [`ArcsRead::clean`].
 #[cfg(feature = "testing")]
 pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
     read(source, space, control)?.clean(space, control)
@@ -36,9 +32,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 /// Invalid input; more than 2^32 - 2 vertices ([`trimill_system::error::Kind::Data`]); bucket files that cannot be written
 /// ([`trimill_system::error::Kind::Resource`]).
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
-    if let Some(n) = source.declared_vertices()
-        && n > MOST_VERTICES
-    {
+    if let Some(n) = source.declared_vertices().filter(|&n| n > MOST_VERTICES) {
         return Err(too_many(n));
     }
     let start = Instant::now();
@@ -53,7 +47,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         Some(ranges) => BucketChoice::Ranges(ranges),
         None => BucketChoice::hash(buckets),
     };
-    let plain = Distribute::new((place, estimate), &shares, Some, Some(&seen), plain_ids(source, shares.left));
+    let lanes = place.lanes(estimate, &shares);
+    let plain = Distribute::new(place, lanes, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -96,8 +91,9 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let ranked =
-        Distribute::new((BucketChoice::hash(shares.bucket_count(estimate)), arcs), &shares, rank, None, MOST_VERTICES);
+    let place = BucketChoice::hash(shares.bucket_count(estimate));
+    let lanes = place.lanes(arcs, &shares);
+    let ranked = Distribute::new(place, lanes, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -123,7 +119,7 @@ fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Contro
     Ok(refused_ids(source, space, arcs, &distinct))
 }
 
-/// The error for an input whose ids and arcs are known, or about how many there are.
+/// The error for an input of which the numbers of ids and arcs are known, at least about.
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
     let (last, ranked) = (distinct.largest(), IdCount::Ranked(distinct.at_most()));
     // Whether they index arrays, given enough memory.
@@ -142,7 +138,7 @@ fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     space.memory.refused(&needs, least)
 }
 
-/// Ids of which about how many there are is estimated.
+/// The most ids that are kept to estimate how many distinct ones there are.
 const SAMPLE: u64 = 1 << 16;
 
 /// Ranges of ids for about `buckets` buckets, if the input comes in the order of ids and each range can be sorted at once.

@@ -42,9 +42,6 @@ pub struct ArcsRead {
 
 impl ArcsRead {
     /// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
-    ///
-    /// # Errors
-    /// Too little memory, or bucket files that cannot be written or read ([`trimill_system::error::Kind::Resource`]); a stop.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
         let Self { buckets: arcs, place, range, ids, totals } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
@@ -53,16 +50,16 @@ impl ArcsRead {
         let piece = shares.keys_at_once() as usize;
         let pool = Pool::of_sorting(&shares);
         let degrees: Vec<AtomicU32> = zeros(range as usize);
-        let pairs = Buckets::new((arcs.lanes() / 2, totals.arcs), shares.buckets(), shares.dir);
+        let pairs = Buckets::new(arcs.lanes() / 2, totals.arcs, shares.buckets(), shares.dir);
         let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
         let found = parallel::try_map(0..arcs.lanes() / 2, |bucket| -> Result<(u64, u64, u64)> {
             control.check()?;
             let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
             let (taken, ids) = (pool.take(incoming * PER_KEY), place.ids(bucket, range));
-            let forward = distinct_keys((&arcs, 2 * bucket), (&ids, piece), |keys| taken.check(keys * PER_KEY))?;
+            let forward = distinct_keys(&arcs, 2 * bucket, &ids, piece, |keys| taken.check(keys * PER_KEY))?;
             let before = forward.len() as u64;
             let check = |keys| taken.check((before + keys) * PER_KEY);
-            let backward = distinct_keys((&arcs, 2 * bucket + 1), (&ids, piece), check)?;
+            let backward = distinct_keys(&arcs, 2 * bucket + 1, &ids, piece, check)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             let edges = union.len() as u64;
@@ -118,8 +115,10 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted
 /// piece by piece, so memory is proportional to the distinct keys; `check` receives their number after each piece.
 fn distinct_keys(
-    (buckets, lane): (&Buckets, usize),
-    (ids, piece): (&Range<u64>, usize),
+    buckets: &Buckets,
+    lane: usize,
+    ids: &Range<u64>,
+    piece: usize,
     check: impl Fn(u64) -> Result<()>,
 ) -> Result<Vec<u64>> {
     let mut all = Vec::new();

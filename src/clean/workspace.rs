@@ -34,7 +34,6 @@ const ROWS: u64 = 1 << 17;
 /// Where the stages up to the oriented graph may work, and in how much memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Workspace<'a> {
-    /// The host's memory.
     pub memory: HostMemory,
     /// The directory of buckets that do not fit in memory.
     pub dir: &'a Path,
@@ -62,7 +61,6 @@ pub enum IdCount {
 }
 
 impl IdCount {
-    /// How many there are.
     pub(super) fn many(self) -> u64 {
         match self {
             Self::Plain(many) | Self::Ranked(many) => many,
@@ -82,8 +80,8 @@ pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let needs = Needs::to("prepare the graph");
     // A bit for each id, set if it occurs, and the ranks of these bits.
     let needs = match ids {
-        IdCount::Plain(ids) => needs.array(PER_ID, (ids, "ids")).fixed("which ids occur", Bytes(ids / 4)),
-        IdCount::Ranked(many) => needs.array(PER_VERTEX, (many, "vertices")).fixed("which ids occur", Bytes(many / 4)),
+        IdCount::Plain(ids) => needs.array(PER_ID, ids, "ids").fixed("which ids occur", Bytes(ids / 4)),
+        IdCount::Ranked(many) => needs.array(PER_VERTEX, many, "vertices").fixed("which ids occur", Bytes(many / 4)),
     };
     needs.buffers(Bytes(least))
 }
@@ -107,9 +105,7 @@ impl<'a> Workspace<'a> {
 /// Memory for buffers, once the arrays are allocated.
 #[derive(Debug, Clone, Copy)]
 pub struct Shares<'a> {
-    /// All of it.
     pub left: Bytes,
-    /// Threads that share it.
     pub threads: u64,
     /// The directory of buckets that do not fit in memory.
     pub dir: &'a Path,
@@ -182,7 +178,6 @@ impl Pool {
     }
 }
 
-/// Memory that was taken.
 pub(crate) struct TakenMemory<'a> {
     pool: &'a Pool,
     bytes: u64,
@@ -190,9 +185,6 @@ pub(crate) struct TakenMemory<'a> {
 
 impl TakenMemory<'_> {
     /// Refuses work that takes more than was taken.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn check(&self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());

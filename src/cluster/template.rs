@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 
 use super::Cluster;
 
-/// The values, by their names.
 pub(super) struct TemplateValues(Vec<(&'static str, Option<String>)>);
 
 /// A task that counts a shard, in a job file of HyperQueue.
@@ -50,7 +49,6 @@ impl TemplateValues {
         values
     }
 
-    /// The text with all values.
     pub(super) fn fill(&self, template: &str) -> String {
         template.lines().filter_map(|line| self.line(line)).map(|line| line + "\n").collect()
     }

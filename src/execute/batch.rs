@@ -60,8 +60,8 @@ impl<'a> BatchBuilder<'a> {
         let start = Instant::now();
         let passes = GraphPasses { graph, block: self.block, control };
         let (kept, [mut inducing, mut pruning]) = kept(passes, locals, parts, prune)?;
-        control.did_for(TrackKind::Building, ("induce", None), start, inducing, None);
-        control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning, None);
+        control.did_for(TrackKind::Building, ("induce", None), start, inducing);
+        control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning);
         let start = Instant::now();
         let begin = |kept: &Kept| {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;

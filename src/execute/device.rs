@@ -230,7 +230,7 @@ fn count_queue<'a>(
 /// Records what the device measured of its own work since it was last asked.
 pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
     for DeviceWork { queue, name, start, time } in backend.recorded_work() {
-        control.did_for(queue, (name, None), start, time, None);
+        control.did_for(queue, (name, None), start, time);
     }
 }
 

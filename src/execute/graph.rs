@@ -9,7 +9,7 @@ use crate::graph::OrientedGraph;
 use crate::job::Prepare;
 use crate::paths;
 use crate::prepare::device::is_worthwhile;
-use crate::prepare::{OnDevice, prepare_with};
+use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
 use crate::run_dir::JobRecord;
 use trimill_input::Source;
@@ -129,7 +129,8 @@ impl Opened<'_> {
                 _ => None,
             });
             let (source, space): (&dyn ArcSource, _) = (&*self.source, self.session.workspace());
-            let graph = prepare_with(device, (source, self.bytes), kept, space, cache.as_ref(), control, stages)?;
+            let preparation = Preparation { device, source, input_bytes: self.bytes, origin: kept, space, control };
+            let graph = preparation.prepare(cache.as_ref(), stages)?;
             trim_heap();
             Ok((graph, origin))
         })

@@ -211,8 +211,9 @@ impl HostNeeds {
     }
 
     fn planning(&self) -> Needs {
-        let vertices = (u64::from(self.size.vertices), "vertices");
-        self.always(Needs::to("plan partitions")).array(PER_PLANNED, vertices).buffers(Bytes(3 * LEAST_BLOCK.get()))
+        self.always(Needs::to("plan partitions"))
+            .array(PER_PLANNED, self.size.vertices.into(), "vertices")
+            .buffers(Bytes(3 * LEAST_BLOCK.get()))
     }
 
     /// What counting spilled partitions needs.
@@ -224,7 +225,7 @@ impl HostNeeds {
             (false, false) => (0, Bytes::ZERO),
         };
         self.with_details(self.always(Needs::to("count by the partition stream")), gpus)
-            .array(ranks, (self.size.vertices.into(), "vertices"))
+            .array(ranks, self.size.vertices.into(), "vertices")
             .fixed("rows beside a row block", rows)
     }
 
@@ -232,7 +233,7 @@ impl HostNeeds {
     fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
         self.spilled(gpus)
-            .array(PER_BUILT, (n.into(), "vertices"))
+            .array(PER_BUILT, n.into(), "vertices")
             .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))
             .fixed("a partition that is built", self.least_building())
     }

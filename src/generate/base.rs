@@ -21,7 +21,6 @@ pub trait BaseGraph: Sync {
     /// The number of its vertices, each of which has an edge. Ids are below it.
     fn vertices(&self) -> u64;
 
-    /// How many undirected edges it has.
     fn edges(&self) -> u64;
 
     /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` is in `range`: each once, in the same

@@ -7,7 +7,7 @@ mod row;
 
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dsi_bitstream::impls::{BufBitWriter, WordAdapter};
 use dsi_bitstream::traits::{BE, BitWrite};
@@ -17,17 +17,10 @@ use super::output::check_vertices;
 use super::rows::Adjacency;
 use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
-
-/// The three files.
-struct BvOutputFiles {
-    graph: PathBuf,
-    properties: PathBuf,
-    offsets: PathBuf,
-}
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
 pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) -> Result<u64> {
@@ -37,29 +30,26 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
             .expected("none, since programs take what follows it for a suffix")
             .advice(format!("name it {better}.graph")));
     }
-    check_vertices(sequence, (MOST_VERTICES, "the limit of a BVGraph"), graph)?;
-    let files = BvOutputFiles {
-        graph: graph.to_path_buf(),
-        properties: graph.with_extension("properties"),
-        offsets: graph.with_extension("offsets"),
-    };
+    check_vertices(sequence, MOST_VERTICES, "the limit of a BVGraph", graph)?;
+    let (properties_path, offsets_path) = (graph.with_extension("properties"), graph.with_extension("offsets"));
     let task = control.task("generate", Some(4 * sequence.edges()), Unit::Arcs);
-    let rows = Adjacency::new(sequence, graph, control, &task)?;
-    let mut outputs = (Output::create(&files.graph)?, Output::create(&files.offsets)?);
-    let bytes = write_rows(&rows, (&mut outputs.0, &mut outputs.1), &files, control, &task)?;
-    let mut properties = Output::create(&files.properties)?;
+    let progress = task.progress(control);
+    let rows = Adjacency::new(sequence, graph, &progress)?;
+    let (mut graph_file, mut offsets) = (Output::create(graph)?, Output::create(&offsets_path)?);
+    let row_bits = BitStrings::new(&mut graph_file, graph);
+    let bytes = write_rows(&rows, row_bits, BitStrings::new(&mut offsets, &offsets_path), &progress)?;
+    let mut properties = Output::create(&properties_path)?;
     let text = format!(
         "#BVGraph properties\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes={}\narcs={}\nwindowsize={WINDOW}\n\
          maxrefcount={LONGEST_CHAIN}\nminintervallength={SHORTEST_INTERVAL}\nzetak={ZETA_K}\ncompressionflags=\n",
         sequence.vertices(),
         rows.arcs()
     );
-    properties.write_all(text.as_bytes()).map_err(|e| Error::write(&files.properties, e))?;
+    properties.write_all(text.as_bytes()).map_err(|e| Error::write(&properties_path, e))?;
     control.check()?;
-    let (graph, offsets) = outputs;
     offsets.finish()?;
     properties.finish()?;
-    graph.finish()?;
+    graph_file.finish()?;
     Ok(bytes)
 }
 
@@ -80,28 +70,26 @@ fn encode(rows: &Adjacency, vertices: Range<usize>) -> Encoded {
 /// Writes all rows and their lengths; returns the bytes of the rows.
 fn write_rows(
     rows: &Adjacency,
-    (graph, offsets): (&mut Output, &mut Output),
-    files: &BvOutputFiles,
-    control: &Control,
-    task: &Task,
+    mut graph: BitStrings<'_>,
+    mut offsets: BitStrings<'_>,
+    progress: &Progress,
 ) -> Result<u64> {
-    let (mut graph, mut offsets) = (BitStrings::new(graph), BitStrings::new(offsets));
     // The first row begins at bit 0.
-    offsets.add((&[1 << 63], 1)).map_err(|e| Error::write(&files.offsets, e))?;
+    offsets.add(&[1 << 63], 1)?;
     let chunks = rows.chunks();
     let make = |chunk: u64| {
-        control.check()?;
+        progress.check()?;
         let vertices = chunks[chunk as usize].clone();
         let encoded = encode(rows, vertices.clone());
-        task.advance(vertices.map(|vertex| rows.row(vertex).len() as u64).sum::<u64>() / 2);
+        progress.advance(vertices.map(|vertex| rows.row(vertex).len() as u64).sum::<u64>() / 2);
         Ok(encoded)
     };
     make_and_write(chunks.len() as u64, make, |Encoded { rows, lengths }| {
-        graph.add((&rows.0, rows.1)).map_err(|e| Error::write(&files.graph, e))?;
-        offsets.add((&lengths.0, lengths.1)).map_err(|e| Error::write(&files.offsets, e))
+        graph.add(&rows.0, rows.1)?;
+        offsets.add(&lengths.0, lengths.1)
     })?;
-    let bytes = graph.finish().map_err(|e| Error::write(&files.graph, e))?;
-    offsets.finish().map_err(|e| Error::write(&files.offsets, e))?;
+    let bytes = graph.finish()?;
+    offsets.finish()?;
     Ok(bytes)
 }
 
@@ -109,30 +97,33 @@ fn write_rows(
 struct BitStrings<'a> {
     bits: BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>,
     written: u64,
+    path: &'a Path,
 }
 
 impl<'a> BitStrings<'a> {
-    fn new(file: &'a mut Output) -> Self {
+    fn new(file: &'a mut Output, path: &'a Path) -> Self {
         let buffered = io::BufWriter::with_capacity(1 << 20, file);
-        Self { bits: BufBitWriter::new(WordAdapter::new(buffered)), written: 0 }
+        Self { bits: BufBitWriter::new(WordAdapter::new(buffered)), written: 0, path }
     }
 
     /// Appends so many bits of `words`.
-    fn add(&mut self, (words, bits): (&[u64], u64)) -> io::Result<()> {
+    fn add(&mut self, words: &[u64], bits: u64) -> Result<()> {
+        let failed = |e| Error::write(self.path, e);
         let (whole, rest) = ((bits / 64) as usize, (bits % 64) as usize);
         for &word in &words[..whole] {
-            self.bits.write_bits(word, 64)?;
+            self.bits.write_bits(word, 64).map_err(failed)?;
         }
         if rest > 0 {
-            self.bits.write_bits(words[whole] >> (64 - rest), rest)?;
+            self.bits.write_bits(words[whole] >> (64 - rest), rest).map_err(failed)?;
         }
         self.written += bits;
         Ok(())
     }
 
     /// Fills the last word; returns the bytes written.
-    fn finish(self) -> io::Result<u64> {
-        self.bits.into_inner()?.into_inner().flush()?;
+    fn finish(self) -> Result<u64> {
+        let flushed = self.bits.into_inner().and_then(|words| words.into_inner().flush());
+        flushed.map_err(|e| Error::write(self.path, e))?;
         Ok(self.written.div_ceil(64) * 8)
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
@@ -57,19 +57,19 @@ impl GeneratedFormat {
 /// What names end in.
 pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format)";
 
-/// Bytes of a pair of `u32`.
 const PAIR: u64 = 8;
 
 /// Writes `sequence` and returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &Path, control: &Control) -> Result<u64> {
     if format == GeneratedFormat::Binary {
-        check_vertices(sequence, (1 << 32, "whose ids fit into 32 bits"), output)?;
+        check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;
     }
     let task = control.task("generate", Some(sequence.edges()), Unit::Arcs);
+    let progress = task.progress(control);
     let encode = if format == GeneratedFormat::Binary { as_pairs } else { as_text };
     if format == GeneratedFormat::Stdout {
         let name = Path::new("standard output");
-        return write_in_order(sequence, encode, (&mut std::io::stdout(), name), control, &task);
+        return write_in_order(sequence, encode, &mut std::io::stdout(), name, &progress);
     }
     if let Some(file) = disk::file_of_output(output)? {
         let directory = disk::parent(&file);
@@ -78,8 +78,8 @@ pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &P
     }
     let mut file = Output::create(output)?;
     let bytes = match (format, file.new_file()) {
-        (GeneratedFormat::Binary, Some(file)) => write_anywhere(sequence, file, control, &task)?,
-        _ => write_in_order(sequence, encode, (&mut file, output), control, &task)?,
+        (GeneratedFormat::Binary, Some(file)) => write_anywhere(sequence, file, &progress)?,
+        _ => write_in_order(sequence, encode, &mut file, output, &progress)?,
     };
     control.check()?;
     file.finish()?;
@@ -87,7 +87,7 @@ pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &P
 }
 
 /// Refuses a graph with more vertices than a format has ids for, which `why` names.
-pub(super) fn check_vertices(sequence: &dyn Sequence, (most, why): (u64, &str), output: &Path) -> Result<()> {
+pub(super) fn check_vertices(sequence: &dyn Sequence, most: u64, why: &str, output: &Path) -> Result<()> {
     if sequence.vertices() <= most {
         return Ok(());
     }
@@ -119,14 +119,14 @@ pub(super) fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
     start..sequence.edges().min(start.saturating_add(BLOCK))
 }
 
-fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, control: &Control, task: &Task) -> Result<u64> {
+fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, progress: &Progress) -> Result<u64> {
     let buffers = || (Vec::with_capacity(BLOCK as usize), Vec::with_capacity(BLOCK as usize * PAIR as usize));
     parallel::try_each_with(0..blocks(sequence), buffers, |(edges, bytes), number| {
-        fill(sequence, number, edges, control)?;
+        fill(sequence, number, edges, progress)?;
         bytes.clear();
         as_pairs(edges, bytes);
         file.write_at(bytes, block(sequence, number).start * PAIR)?;
-        task.advance(edges.len() as u64);
+        progress.advance(edges.len() as u64);
         Ok(())
     })?;
     Ok(sequence.edges() * PAIR)
@@ -138,15 +138,15 @@ type Encode = fn(&[[u64; 2]], &mut Vec<u8>);
 fn write_in_order(
     sequence: &dyn Sequence,
     encode: Encode,
-    (out, path): (&mut (dyn Write + Send), &Path),
-    control: &Control,
-    task: &Task,
+    out: &mut (dyn Write + Send),
+    path: &Path,
+    progress: &Progress,
 ) -> Result<u64> {
     let make = |number| {
         let (mut edges, mut bytes) = (Vec::new(), Vec::new());
-        fill(sequence, number, &mut edges, control)?;
+        fill(sequence, number, &mut edges, progress)?;
         encode(&edges, &mut bytes);
-        task.advance(edges.len() as u64);
+        progress.advance(edges.len() as u64);
         Ok(bytes)
     };
     let mut written = 0;
@@ -159,8 +159,8 @@ fn write_in_order(
 }
 
 /// Replaces `edges` by the edges of a block.
-pub(super) fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, control: &Control) -> Result<()> {
-    control.check()?;
+pub(super) fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, progress: &Progress) -> Result<()> {
+    progress.check()?;
     let range = block(sequence, number);
     let length = range.end - range.start;
     edges.clear();

@@ -46,7 +46,6 @@ impl Permutation {
     }
 }
 
-/// A sequence whose ids are permuted.
 pub(super) struct Permuted<S> {
     pub(super) of: S,
     pub(super) permutation: Permutation,

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::output::{blocks, fill};
 use super::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Task};
+use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::mapped::zeros;
@@ -31,22 +31,19 @@ pub(super) struct Adjacency {
 }
 
 impl Adjacency {
-    /// The rows of `sequence`, for a file at `path`. Advances `task` by three times the number of edges.
-    ///
-    /// # Errors
-    /// [`Resource`](trimill_system::error::Kind::Resource): too little memory is free. When stopped.
-    pub(super) fn new(sequence: &dyn Sequence, path: &Path, control: &Control, task: &Task) -> Result<Self> {
+    /// The rows of `sequence`, for a file at `path`. Advances `progress` by three times the number of edges.
+    pub(super) fn new(sequence: &dyn Sequence, path: &Path, progress: &Progress) -> Result<Self> {
         check_memory(sequence, path)?;
         let n = sequence.vertices() as usize;
         let each = |place: &(dyn Fn(u64, u64) + Sync)| {
             let buffer = || Vec::with_capacity(BLOCK as usize);
             parallel::try_each_with(0..blocks(sequence), buffer, |edges, number| {
-                fill(sequence, number, edges, control)?;
+                fill(sequence, number, edges, progress)?;
                 for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
                     place(u, v);
                     place(v, u);
                 }
-                task.advance(edges.len() as u64);
+                progress.advance(edges.len() as u64);
                 Ok(())
             })
         };
@@ -70,13 +67,13 @@ impl Adjacency {
         drop(free);
         let successors = successors.into_iter().map(AtomicU32::into_inner).collect();
         let mut rows = Self { begins, lengths: zeros(n), successors };
-        rows.sort(control)?;
-        task.advance(sequence.edges());
+        rows.sort(progress)?;
+        progress.advance(sequence.edges());
         Ok(rows)
     }
 
     /// Sorts all rows, and counts their distinct successors.
-    fn sort(&mut self, control: &Control) -> Result<()> {
+    fn sort(&mut self, progress: &Progress) -> Result<()> {
         let chunks = self.chunks();
         let Self { begins, lengths, successors } = self;
         let (mut lengths, mut successors) = (&mut lengths[..], &mut successors[..]);
@@ -90,7 +87,7 @@ impl Adjacency {
             parts.push((begins, own, rows));
         }
         parallel::try_each(parts, |(begins, lengths, rows)| {
-            control.check()?;
+            progress.check()?;
             for (length, ends) in lengths.iter_mut().zip(begins.windows(2)) {
                 let row = &mut rows[(ends[0] - begins[0]) as usize..(ends[1] - begins[0]) as usize];
                 row.sort_unstable();
@@ -107,7 +104,6 @@ impl Adjacency {
         })
     }
 
-    /// The number of vertices.
     pub(super) fn vertices(&self) -> usize {
         self.lengths.len()
     }

@@ -17,9 +17,9 @@ const MOST_VERTICES: u64 = 1 << 31;
 
 /// Writes `sequence` to `output`; returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, output: &Path, control: &Control) -> Result<u64> {
-    check_vertices(sequence, (MOST_VERTICES, "the limit of a .sg file"), output)?;
+    check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
     let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
-    let rows = Adjacency::new(sequence, output, control, &task)?;
+    let rows = Adjacency::new(sequence, output, &task.progress(control))?;
     let (n, arcs) = (rows.vertices() as u64, rows.arcs());
     let mut file = Output::create(output)?;
     let mut out = BufWriter::with_capacity(1 << 20, &mut file);

@@ -55,9 +55,6 @@ impl fmt::Display for StarKind {
 }
 
 /// Parses the numbers of leaves of the factors, such as `3-4-5`.
-///
-/// # Errors
-/// A message that says what is wrong.
 pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
     text.split('-')
         .map(|number| match number.parse() {
@@ -108,7 +105,6 @@ struct FactorEdges {
     first: usize,
 }
 
-/// A product of stars.
 #[derive(Debug)]
 pub(super) struct Stars {
     kind: StarKind,

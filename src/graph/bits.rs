@@ -22,7 +22,6 @@ impl VertexSetBuilder {
         Self { words: zeros((len as usize).div_ceil(64)), len }
     }
 
-    /// Adds `i`.
     #[inline]
     pub fn set(&self, i: u32) {
         let (word, bit) = (&self.words[i as usize / 64], 1u64 << (i % 64));
@@ -80,17 +79,14 @@ impl VertexSet {
         VertexSetBuilder { words: self.words.into_iter().map(AtomicU64::new).collect(), len: self.len }
     }
 
-    /// The number of members.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The size of the universe.
     pub fn universe(&self) -> u32 {
         self.len
     }
 
-    /// Whether `i` is a member.
     #[inline]
     pub fn contains(&self, i: u32) -> bool {
         self.words[i as usize / 64] >> (i % 64) & 1 != 0
@@ -144,7 +140,6 @@ impl VertexSet {
     }
 }
 
-/// Iterator over the members of a set.
 #[derive(Debug)]
 pub struct SetMembers<'a> {
     words: &'a [u64],

@@ -14,7 +14,7 @@ use super::Offset;
 /// The high bit of each of 8 bytes: it is set in all bytes of a number but the last.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
-/// Appends `number` to `out`.
+/// Appends the LEB128 encoding of `number`.
 #[inline]
 pub(crate) fn put(number: u32, out: &mut Vec<u8>) {
     let end = out.len();
@@ -172,17 +172,15 @@ fn last_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(8 * 255).map(of).sum()
 }
 
-/// Decodes the rows of a block, whose first one has rank `first`: their successors into `successors`, and their ends, plus
-/// `base`, into `ends`. No row may have more than `longest` successors.
-pub(super) fn decode<O: Offset>(
+/// Decodes the rows of a block, whose first one has rank `first`: their lengths, of which there are as many as rows, and their
+/// successors. No row may have more than `longest` successors.
+pub(super) fn decode(
     bytes: &[u8],
     first: u32,
     longest: u32,
-    base: u64,
-    ends: &mut [O],
-    (row_lengths, successors): (&mut Vec<u32>, &mut [u32]),
+    row_lengths: &mut [u32],
+    successors: &mut [u32],
 ) -> Result<(), Wrong> {
-    row_lengths.resize(ends.len(), 0);
     let taken = lengths(bytes, row_lengths, successors.len() as u64)?;
     if numbers(&bytes[taken..], successors)? != bytes.len() - taken {
         return Err("more bytes than its rows take");
@@ -192,7 +190,6 @@ pub(super) fn decode<O: Offset>(
     {
         return Err("rows that do not ascend to smaller ranks");
     }
-    put_ends(row_lengths, base, ends);
     Ok(())
 }
 
@@ -271,8 +268,9 @@ mod tests {
     }
 
     fn decoded(bytes: &[u8], first: u32, rows: usize, arcs: usize) -> Result<(Vec<u64>, Vec<u32>), Wrong> {
-        let (mut ends, mut successors) = (vec![0u64; rows], vec![0; arcs]);
-        decode(bytes, first, 1 << 20, 7, &mut ends, (&mut Vec::new(), &mut successors))?;
+        let (mut lengths, mut ends, mut successors) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
+        decode(bytes, first, 1 << 20, &mut lengths, &mut successors)?;
+        put_ends(&lengths, 7, &mut ends);
         Ok((ends, successors))
     }
 

@@ -38,9 +38,9 @@ use trimill_system::parallel;
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 4;
-/// Bytes of the header that never change.
+/// Bytes of the header that are written once.
 const FIXED: usize = 40;
-/// The end of `seen`.
+/// Bytes of the header with the digest that [`note_seen`] overwrites.
 const HEADER: usize = FIXED + 16;
 
 /// Bytes that a thread reads of a section at a time.
@@ -64,7 +64,6 @@ struct Footer {
 
 /// The rows of a graph once all blocks are written.
 pub(crate) struct RowsWritten {
-    /// All blocks.
     pub(crate) entries: Vec<BlockEntry>,
     /// Bytes of all blocks.
     pub(crate) block_bytes: u64,
@@ -92,9 +91,6 @@ pub(crate) struct GraphWriter {
 
 impl GraphWriter {
     /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when it cannot be made.
     pub(crate) fn create(dir: &Path, layout: Layout) -> Result<Self> {
         let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
         Ok(Self { file, layout, checksums: Checksums::default() })
@@ -106,18 +102,12 @@ impl GraphWriter {
     }
 
     /// Writes the vertex of each rank.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn order(&mut self, order: &[u32]) -> Result<()> {
         self.checksums.order = self.section(self.layout.order().start, order)?;
         Ok(())
     }
 
     /// Writes the input's ids, which come in runs.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
         let (mut hash, mut at) = (Xxh3Default::new(), self.layout.ids().start);
         for run in runs {
@@ -131,9 +121,6 @@ impl GraphWriter {
     }
 
     /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
         self.file.write_at(bytes, self.layout.rows().start + position)
     }
@@ -148,9 +135,6 @@ impl GraphWriter {
 
     /// Adds the index, the degrees, the footer, which records `source`, and the header. Then the file is complete, still under
     /// its temporary name.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);
@@ -188,17 +172,11 @@ pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
 }
 
 /// As [`open_temporary`], of a file that stays.
-///
-/// # Errors
-/// As [`open_temporary`].
 pub fn open(path: &Path) -> Result<OrientedGraph> {
     open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }
 
 /// As [`open`], for a file that is open already, even if it was renamed or removed meanwhile. Messages call it `path`.
-///
-/// # Errors
-/// As [`open_temporary`].
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     let (Footer { layout, checksums }, checksum) = read_footer(file, path)?;
     let own = file.try_clone().map_err(|e| Error::read(path, e))?;
@@ -242,17 +220,11 @@ pub(super) fn section<T: Pod + Send>(
 
 #[cfg(feature = "testing")]
 /// Reads the header and footer of a graph file without its sections: what `trimill cache list` shows.
-///
-/// # Errors
-/// As [`open_temporary`].
 pub fn read_layout(path: &Path) -> Result<Layout> {
     layout_of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }
 
 /// As [`read_layout`], for a file that is open already.
-///
-/// # Errors
-/// As [`open_temporary`].
 pub fn layout_of(file: &File, path: &Path) -> Result<Layout> {
     read_footer(file, path).map(|(footer, _)| footer.layout)
 }
@@ -266,9 +238,6 @@ pub fn version_of(file: &File) -> Option<u32> {
 }
 
 /// Records in `file`, which can be written, that the graph was made from the files with the digest `seen`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`].
 pub fn note_seen(file: &File, path: &Path, seen: u128) -> Result<()> {
     disk::write_at(file, path, &seen.to_le_bytes(), FIXED as u64)
 }
@@ -310,7 +279,6 @@ impl GraphHeader {
     }
 }
 
-/// The footer, and its checksum.
 fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
     let other = |found: String| Error::data(path, found).expected("a graph file as trimill caches it");
     let damaged = |found: String| other(found).advice(REMAKE);

@@ -23,12 +23,10 @@ pub(crate) struct BlockEntry {
 }
 
 impl BlockEntry {
-    /// As it is stored.
     pub(super) fn stored(self) -> [u64; 4] {
         [self.first_rank, self.first_arc, self.position, self.checksum]
     }
 
-    /// From what is stored.
     pub(super) fn of([first_rank, first_arc, position, checksum]: [u64; 4]) -> Self {
         Self { first_rank, first_arc, position, checksum }
     }
@@ -37,9 +35,7 @@ impl BlockEntry {
 /// Vertices of equal degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DegreeRun {
-    /// Their degree.
     pub degree: u32,
-    /// How many vertices have it.
     pub vertices: u32,
 }
 
@@ -76,12 +72,10 @@ impl BlockIndex {
         (starts && entries.windows(2).all(follows)).then_some(Self { entries })
     }
 
-    /// How many blocks there are.
     pub(super) fn len(&self) -> usize {
         self.entries.len() - 1
     }
 
-    /// The ranks of block `i`.
     pub(super) fn ranks(&self, i: usize) -> Range<u32> {
         self.entries[i].first_rank as u32..self.entries[i + 1].first_rank as u32
     }

@@ -21,17 +21,15 @@ pub(super) const RUN: u64 = 8;
 pub struct Layout {
     /// Vertices with an edge.
     pub vertices: u32,
-    /// Edges.
     pub edges: u64,
     /// Whether the input's ids are stored.
     pub has_ids: bool,
-    /// If not, the input's id of vertex 0; the others follow without a gap.
+    /// Where ids are not stored: the input's id of vertex 0; the others follow without a gap.
     pub offset_of_ids: u64,
     /// The id of the first declared vertex.
     pub first_id: u64,
     /// How many lines a single-column assignment file has; `None` if ids are sparse.
     pub declared_lines: Option<u64>,
-    /// What cleaning removed and added.
     pub report: CleanReport,
     /// The identity of the input that this was made from.
     pub source: String,
@@ -41,9 +39,7 @@ pub struct Layout {
     pub probes: u64,
     /// Bytes of all file blocks.
     pub block_bytes: u64,
-    /// How many file blocks there are.
     pub blocks: u64,
-    /// How many runs of equal degrees there are.
     pub degree_runs: u64,
 }
 

@@ -18,7 +18,7 @@ use super::file::{Checksums, Layout, RowsWritten, section};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::REMAKE;
 use super::recent::RecentBlocks;
-use super::store::{BlockBytes, BlockStore};
+use super::store::{BlockStore, MemorySections};
 use crate::clean::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -58,7 +58,6 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// These ascending ids.
     pub fn listed(table: Vec<u64>) -> Self {
         Self { vertices: table.len() as u32, table: Some(table), first: 0 }
     }
@@ -85,16 +84,15 @@ impl OrientedGraph {
     pub(crate) fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
-        pieces: Vec<BlockBytes>,
         degrees: Vec<DegreeRun>,
-        (order, ids): (Vec<u32>, Vec<u64>),
+        sections: MemorySections,
     ) -> Result<Self> {
         rows.note(&mut layout, &degrees);
         let defect = || Error::defect("rows that contradict their counts");
         Ok(Self {
             index: BlockIndex::new(rows.entries, &layout).ok_or_else(defect)?,
             degrees: DegreeRuns::new(degrees, &layout).ok_or_else(defect)?,
-            store: BlockStore::Memory { pieces, order, ids },
+            store: BlockStore::Memory(sections),
             layout,
             checksums: Checksums::default(),
             recent: RecentBlocks::default(),
@@ -111,13 +109,11 @@ impl OrientedGraph {
         self.layout.edges
     }
 
-    /// The sizes that plans and methods need.
     pub fn size(&self) -> GraphSize {
         let Layout { vertices, edges, longest_row, probes, .. } = self.layout;
         GraphSize { vertices, edges, longest_row, probes }
     }
 
-    /// What cleaning removed and added.
     pub fn report(&self) -> &CleanReport {
         &self.layout.report
     }
@@ -136,7 +132,7 @@ impl OrientedGraph {
     pub fn held_bytes(&self) -> Bytes {
         match &self.store {
             BlockStore::File { .. } => Bytes::ZERO,
-            BlockStore::Memory { .. } => self.layout.sections_bytes(),
+            BlockStore::Memory(_) => self.layout.sections_bytes(),
         }
     }
 
@@ -149,7 +145,7 @@ impl OrientedGraph {
     pub fn checksum(&self) -> Option<u64> {
         match &self.store {
             BlockStore::File { file, .. } => Some(file.checksum),
-            BlockStore::Memory { .. } => None,
+            BlockStore::Memory(_) => None,
         }
     }
 
@@ -180,7 +176,7 @@ impl OrientedGraph {
     /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
     pub fn order(&self) -> Result<Vec<u32>> {
         match &self.store {
-            BlockStore::Memory { order, .. } => Ok(order.clone()),
+            BlockStore::Memory(sections) => Ok(sections.order.clone()),
             BlockStore::File { file, .. } => {
                 let order: Vec<u32> = section(file, self.layout.order(), self.checksums.order, "order")?;
                 let seen = VertexSetBuilder::new(self.vertices());
@@ -200,7 +196,7 @@ impl OrientedGraph {
     pub fn ids(&self) -> Result<Ids> {
         let table = match &self.store {
             _ if !self.layout.has_ids => None,
-            BlockStore::Memory { ids, .. } => Some(ids.clone()),
+            BlockStore::Memory(sections) => Some(sections.ids.clone()),
             BlockStore::File { file, .. } => {
                 let ids: Vec<u64> = section(file, self.layout.ids(), self.checksums.ids, "ids")?;
                 if !ids.is_sorted_by(|a, b| a < b) {
@@ -215,7 +211,6 @@ impl OrientedGraph {
         Ok(Ids { table, first: self.layout.offset_of_ids, vertices: self.vertices() })
     }
 
-    /// How many file blocks there are.
     pub fn blocks(&self) -> usize {
         self.index.len()
     }

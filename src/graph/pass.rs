@@ -20,7 +20,6 @@ pub enum Direction {
     Falling,
 }
 
-/// A run of rows.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     first: u32,
@@ -32,7 +31,6 @@ pub struct RowRun<'a> {
 }
 
 impl<'a> RowRun<'a> {
-    /// The ranks of the rows.
     pub fn ranks(&self) -> Range<u32> {
         self.first..self.first + self.begins.len() as u32 - 1
     }
@@ -90,9 +88,6 @@ struct Buffer {
 
 impl OrientedGraph {
     /// Calls `each` with all rows, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
-    ///
-    /// # Errors
-    /// As [`Self::read`]; a stop; those of `each`.
     pub fn pass(
         &self,
         limit: Bytes,
@@ -176,7 +171,7 @@ mod tests {
             let graph = if in_file { Bytes::ZERO } else { Bytes::mib(8) };
             let space = Workspace { graph, ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
             let control = Control::silent();
-            let graph = prepare(&source, None, Bytes::ZERO, space, None, &control, &mut Vec::new()).unwrap();
+            let graph = prepare(&source, space, &control, &mut Vec::new()).unwrap();
             let direction = if falling { Direction::Falling } else { Direction::Rising };
             let (order, ids) = (graph.order().unwrap(), graph.ids().unwrap());
             let id = |rank: u32| ids.original(order[rank as usize]);
@@ -225,7 +220,7 @@ mod tests {
             let edges = (0..n).flat_map(|u| (0..u).filter(move |v| (u * 7 + v * v) % 5 < 2).map(move |v| (u, v)));
             let source = ArcList { arcs: edges.chain([(0, 1)]).collect(), declared: None };
             let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
-            let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
+            let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
             let from = from % graph.vertices();
             let to = graph.last_fitting(from, |r, a| r <= rows && a <= arcs).unwrap();
             let lengths = graph.out_degrees().unwrap();

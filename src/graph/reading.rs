@@ -35,9 +35,6 @@ struct RowsOfBlock<'a, O> {
 
 impl OrientedGraph {
     /// How many successors the vertex of each rank has: 4 bytes each. Reads all rows once, in the current thread pool.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
     pub fn out_degrees(&self) -> Result<Vec<u32>> {
         let mut lengths = trimill_system::mapped::zeros(self.vertices() as usize);
         let mut rest = &mut lengths[..];
@@ -57,9 +54,6 @@ impl OrientedGraph {
     }
 
     /// The number of arcs in all rows before that of `rank`, which is at most `n`. Reads a block unless `rank` begins one.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
     pub fn first_arc(&self, rank: u32) -> Result<u64> {
         if rank >= self.vertices() {
             return Ok(self.edges());
@@ -74,9 +68,6 @@ impl OrientedGraph {
 
     /// The largest rank `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not
     /// even one row fits. `fits` must be monotonic: smaller numbers than accepted ones are accepted. Reads one or two blocks.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
     pub fn last_fitting(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
@@ -97,9 +88,6 @@ impl OrientedGraph {
 
     /// As [`Self::last_fitting`], but `to` begins a file block or is `n`, and the range has at least one block. Reads nothing if
     /// `from` begins a block.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
     pub fn last_fitting_block(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
@@ -156,15 +144,16 @@ impl OrientedGraph {
         })
     }
 
-    /// Reads all rows of a block.
     fn decode<O: Offset>(&self, of: RowsOfBlock<'_, O>, scratch: &mut DecodeScratch) -> Result<()> {
         let bytes = self.block(of.block, &mut scratch.bytes)?;
-        let into = (&mut scratch.lengths, of.successors);
-        codec::decode(bytes, of.rows.start, self.layout.longest_row, of.base, of.ends, into)
-            .map_err(|wrong| self.wrong(of.block, wrong))
+        let lengths = &mut scratch.lengths;
+        lengths.resize(of.ends.len(), 0);
+        codec::decode(bytes, of.rows.start, self.layout.longest_row, lengths, of.successors)
+            .map_err(|wrong| self.wrong(of.block, wrong))?;
+        codec::put_ends(lengths, of.base, of.ends);
+        Ok(())
     }
 
-    /// Reads some rows of a block.
     fn copy<O: Offset>(&self, of: RowsOfBlock<'_, O>) -> Result<()> {
         let (decoded, first) = (self.decoded(of.block)?, self.index.ranks(of.block).start);
         let (from, to) = ((of.rows.start - first) as usize, (of.rows.end - first) as usize);
@@ -199,9 +188,6 @@ impl OrientedGraph {
     /// [`Self::stored_of`] gives, into `bytes`, and the begins of their rows, counted from `before`, into `begins`. Returns what a
     /// device needs to decode them. Blocks are read by all threads of the current pool; of their rows only the lengths are
     /// decoded.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
     pub fn read_stored<O: Offset>(
         &self,
         ranks: Range<u32>,

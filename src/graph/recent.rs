@@ -12,7 +12,6 @@ use trimill_system::lock;
 /// How many file blocks are kept.
 const KEPT: usize = 2;
 
-/// The rows of a file block.
 #[derive(Debug)]
 pub(super) struct DecodedBlock {
     /// The end of each row, in arcs from the first arc of the block.
@@ -38,7 +37,6 @@ impl RecentBlocks {
         lock(&self.0).truncate(KEPT - 1);
     }
 
-    /// Keeps the rows of a file block.
     pub(super) fn insert(&self, block: usize, rows: Arc<DecodedBlock>) {
         let mut recent = lock(&self.0);
         recent.retain(|(of, _)| *of != block);

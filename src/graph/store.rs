@@ -34,20 +34,24 @@ pub(crate) struct BlockBytes {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where the sections are.
 #[derive(Debug)]
 pub(super) enum BlockStore {
     /// In a graph file, whose blocks begin at `rows`.
-    File { file: GraphFile, rows: u64 },
-    /// In memory.
-    Memory {
-        /// The blocks, in order.
-        pieces: Vec<BlockBytes>,
-        /// The vertex of each rank.
-        order: Vec<u32>,
-        /// The input's ids, if they are not consecutive.
-        ids: Vec<u64>,
+    File {
+        file: GraphFile,
+        rows: u64,
     },
+    Memory(MemorySections),
+}
+
+#[derive(Debug)]
+pub(crate) struct MemorySections {
+    /// The blocks, in order.
+    pub(crate) pieces: Vec<BlockBytes>,
+    /// The vertex of each rank.
+    pub(crate) order: Vec<u32>,
+    /// The input's ids, if they are not consecutive.
+    pub(crate) ids: Vec<u64>,
 }
 
 impl BlockStore {
@@ -59,7 +63,7 @@ impl BlockStore {
                 file.read(rows + range.start, buffer)?;
                 Ok(buffer)
             }
-            Self::Memory { pieces, .. } => {
+            Self::Memory(MemorySections { pieces, .. }) => {
                 let piece = &pieces[pieces.partition_point(|piece| piece.position <= range.start) - 1];
                 let at = (range.start - piece.position) as usize;
                 Ok(&piece.bytes[at..at + (range.end - range.start) as usize])
@@ -71,18 +75,17 @@ impl BlockStore {
     pub(super) fn read(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         match self {
             Self::File { file, rows } => file.read(rows + range.start, into),
-            Self::Memory { .. } => {
+            Self::Memory(_) => {
                 into.copy_from_slice(self.bytes(range, &mut Vec::new())?);
                 Ok(())
             }
         }
     }
 
-    /// The file, if there is one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Self::File { file, .. } => Some(&file.path),
-            Self::Memory { .. } => None,
+            Self::Memory(_) => None,
         }
     }
 }

@@ -6,12 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::OrientedFile;
 use crate::graph::file::{GraphWriter, Layout, RowsWritten};
-use crate::graph::{BlockBytes, DegreeRun, OrientedGraph};
+use crate::graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::lock;
 
-/// Where the graph is to be written.
 #[derive(Debug, Clone, Copy)]
 pub enum Destination<'a> {
     /// In a file in this directory.
@@ -20,31 +19,32 @@ pub enum Destination<'a> {
     Memory(Bytes, &'a Path),
 }
 
-/// The graph that was made.
 pub enum MadeGraph {
-    /// A complete graph file.
     File(OrientedFile),
-    /// In memory.
     Memory(Box<OrientedGraph>),
 }
 
 /// Receives the position of some consecutive file blocks among the bytes of all, and their bytes; called from many threads.
 pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a;
 
-/// Makes a graph with these degrees, with the vertex of each rank and the input's ids of all vertices, in runs. `rows` makes the file
-/// blocks. `source` is called when all rows are written; it returns the identity of the input, which a file records. `bucket_bytes`:
-/// what was written to buckets, for the report.
-///
-/// # Errors
-/// Those of `rows`; [`trimill_system::error::Kind::Resource`] when the file cannot be written.
+/// The vertices of a graph that is to be made.
+pub(crate) struct VertexSections<'a, I> {
+    pub(crate) degrees: &'a [DegreeRun],
+    pub(crate) order: Vec<u32>,
+    /// The input's ids of all vertices, in runs.
+    pub(crate) ids: I,
+}
+
+/// Makes a graph. `rows` makes the file blocks. `source` is called when all rows are written; it returns the identity of the input,
+/// which a file records.
 pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,
-    degrees: &[DegreeRun],
-    (order, ids): (Vec<u32>, impl Iterator<Item = Vec<u64>>),
-    (source, bucket_bytes): (impl FnOnce() -> Result<String>, Bytes),
+    vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>>>,
+    source: impl FnOnce() -> Result<String>,
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<MadeGraph> {
+    let VertexSections { degrees, order, ids } = vertices;
     match place {
         Destination::Memory(most, _) if most > Bytes::ZERO && at_most(&layout) <= most => {
             let pieces = Mutex::new(Vec::new());
@@ -56,7 +56,8 @@ pub(crate) fn make(
             pieces.sort_unstable_by_key(|piece| piece.position);
             source()?;
             let ids = if layout.has_ids { ids.flatten().collect() } else { Vec::new() };
-            let graph = OrientedGraph::in_memory(layout, rows, pieces, degrees.to_vec(), (order, ids))?;
+            let graph =
+                OrientedGraph::in_memory(layout, rows, degrees.to_vec(), MemorySections { pieces, order, ids })?;
             Ok(MadeGraph::Memory(Box::new(graph)))
         }
         Destination::Memory(_, dir) | Destination::File(dir) => {
@@ -66,7 +67,7 @@ pub(crate) fn make(
             if writer.layout().has_ids {
                 writer.ids(ids)?;
             }
-            complete(writer, degrees, (source, bucket_bytes), rows).map(MadeGraph::File)
+            complete(writer, degrees, source, rows).map(MadeGraph::File)
         }
     }
 }
@@ -81,11 +82,11 @@ fn at_most(layout: &Layout) -> Bytes {
 pub(super) fn complete(
     writer: GraphWriter,
     degrees: &[DegreeRun],
-    (source, bucket_bytes): (impl FnOnce() -> Result<String>, Bytes),
+    source: impl FnOnce() -> Result<String>,
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<OrientedFile> {
     let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
     let file = writer.finish(&rows, degrees, source()?)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
-    Ok(OrientedFile { file, bucket_bytes, file_bytes })
+    Ok(OrientedFile { file, file_bytes })
 }

@@ -67,7 +67,7 @@ impl RankedArcs {
         let parts: Vec<Range<usize>> =
             (0..blocks.len()).step_by(per_bucket).map(|first| first..blocks.len().min(first + per_bucket)).collect();
         let ends = parts.iter().map(|part| blocks[part.end - 1].end).collect();
-        let buckets = Buckets::new((parts.len(), edges), shares.buckets(), shares.dir);
+        let buckets = Buckets::new(parts.len(), edges, shares.buckets(), shares.dir);
         let blocks = starts(&blocks);
         Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets, pool: Pool::of_sorting(shares) }
     }
@@ -78,9 +78,6 @@ impl RankedArcs {
     }
 
     /// Adds arcs `(tail, successor)`. Called from many threads.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when a bucket cannot be written.
     pub(super) fn extend(&self, arcs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         self.buckets.extend(
             arcs.map(|(tail, successor)| (self.index.range_of(tail), u64::from(tail) << 32 | u64::from(successor))),
@@ -94,9 +91,6 @@ impl RankedArcs {
 
     /// Makes all file blocks. `write` receives the position of some consecutive blocks among the bytes of all, and their bytes; it
     /// is called from many threads, in no order. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when a bucket cannot be written or read; those of `write`; a stop.
     pub(super) fn rows(
         &self,
         write: impl Fn(u64, Vec<u8>) -> Result<()> + Sync,

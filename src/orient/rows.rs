@@ -21,16 +21,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::UsedIds;
-use super::place::{Destination, MadeGraph, Write, make};
+use super::place::{Destination, MadeGraph, VertexSections, Write, make};
 use super::ranked::RankedArcs;
 use crate::clean::ids::mix;
 use crate::clean::workspace::IdCount;
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
+use crate::graph::file::Layout;
 use crate::graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
 use trimill_system::mapped::prefetch;
@@ -41,9 +41,6 @@ const PIECE: u64 = 1 << 18;
 
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.
-///
-/// # Errors
-/// Files that cannot be read; a graph file that cannot be written; a stop.
 pub fn orient_rows(
     source: &dyn ArcSource,
     note: &mut dyn FnMut() -> Result<String>,
@@ -70,7 +67,8 @@ pub fn orient_rows(
     }
     let edges = arcs / 2;
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
-    let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
+    let (first_id, declared_lines) = (source.first_id(), Some(declared));
+    let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&InputIds::Plain, edges) };
     let ids: Vec<u32> = vertices.present.members();
     let rank_of = numbers(&lengths);
     let known = RowInputs { rows: &*rows, vertices: &ids, lengths: &lengths, rank_of: &rank_of, key: random() };
@@ -81,8 +79,8 @@ pub fn orient_rows(
     let order = order(&rank_of, &vertices.present);
     drop(rank_of);
     let rows = |write: &Write<'_>| arcs.rows(|at, bytes| write(at, bytes.into()), &task, control);
-    let ids = vertices.ids(&InputIds::Plain);
-    make(place, layout, arcs.degrees(), (order, ids), (|| Ok(source), Bytes(arcs.bytes_written())), rows).map(Some)
+    let vertices = VertexSections { degrees: arcs.degrees(), order, ids: vertices.ids(&InputIds::Plain) };
+    make(place, layout, vertices, || Ok(source), rows).map(Some)
 }
 
 /// What all pieces share.
@@ -96,14 +94,12 @@ struct RowInputs<'a> {
     key: u64,
 }
 
-/// Some rows, one after another.
 struct RowCut {
     /// Positions in the list of vertices.
     vertices: Range<usize>,
     rows: RowChunk,
 }
 
-/// Rows that were oriented.
 #[derive(Default)]
 struct OrientedRows {
     /// The successors that are kept of a part, as ranks.

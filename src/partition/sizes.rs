@@ -138,7 +138,7 @@ mod tests {
         let space =
             Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
         let source = ArcList { arcs, declared: None };
-        prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+        prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
     }
 
     /// Counts the arcs of all passes.

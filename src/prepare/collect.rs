@@ -31,7 +31,6 @@ const MOST_PINNED: usize = 40;
 /// Arcs of a buffer that waits for the device: large enough for large pages.
 const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 };
 
-/// A sink for the arcs of an input.
 pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
     /// Buffers that no thread fills at the moment, each with the number of arcs in it.
@@ -39,7 +38,6 @@ pub(super) struct Collect<'d> {
     /// Ids from this one on are too large.
     end: u64,
     loops: AtomicU64,
-    /// The ids of loops.
     loop_ids: Seen,
     /// One more than the largest id.
     ids: AtomicU64,
@@ -51,7 +49,7 @@ struct CollectState<'d> {
     expected: u64,
     /// Bytes of all buffers.
     memory: u64,
-    /// What waits on the host where the device does not hold all arcs.
+    /// How many arcs wait in the host's memory if the device does not hold all, and where the others go.
     host: HostKeys,
     /// Free bytes on the disk of runs.
     disk: u64,
@@ -62,7 +60,6 @@ struct CollectState<'d> {
 }
 
 enum SortingDevice<'d> {
-    /// Not started yet.
     Starting(&'d mut (dyn StartingDevice + 'd)),
     Started(Box<DeviceArcs<'d, DeviceEngine>>),
     /// It cannot be used, or has no memory for so many arcs.
@@ -86,7 +83,8 @@ impl<'d> Collect<'d> {
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
-        (expected, memory): (u64, u64),
+        expected: u64,
+        memory: u64,
         space: Workspace<'_>,
     ) -> Self {
         let device = SortingDevice::Starting(device);
@@ -115,7 +113,6 @@ impl<'d> Collect<'d> {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// The number of loops.
     pub(super) fn loops(&self) -> u64 {
         self.loops.load(Ordering::Relaxed)
     }

@@ -22,11 +22,10 @@ use crate::clean::workspace::IdCount;
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::graph::file::{Layout, RowsWritten};
 use crate::graph::{BlockEntry, DegreeRun};
-use crate::orient::{Destination, MadeGraph, Write, block_starts, make};
+use crate::orient::{Destination, MadeGraph, VertexSections, Write, block_starts, make};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
@@ -56,55 +55,74 @@ pub(super) struct PreparedOnDevice {
     pub(super) orienting: Duration,
 }
 
-/// Prepares the graph of `source`. `note` is called when all was read; it returns the identity of the input.
-pub(super) fn prepare_on(
-    device: &mut dyn StartingDevice,
-    source: &dyn ArcSource,
-    note: &mut (dyn FnMut() -> Result<String> + Send),
-    place: Destination<'_>,
-    space: Workspace<'_>,
-    control: &Control,
-) -> Result<PreparedOnDevice, Stop> {
-    if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
-        return Err(unfit("too many vertices"));
+/// An input whose arcs are on the device.
+pub(super) struct ReadOnDevice<'a> {
+    device: DeviceArcs<'a, DeviceEngine>,
+    input: ReadInput<'a>,
+    reading: Duration,
+}
+
+impl<'a> ReadOnDevice<'a> {
+    pub(super) fn read(
+        device: &'a mut dyn StartingDevice,
+        source: &'a dyn ArcSource,
+        space: Workspace<'_>,
+        control: &Control,
+    ) -> Result<Self, Stop> {
+        if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
+            return Err(unfit("too many vertices"));
+        }
+        let start = Instant::now();
+        let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
+        let mut collect = Collect::new(device, plain_ids(source, left), source.arcs_at_most(), left.get(), space);
+        let scanned = source.scan(&collect, control);
+        if collect.is_refused() {
+            return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
+        }
+        let (arcs, ids) = (scanned?, collect.ids());
+        if ids > 0 && is_sparse(ids - 1, arcs) {
+            return Err(unfit("ids far below the largest are not used"));
+        }
+        let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
+            return Err(unfit("too little host memory for arrays over ids"));
+        };
+        let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
+        let device = collect.finish()?;
+        let reading = start.elapsed();
+        let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left, space) };
+        Ok(Self { device, input, reading })
     }
-    let start = Instant::now();
-    let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
-    let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get()), space);
-    let scanned = source.scan(&collect, control);
-    if collect.is_refused() {
-        return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
+
+    /// Makes the graph. `note` is called meanwhile; it returns the identity of the input.
+    pub(super) fn prepare(
+        self,
+        note: &mut (dyn FnMut() -> Result<String> + Send),
+        place: Destination<'_>,
+        control: &Control,
+    ) -> Result<PreparedOnDevice, Stop> {
+        let Self { device, input, reading } = self;
+        // The identity of the input is a hash of its contents: the processor has time for it while the device works.
+        let (sent, identity) = sync_channel(1);
+        let identity = Mutex::new(identity);
+        let missing = || Error::defect("the identity is missing");
+        let ((), made) = rayon::join(
+            || {
+                // Nobody waits for it any more if the device failed meanwhile.
+                let _ = sent.send(note());
+            },
+            || {
+                let identity = || lock(&identity).recv().unwrap_or_else(|_| Err(missing()));
+                make_on(device, &input, identity, place, control)
+            },
+        );
+        let (made, edges, cleaning, orienting) = made?;
+        Ok(PreparedOnDevice { made, arcs: input.arcs - input.loops, edges, reading, cleaning, orienting })
     }
-    let (arcs, ids) = (scanned?, collect.ids());
-    if ids > 0 && is_sparse(ids - 1, arcs) {
-        return Err(unfit("ids far below the largest are not used"));
-    }
-    let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
-        return Err(unfit("too little host memory for arrays over ids"));
-    };
-    let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
-    let on_device = collect.finish()?;
-    let reading = start.elapsed();
-    let read = ReadInput { arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left, space) };
-    // The identity of the input is a hash of its contents: the processor has time for it while the device works.
-    let (sent, identity) = sync_channel(1);
-    let identity = Mutex::new(identity);
-    let ((), made) = rayon::join(
-        || {
-            // Nobody waits for it any more if the device failed meanwhile.
-            let _ = sent.send(note());
-        },
-        || {
-            let identity = || lock(&identity).recv().unwrap_or_else(|_| Err(Error::defect("the identity is missing")));
-            make_on(on_device, &read, source, identity, place, control)
-        },
-    );
-    let (made, edges, cleaning, orienting) = made?;
-    Ok(PreparedOnDevice { made, arcs: arcs - read.loops, edges, reading, cleaning, orienting })
 }
 
 /// What is known of an input once it is read.
-struct ReadInput {
+struct ReadInput<'a> {
+    source: &'a dyn ArcSource,
     arcs: u64,
     /// One more than the largest id.
     ids: u64,
@@ -118,8 +136,7 @@ struct ReadInput {
 /// how long cleaning and orienting took.
 fn make_on(
     on_device: DeviceArcs<'_, DeviceEngine>,
-    read: &ReadInput,
-    source: &dyn ArcSource,
+    read: &ReadInput<'_>,
     identity: impl FnOnce() -> Result<String>,
     place: Destination<'_>,
     control: &Control,
@@ -133,25 +150,26 @@ fn make_on(
 
     let start = Instant::now();
     let task = control.task("orient", Some(count), Unit::Arcs);
+    let progress = task.progress(control);
     let mut ranks = RankedVertices::new(edges)?;
     let degrees = degree_runs(&mut ranks)?;
     let mut order: Vec<u32> = zeros(ranks.vertices() as usize);
     ranks.order(&mut order)?;
     let vertices = VertexIds::read(&mut ranks)?;
-    let layout = vertices.layout(read, source, (count, distinct));
+    let layout = vertices.layout(read, count, distinct);
     let ranked = start.elapsed();
     let mut rows = RankedRows::new(ranks)?;
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let runs = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
+    let ids = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
-        let written = write_all(&mut rows, &starts, write, (&task, control));
+        let written = write_all(&mut rows, &starts, write, &progress);
         unfit = matches!(written, Err(Stop::Unfit(_)));
         written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)
     };
-    let made = make(place, layout, &degrees, (order, runs), (identity, Bytes::ZERO), write_rows);
+    let made = make(place, layout, VertexSections { degrees: &degrees, order, ids }, identity, write_rows);
     let made = made.map_err(|error| if unfit { Stop::Unfit(error) } else { Stop::Failed(error) })?;
     let orienting = start.elapsed();
     tracing::debug!(
@@ -164,7 +182,6 @@ fn make_on(
     Ok((made, count, cleaning, orienting))
 }
 
-/// The ids of the vertices.
 struct VertexIds {
     count: u64,
     first: u64,
@@ -188,7 +205,8 @@ impl VertexIds {
     }
 
     /// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.
-    fn layout(&self, read: &ReadInput, source: &dyn ArcSource, (edges, distinct): (u64, u64)) -> Layout {
+    fn layout(&self, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
+        let source = read.source;
         let without_reverse = 2 * edges - distinct;
         let loops_alone = read.loop_ids.members().filter(|&id| !self.contain(id)).count() as u64;
         let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
@@ -236,7 +254,7 @@ fn write_all(
     rows: &mut RankedRows<'_, DeviceEngine>,
     starts: &[u32],
     write: &Write<'_>,
-    (task, control): (&Task, &Control),
+    progress: &Progress,
 ) -> Result<RowsWritten, Stop> {
     let mut written = RowsWritten { entries: Vec::new(), block_bytes: 0, longest_row: 0, probes: 0 };
     let (mut first, mut arc) = (0, 0);
@@ -244,7 +262,7 @@ fn write_all(
         let mut blocks = rows.cut(starts, first)?;
         let begin = (written.block_bytes, arc);
         let place = |position: u64, bytes: Cow<'_, [u8]>| write(begin.0 + position, bytes);
-        for entry in write_blocks(&mut blocks, starts, &place, (task, control))? {
+        for entry in write_blocks(&mut blocks, starts, &place, progress)? {
             let (first_arc, position) = (begin.1 + entry.first_arc, begin.0 + entry.position);
             written.entries.push(BlockEntry { first_arc, position, ..entry });
         }
@@ -261,7 +279,7 @@ fn write_blocks(
     blocks: &mut FileBlocks<'_, '_, DeviceEngine>,
     starts: &[u32],
     write: &Write<'_>,
-    (task, control): (&Task, &Control),
+    progress: &Progress,
 ) -> Result<Vec<BlockEntry>, Stop> {
     let starts = &starts[blocks.blocks.start..];
     let many = blocks.positions.len() - 1;
@@ -272,7 +290,7 @@ fn write_blocks(
     let mut entries = Vec::with_capacity(many);
     let mut first = 0;
     while first < many {
-        control.check()?;
+        progress.check()?;
         let begin = blocks.positions[first];
         let end = blocks.positions.partition_point(|&position| position <= begin + most) - 1;
         if end == first {
@@ -302,7 +320,7 @@ fn write_blocks(
             let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
             let all = &bytes[(positions[part.start] - begin) as usize..(positions[part.end] - begin) as usize];
             write(positions[part.start], all.into())?;
-            task.advance(arcs[part.end] - arcs[part.start]);
+            progress.advance(arcs[part.end] - arcs[part.start]);
             Ok(entries)
         })?;
         entries.extend(written.into_iter().flatten());

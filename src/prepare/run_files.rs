@@ -15,7 +15,6 @@ pub(super) struct RunFiles {
 }
 
 impl RunFiles {
-    /// In `dir`.
     pub(super) fn new(dir: &Path) -> Self {
         Self { dir: dir.to_path_buf() }
     }

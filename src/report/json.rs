@@ -80,7 +80,7 @@ pub(crate) mod tests {
     use crate::report::result::tests::example;
     use crate::report::{ClusterReport, PreparedReport, ShardReport};
     use crate::vertices::degrees::DegreeBin;
-    use trimill_system::timeline::{Recorder, SpanPlace, TrackKind};
+    use trimill_system::timeline::{Recorder, SpanPlace, TimedWork, TrackKind};
 
     /// The keys of a JSON object in the order of the text, without those of nested objects.
     fn keys(text: &str) -> Vec<String> {
@@ -176,7 +176,8 @@ pub(crate) mod tests {
         let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
         let recorder = Recorder::new(Instant::now());
         let second = Duration::from_secs(1);
-        recorder.work(TrackKind::Stages, SpanPlace::default(), ("orient", None), Instant::now(), second, None);
+        let (kind, name, start) = (TrackKind::Stages, ("orient", None), Instant::now());
+        recorder.work(SpanPlace::default(), TimedWork { kind, name, start, time: second, bytes: None });
         let timeline = recorder.timeline(1.0);
         let (track, span) = (&timeline.tracks[0], &timeline.tracks[0].spans[0]);
         let objects = [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])];

@@ -8,7 +8,6 @@ use trimill_system::error::{Error, Result};
 /// The variable that says how many shards there are, for schedulers that do not.
 pub const COUNT: &str = "TRIMILL_SHARDS";
 
-/// The variables of a scheduler.
 struct SchedulerVariables {
     /// What it is called in messages.
     name: &'static str,

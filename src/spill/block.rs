@@ -30,21 +30,15 @@ pub(super) const VALUE_BYTES: u64 = 5;
 /// The numbers of rows: each row has its own (resident), or only the end of their range is known (row blocks).
 #[derive(Debug, Clone, Copy)]
 pub enum RowNumbers<T> {
-    /// The number of each row.
     Each(T),
     /// All rows' numbers are below this.
     Below(u32),
 }
 
-/// Buffers for decoded rows.
-pub struct RowsMut<'a, O> {
-    /// Where the rows' numbers go, or what bounds them.
+/// Where the numbers of rows go, or what bounds them, and where their ends go, as offsets from `base` on.
+pub struct RowEndsMut<'a, O> {
     pub numbers: RowNumbers<&'a mut [u32]>,
-    /// Where each row's end goes.
     pub ends: &'a mut [O],
-    /// Where the successors go.
-    pub successors: &'a mut [u32],
-    /// The offset at which the first row begins.
     pub base: u64,
 }
 
@@ -82,7 +76,8 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
 fn before_successors(
     bytes: &[u8],
     own: &mut RowNumbers<&mut [u32]>,
-    (rows, arcs): (usize, u64),
+    rows: usize,
+    arcs: u64,
     lengths: &mut Vec<u32>,
 ) -> Result<usize, Wrong> {
     let mut at = 0;
@@ -96,13 +91,18 @@ fn before_successors(
     Ok(at + codec::lengths(&bytes[at..], lengths, arcs)?)
 }
 
-/// Decodes a block, all of `bytes`; the lengths of `into` are its numbers of rows and successors.
+/// Decodes a block, all of `bytes`; as many rows and successors as there is room for.
 ///
 /// # Errors
 /// What is wrong with the bytes. The contents of `into` are then not valid.
-pub fn decode<O: Offset>(bytes: &[u8], into: RowsMut<'_, O>, lengths: &mut Vec<u32>) -> Result<(), Wrong> {
-    let RowsMut { numbers: mut own, ends, successors, base } = into;
-    let at = before_successors(bytes, &mut own, (ends.len(), successors.len() as u64), lengths)?;
+pub fn decode<O: Offset>(
+    bytes: &[u8],
+    into: RowEndsMut<'_, O>,
+    successors: &mut [u32],
+    lengths: &mut Vec<u32>,
+) -> Result<(), Wrong> {
+    let RowEndsMut { numbers: mut own, ends, base } = into;
+    let at = before_successors(bytes, &mut own, ends.len(), successors.len() as u64, lengths)?;
     if numbers(&bytes[at..], successors)? != bytes.len() - at {
         return Err("more bytes than its rows take");
     }
@@ -128,11 +128,12 @@ pub(super) struct EncodedSuccessors {
 /// As [`decode`]. Whether rows ascend below the bound is checked by the device.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
-    mut own: RowNumbers<&mut [u32]>,
-    (ends, base, arcs): (&mut [O], u64, u64),
+    into: RowEndsMut<'_, O>,
+    arcs: u64,
     lengths: &mut Vec<u32>,
 ) -> Result<EncodedSuccessors, Wrong> {
-    let begin = before_successors(bytes, &mut own, (ends.len(), arcs), lengths)?;
+    let RowEndsMut { numbers: mut own, ends, base } = into;
+    let begin = before_successors(bytes, &mut own, ends.len(), arcs, lengths)?;
     check_numbers(&bytes[begin..], arcs)?;
     put_ends(lengths, base, ends);
     let (bound, fit) = match own {

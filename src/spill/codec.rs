@@ -58,18 +58,10 @@ impl Serialize for Codec {
 pub struct BlockEncoder(Compressor<'static>);
 
 impl BlockEncoder {
-    /// An encoder.
-    ///
-    /// # Errors
-    /// When zstd gets no memory.
     pub fn new() -> Result<Self> {
         Compressor::new(LEVEL).map(Self).map_err(no_zstd)
     }
 
-    /// Compresses `block`.
-    ///
-    /// # Errors
-    /// When zstd gets no memory.
     pub fn encode(&mut self, block: &[u8]) -> Result<Vec<u8>> {
         self.0.compress(block).map_err(no_zstd)
     }
@@ -79,10 +71,6 @@ impl BlockEncoder {
 pub struct BlockDecoder(Decompressor<'static>);
 
 impl BlockDecoder {
-    /// A decoder.
-    ///
-    /// # Errors
-    /// When zstd gets no memory.
     pub fn new() -> Result<Self> {
         Decompressor::new().map(Self).map_err(no_zstd)
     }

@@ -36,7 +36,6 @@ pub struct Coder<'a> {
 pub struct CodedSlice<'a> {
     /// The local number of each row's vertex.
     pub numbers: &'a [u32],
-    /// The length of each row.
     pub lengths: &'a [u32],
     /// The arcs of all rows.
     pub arcs: u64,
@@ -44,7 +43,6 @@ pub struct CodedSlice<'a> {
 }
 
 impl CodedRows {
-    /// A coder that adds rows.
     pub fn coder(&mut self) -> Coder<'_> {
         Coder { rows: self, places: [0; SOME + 1], bytes: [0; BATCH_BYTES] }
     }
@@ -86,7 +84,6 @@ impl CodedRows {
         }
     }
 
-    /// All rows.
     pub fn all(&self) -> CodedSlice<'_> {
         self.between(RowMark::default(), self.mark())
     }
@@ -132,7 +129,6 @@ impl Coder<'_> {
 }
 
 impl CodedSlice<'_> {
-    /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.lengths.len()
     }

@@ -11,10 +11,6 @@ use trimill_system::lock;
 pub struct Encoders(Arc<Mutex<Vec<BlockEncoder>>>);
 
 impl Encoders {
-    /// Compresses `block`.
-    ///
-    /// # Errors
-    /// When zstd gets no memory.
     pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
         let idle = lock(&self.0).pop();
         let mut encoder = idle.map_or_else(BlockEncoder::new, Ok)?;

@@ -13,10 +13,8 @@ use trimill_system::error::{Error, Result};
 /// The version of the format that is written and read.
 pub(super) const VERSION: u32 = 2;
 
-/// The first bytes of every spill.
 pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";
 
-/// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 160;
 
 /// Where the header's own checksum is; it covers everything before it.
@@ -25,7 +23,6 @@ const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 /// The advice of errors about damaged spills.
 pub(super) const REBUILD: &str = "delete the spill and build it again";
 
-/// An error about a damaged spill.
 pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REBUILD)
 }
@@ -37,7 +34,6 @@ pub struct PartitionHeader {
     pub partition: u32,
     /// The fingerprint of the job that the partition belongs to.
     pub fingerprint: u128,
-    /// Local vertices.
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,
@@ -51,7 +47,6 @@ pub struct PartitionHeader {
     pub arcs_kept: u64,
 }
 
-/// The whole header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SpillHeader {
     pub(super) codec: Codec,

@@ -40,7 +40,6 @@ pub(super) struct SpillBlock {
     pub(super) rows: u32,
 }
 
-/// A row block in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockInfo {
     /// The local numbers that the row block covers.
@@ -90,9 +89,6 @@ impl SpillIndex {
     }
 
     /// Reads an index and checks it against the header.
-    ///
-    /// # Errors
-    /// What is contradictory.
     pub(super) fn parse(path: &Path, bytes: &[u8], header: &SpillHeader) -> Result<Self> {
         let index = Self::fields(bytes).ok_or_else(|| damaged(path, "index: its length contradicts its counts"))?;
         index.check(header).map_err(|found| damaged(path, format!("index: {found}")))?;
@@ -129,12 +125,10 @@ impl SpillIndex {
         Some(Self { rank_blocks, resident_blocks, row_blocks, blocks })
     }
 
-    /// The blocks of the ranks.
     pub(super) fn ranks(&self) -> Range<usize> {
         0..self.rank_blocks
     }
 
-    /// The blocks of the resident section.
     pub(super) fn resident(&self) -> Range<usize> {
         self.rank_blocks..self.rank_blocks + self.resident_blocks
     }

@@ -20,7 +20,6 @@ use trimill_system::sealed;
 /// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";
 
-/// The version of the manifest.
 pub const MANIFEST_VERSION: u32 = 2;
 
 /// Also for directories of others, so it must not tell to remove anything.
@@ -30,16 +29,12 @@ const ADVICE: &str = "name a directory that 'trimill partition' wrote; if this i
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The version of the manifest.
     pub version: u32,
     /// The fingerprint of the job; all spills carry it.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// A description of the job.
     pub job: ManifestJob,
-    /// Vertices of the graph.
     pub vertices: u64,
-    /// Edges of the graph.
     pub edges: u64,
     /// What counting the spills needs to know of the graph.
     pub graph: ManifestGraph,
@@ -51,11 +46,9 @@ pub struct Manifest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestGraph {
-    /// Its size.
     pub size: GraphSize,
     /// Paths of two edges.
     pub wedges: u128,
-    /// What cleaning removed and added.
     pub report: CleanReport,
 }
 
@@ -65,13 +58,9 @@ pub struct ManifestGraph {
 pub struct ManifestJob {
     /// The input as it was named.
     pub input: String,
-    /// The partitioner.
     pub partitioner: String,
-    /// The prune level.
     pub prune: String,
-    /// The seed.
     pub seed: String,
-    /// The number of partitions.
     pub parts: String,
 }
 
@@ -79,7 +68,6 @@ pub struct ManifestJob {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestPartition {
-    /// The number of the partition.
     pub id: u32,
     /// The name of the file, beside the manifest.
     pub file: String,
@@ -88,7 +76,6 @@ pub struct ManifestPartition {
     /// The checksum in the header of the file, which covers all of it.
     #[serde(with = "hex::of_u64")]
     pub checksum: u64,
-    /// Local vertices.
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,
@@ -100,11 +87,8 @@ pub struct ManifestPartition {
     pub arcs_induced: u64,
     /// Arcs left by pruning.
     pub arcs_kept: u64,
-    /// Arcs of the resident section.
     pub resident_arcs: u64,
-    /// Arcs of all row blocks.
     pub row_block_arcs: u64,
-    /// The number of row blocks.
     pub row_blocks: u32,
     /// Bytes of the largest row block once decoded.
     pub largest_block_bytes: u64,
@@ -137,9 +121,6 @@ impl From<&SpillSummary> for ManifestPartition {
 
 impl Manifest {
     /// Writes `dir/manifest.json`, replacing one that is there, and returns its path.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, dir: &Path) -> Result<PathBuf> {
         let path = dir.join(MANIFEST_NAME);
         let text = sealed::seal(self).map_err(|error| Error::write(&path, error.into()))?;

@@ -8,9 +8,6 @@ use trimill_system::error::Result;
 impl SpillWriter {
     /// As [`Self::resident_rows`], for plain rows.
     ///
-    /// # Errors
-    /// As [`Self::resident_rows`].
-    ///
     /// # Panics
     /// When the rows violate the invariants of [`Resident`].
     pub fn resident(&mut self, rows: &Resident) -> Result<()> {
@@ -23,9 +20,6 @@ impl SpillWriter {
     }
 
     /// As [`Self::row_block_rows`], for a whole row block of plain rows.
-    ///
-    /// # Errors
-    /// As [`Self::row_block_rows`].
     ///
     /// # Panics
     /// When the rows violate the invariants of [`RowBlock`].

@@ -40,9 +40,6 @@ impl SpillReader {
     }
 
     /// Opens a spill that was just written, where it is; a file is checked as by [`SpillReader::open`].
-    ///
-    /// # Errors
-    /// As [`SpillReader::open`].
     pub fn reopen(spill: &SpillSummary) -> Result<Self> {
         let fingerprint = Some(spill.header.fingerprint);
         match &spill.memory {
@@ -90,7 +87,6 @@ impl SpillReader {
         })
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -100,7 +96,6 @@ impl SpillReader {
         &self.header.partition
     }
 
-    /// The codec of all blocks.
     pub fn codec(&self) -> Codec {
         self.header.codec
     }
@@ -135,7 +130,6 @@ impl SpillReader {
         }
     }
 
-    /// Arcs of the resident section.
     pub fn resident_arcs(&self) -> u64 {
         self.header.resident_arcs
     }
@@ -146,7 +140,6 @@ impl SpillReader {
         4 * locals + 8 * (locals + 1) + 4 * self.header.resident_arcs
     }
 
-    /// The number of row blocks.
     pub fn row_blocks(&self) -> usize {
         self.index.row_blocks.len()
     }

@@ -12,7 +12,7 @@ use rustix::fs::{Advice, fadvise};
 use trimill_kernels::CompactPart;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::block::{self, EncodedSuccessors, Offset, RowNumbers, RowsMut};
+use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
 use super::codec::{BlockDecoder, Codec};
 use super::format::damaged;
 use super::index::{RowBlockInfo, SpillBlock};
@@ -42,15 +42,30 @@ impl fmt::Display for SpillSection {
     }
 }
 
+/// Blocks of a section, and buffers of exactly their rows.
+struct SectionToRead<'a, O> {
+    section: SpillSection,
+    blocks: Range<usize>,
+    numbers: Option<&'a mut [u32]>,
+    offsets: &'a mut [O],
+    successors: SuccessorWords<'a>,
+}
+
+/// Where the successors of a section go.
+enum SuccessorWords<'a> {
+    /// Decoded: a word for each.
+    Plain(&'a mut [u32]),
+    /// Whole blocks, for a device to unpack.
+    Packed(&'a mut [u32]),
+}
+
 /// A block and where its rows go.
 struct BlockToRead<'a, O> {
     number: usize,
     block: SpillBlock,
-    numbers: RowNumbers<&'a mut [u32]>,
-    ends: &'a mut [O],
+    rows: RowEndsMut<'a, O>,
     into: Into<'a>,
-    /// Rows and arcs before it.
-    base: (u64, u64),
+    rows_before: u64,
 }
 
 /// Where the successors of a block go.
@@ -63,9 +78,6 @@ enum Into<'a> {
 
 impl SpillReader {
     /// The rank in the graph of each vertex of the partition, by its local number: 4 bytes each, read in the current thread pool.
-    ///
-    /// # Errors
-    /// When the file is damaged, or there is no memory.
     pub fn ranks(&self) -> Result<Vec<u32>> {
         let mut ranks = resized(Vec::new(), self.header.partition.numbered.into())?;
         let (mut left, mut jobs) = (&mut ranks[..], Vec::new());
@@ -79,7 +91,7 @@ impl SpillReader {
         parallel::try_each(jobs, |(i, into)| {
             self.with_slot(|slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
-                let bytes = self.plain_block(&self.index.blocks[i], (decoder, stored), block);
+                let bytes = self.plain_block(&self.index.blocks[i], decoder, stored, block);
                 let decoded = bytes.and_then(|bytes| block::ascending(bytes, u32::MAX, into).map_err(String::from));
                 decoded.map_err(|found| damaged(i, found))
             })
@@ -116,9 +128,6 @@ impl SpillReader {
     }
 
     /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; their successors decoded, or `packed`.
-    ///
-    /// # Errors
-    /// As [`SpillReader::read_resident`].
     pub fn read_resident_run(&self, blocks: Range<usize>, packed: bool, into: &mut Resident) -> Result<()> {
         let read = self.resident_run(blocks, packed, into);
         if read.is_err() {
@@ -136,7 +145,12 @@ impl SpillReader {
         *numbers = resized(std::mem::take(numbers), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
         successors.resize(if packed { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
-        *stored = self.read(SpillSection::Resident, blocks, packed, Some(&mut numbers[..]), offsets, successors)?;
+        let successors = match packed {
+            true => SuccessorWords::Packed(successors),
+            false => SuccessorWords::Plain(successors),
+        };
+        let (section, numbers_into) = (SpillSection::Resident, Some(&mut numbers[..]));
+        *stored = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
         let bound = self.header.partition.numbered;
         let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
@@ -161,14 +175,12 @@ impl SpillReader {
     }
 
     /// The same with rows for a device to unpack.
-    ///
-    /// # Errors
-    /// As [`SpillReader::read_row_block`].
     pub fn read_packed_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);
         let (offsets, words, parts) = into.reset_stored(range, rows.into(), words)?;
-        let read = self.read(SpillSection::RowBlock(i), blocks, true, None, offsets, words);
+        let (section, successors) = (SpillSection::RowBlock(i), SuccessorWords::Packed(words));
+        let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
         read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
 
@@ -176,50 +188,36 @@ impl SpillReader {
     pub(super) fn read_row_block_run(&self, i: usize, blocks: Range<usize>, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
         let (offsets, successors) = into.reset(self.index.row_blocks[i].range.clone(), rows, arcs)?;
-        let read = self.read(SpillSection::RowBlock(i), blocks, false, None, offsets, successors);
+        let (section, successors) = (SpillSection::RowBlock(i), SuccessorWords::Plain(successors));
+        let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
         if read.is_err() {
             *into = RowBlock::default();
         }
         read.map(drop)
     }
 
-    /// Reads blocks of one section into slices of exactly their rows; `words` is as long as their arcs, or as their bytes where
-    /// they stay packed. In that case, what a device needs to know of each block is returned.
-    fn read<O: Offset>(
-        &self,
-        section: SpillSection,
-        blocks: Range<usize>,
-        packed: bool,
-        numbers: Option<&mut [u32]>,
-        offsets: &mut [O],
-        words: &mut [u32],
-    ) -> Result<Vec<CompactPart>> {
-        if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[blocks.clone()]) {
+    /// Reads blocks of one section. Where they stay packed, what a device needs to know of each block is returned.
+    fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<CompactPart>> {
+        if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
             // A hint; reading works without it.
             let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
-        let jobs = self.jobs(section, blocks, packed, numbers, offsets, words);
+        let section = of.section;
+        let jobs = self.jobs(of);
         let parts = parallel::try_map(jobs, |job| self.run(section, job))?;
         Ok(parts.into_iter().flatten().collect())
     }
 
     /// Gives each block its part of the output.
-    fn jobs<'a, O: Offset>(
-        &self,
-        section: SpillSection,
-        blocks: Range<usize>,
-        packed: bool,
-        mut numbers: Option<&'a mut [u32]>,
-        offsets: &'a mut [O],
-        words: &'a mut [u32],
-    ) -> Vec<BlockToRead<'a, O>> {
+    fn jobs<'a, O: Offset>(&self, of: SectionToRead<'a, O>) -> Vec<BlockToRead<'a, O>> {
+        let SectionToRead { section, blocks, mut numbers, offsets, successors } = of;
         let (start, end) = match section {
             SpillSection::Ranks | SpillSection::Resident => (self.index.rank_blocks, 0),
             SpillSection::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
         };
         let mut jobs = Vec::with_capacity(blocks.len());
-        let (mut base, mut begin) = ((0, 0), 0);
+        let (mut rows_before, mut base, mut begin) = (0, 0, 0);
         let mut ends = match offsets {
             [first, ends @ ..] => {
                 *first = O::default();
@@ -227,9 +225,10 @@ impl SpillReader {
             }
             [] => return jobs,
         };
-        let (mut successors, mut bytes): (&mut [u32], &mut [u8]) = match packed {
-            true => (&mut [], bytemuck::cast_slice_mut(words)),
-            false => (words, &mut []),
+        let packed = matches!(successors, SuccessorWords::Packed(_));
+        let (mut successors, mut bytes): (&mut [u32], &mut [u8]) = match successors {
+            SuccessorWords::Packed(words) => (&mut [], bytemuck::cast_slice_mut(words)),
+            SuccessorWords::Plain(words) => (words, &mut []),
         };
         for number in blocks {
             let block = self.index.blocks[number];
@@ -253,8 +252,9 @@ impl SpillReader {
                 successors = rest;
                 Into::Plain(mine)
             };
-            jobs.push(BlockToRead { number: number - start, block, numbers, ends: my_ends, into, base });
-            base = (base.0 + u64::from(block.rows), base.1 + block.arcs);
+            let rows = RowEndsMut { numbers, ends: my_ends, base };
+            jobs.push(BlockToRead { number: number - start, block, rows, into, rows_before });
+            (rows_before, base) = (rows_before + u64::from(block.rows), base + block.arcs);
             begin += block.plain;
         }
         jobs
@@ -262,30 +262,27 @@ impl SpillReader {
 
     /// Reads and checks one block, and decodes it unless it stays packed.
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<CompactPart>> {
-        let BlockToRead { number, block: of, numbers, ends, into, base: (row, base) } = job;
+        let BlockToRead { number, block: of, rows, into, rows_before } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
         self.with_slot(|slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
                 Into::Plain(successors) => {
-                    let bytes = self.plain_block(&of, (decoder, stored), block).map_err(damaged)?;
-                    let into = RowsMut { numbers, ends, successors, base };
-                    block::decode(bytes, into, lengths).map_err(|wrong| damaged(wrong.into()))?;
+                    let bytes = self.plain_block(&of, decoder, stored, block).map_err(damaged)?;
+                    block::decode(bytes, rows, successors, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(None)
                 }
                 Into::Packed(bytes, begin) => {
-                    self.fill(&of, (decoder, stored), bytes).map_err(damaged)?;
-                    let rows = ends.len() as u32;
-                    let of_rows = (ends, base, of.arcs);
+                    self.fill(&of, decoder, stored, bytes).map_err(damaged)?;
+                    let arc = rows.base as u32;
                     let EncodedSuccessors { begin: first, bound } =
-                        block::decode_lengths(bytes, numbers, of_rows, lengths)
-                            .map_err(|wrong| damaged(wrong.into()))?;
+                        block::decode_lengths(bytes, rows, of.arcs, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(Some(CompactPart {
                         begin: (begin + first as u64) as u32,
                         end: (begin + of.plain) as u32,
-                        row: row as u32,
-                        rows,
-                        arc: base as u32,
+                        row: rows_before as u32,
+                        rows: of.rows,
+                        arc,
                         arcs: of.arcs as u32,
                         bound,
                         bound_step: 0,
@@ -311,12 +308,13 @@ impl SpillReader {
     fn plain_block<'b>(
         &self,
         block: &SpillBlock,
-        with: (&mut BlockDecoder, &mut Vec<u8>),
+        decoder: &mut BlockDecoder,
+        stored: &mut Vec<u8>,
         into: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], String> {
         let room = resized(std::mem::take(into), block.plain).map_err(|error| error.to_string())?;
         *into = room;
-        self.fill(block, with, into)?;
+        self.fill(block, decoder, stored, into)?;
         Ok(into)
     }
 
@@ -324,7 +322,8 @@ impl SpillReader {
     fn fill(
         &self,
         block: &SpillBlock,
-        (decoder, stored): (&mut BlockDecoder, &mut Vec<u8>),
+        decoder: &mut BlockDecoder,
+        stored: &mut Vec<u8>,
         into: &mut [u8],
     ) -> Result<(), String> {
         let unreadable = |error| format!("byte {} cannot be read ({error})", block.offset);

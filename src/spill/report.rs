@@ -17,14 +17,11 @@ use trimill_system::{hex, path_text};
 /// and `stored` after it; a ratio is raw / stored, 0 where nothing is stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpillReport {
-    /// The file.
     #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
     /// The length of the file.
     pub bytes: u64,
-    /// The version of the format.
     pub version: u32,
-    /// The codec.
     pub codec: Codec,
     /// The header's checksum, which covers the whole file.
     #[serde(with = "hex::of_u64")]
@@ -32,9 +29,7 @@ pub struct SpillReport {
     /// The fingerprint of the job.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The number of the partition.
     pub partition: u32,
-    /// Local vertices.
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,
@@ -48,22 +43,16 @@ pub struct SpillReport {
     pub arcs_kept: u64,
     /// The ranks of all vertices; each is a row without arcs.
     pub ranks: SectionReport,
-    /// The resident section.
     pub resident: SectionReport,
-    /// The row blocks.
     pub row_blocks: Vec<RowBlockReport>,
     /// All sections together; the rows are those of locals and proxies.
     pub total: SectionReport,
 }
 
-/// What a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SectionReport {
-    /// Rows.
     pub rows: u64,
-    /// Arcs.
     pub arcs: u64,
-    /// Blocks.
     pub blocks: u64,
     /// Bytes before coding.
     pub raw_bytes: u64,
@@ -82,7 +71,6 @@ pub struct RowBlockReport {
     pub first: u32,
     /// The end of the range.
     pub end: u32,
-    /// What is in it.
     #[serde(flatten)]
     pub section: SectionReport,
 }

@@ -3,7 +3,6 @@
 use super::codec::BlockDecoder;
 use trimill_system::error::Result;
 
-/// A decoder and its buffers.
 pub(super) struct DecodeSlot {
     pub(super) decoder: BlockDecoder,
     pub(super) stored: Vec<u8>,
@@ -12,7 +11,6 @@ pub(super) struct DecodeSlot {
 }
 
 impl DecodeSlot {
-    /// With empty buffers.
     pub(super) fn new() -> Result<Self> {
         Ok(Self { decoder: BlockDecoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
     }

@@ -39,7 +39,6 @@ impl SpillTarget {
         Ok(Self::File(BufWriter::new(file)))
     }
 
-    /// Adds bytes at the end.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::File(out) => out.write_all(bytes),
@@ -70,7 +69,6 @@ impl SpillTarget {
 }
 
 impl SpillStore {
-    /// The length.
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),

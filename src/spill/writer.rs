@@ -40,7 +40,6 @@ pub struct SpillWriter {
     durable: bool,
 }
 
-/// The section that a block belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockSection {
     Ranks,
@@ -48,24 +47,18 @@ enum BlockSection {
     RowBlocks,
 }
 
-/// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpillSummary {
     /// The file; for a spill in memory the name that it would have.
     pub path: PathBuf,
     /// The bytes of a spill in memory.
     pub memory: Option<Arc<MemorySpill>>,
-    /// Its length.
     pub bytes: u64,
     /// The header's checksum, which through the index's covers every byte of the file.
     pub checksum: u64,
-    /// The header.
     pub header: PartitionHeader,
-    /// Arcs of the resident section.
     pub resident_arcs: u64,
-    /// Arcs of all row blocks.
     pub row_block_arcs: u64,
-    /// The number of row blocks.
     pub row_blocks: u32,
     /// Bytes of the largest row block once decoded, see [`RowBlockInfo::decoded_bytes`].
     pub largest_block_bytes: u64,
@@ -75,9 +68,6 @@ pub struct SpillSummary {
 
 impl SpillWriter {
     /// Begins the spill `dir/name`.
-    ///
-    /// # Errors
-    /// When the file cannot be created, or the disk is full.
     pub fn create(dir: &Path, name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
         let path = dir.join(name);
         let out = SpillTarget::beside(&path, dir, name)?;
@@ -85,9 +75,6 @@ impl SpillWriter {
     }
 
     /// Begins a spill in memory, where nothing is compressed; `name` is for messages.
-    ///
-    /// # Errors
-    /// When there is no memory.
     pub fn in_memory(name: &str, header: PartitionHeader) -> Result<Self> {
         Self::begin(PathBuf::from(name), SpillTarget::Memory(MemorySpill::default()), header, Codec::Plain)
     }
@@ -124,9 +111,6 @@ impl SpillWriter {
     }
 
     /// Adds the rank in the graph of each vertex, ascending.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     pub fn ranks(&mut self, mut ranks: impl Iterator<Item = u32>) -> Result<()> {
         let mut block = Vec::new();
         loop {
@@ -141,27 +125,18 @@ impl SpillWriter {
     }
 
     /// Adds rows of locals, above those added before.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     pub fn resident_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
         self.append(BlockSection::Resident, rows);
         self.flush()
     }
 
     /// Adds rows of proxies, above those added before, to the open row block.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     pub fn row_block_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
         self.append(BlockSection::RowBlocks, rows);
         self.flush()
     }
 
     /// Ends the open row block, which covers the local numbers from the end of the one before up to `end`.
-    ///
-    /// # Errors
-    /// When its last block cannot be written.
     ///
     /// # Panics
     /// When it does not ascend, or goes beyond the numbering.
@@ -183,9 +158,6 @@ impl SpillWriter {
     }
 
     /// Completes the file and gives it its name, replacing a file of that name.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     ///
     /// # Panics
     /// When the locals or the row blocks' ranges are not those of the header.
@@ -232,7 +204,6 @@ impl SpillWriter {
         })
     }
 
-    /// The index of what was written.
     fn index(&mut self) -> SpillIndex {
         let [ranks, resident, row_blocks] = std::mem::take(&mut self.written);
         let (rank_blocks, resident_blocks) = (ranks.len(), resident.len());
@@ -283,7 +254,6 @@ impl SpillWriter {
         self.full.push((section, block, bytes));
     }
 
-    /// Writes the blocks that are full.
     fn flush(&mut self) -> Result<()> {
         let Self { full, codec, encoders, .. } = self;
         let encode = |(_, block, bytes): &mut (BlockSection, SpillBlock, Vec<u8>)| {

@@ -233,7 +233,7 @@ mod tests {
     fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
         let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
         let source = ArcList { arcs, declared: None };
-        prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+        prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
     }
 
     fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {

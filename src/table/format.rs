@@ -5,14 +5,11 @@ use std::path::Path;
 use super::text::Compress;
 use trimill_system::error::{Error, Result};
 
-/// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
     /// Lines of columns, separated by tabs.
     Text(Compress),
-    /// A NumPy array.
     Npy,
-    /// A Parquet table.
     Parquet,
 }
 

@@ -24,7 +24,6 @@ const AT_A_TIME: usize = 1 << 12;
 /// An encoded column of a row group.
 pub(crate) type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
 
-/// A table that is being written.
 pub(crate) struct ParquetTable<'a> {
     writer: SerializedFileWriter<&'a mut Output>,
     columns: Vec<ColumnDescPtr>,
@@ -32,7 +31,6 @@ pub(crate) struct ParquetTable<'a> {
     name: std::path::PathBuf,
 }
 
-/// Encodes a column of a row group.
 pub(crate) struct ColumnEncoder {
     descriptor: ColumnDescPtr,
     properties: WriterPropertiesPtr,
@@ -40,9 +38,6 @@ pub(crate) struct ColumnEncoder {
 
 impl<'a> ParquetTable<'a> {
     /// Begins a table. `differences`: columns of which the differences from the row before are stored, bit-packed.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn begin(to: &'a mut Output, schema: &str, differences: &[&str]) -> Result<Self> {
         let name = to.name().to_path_buf();
         let failed = |error| failed(&name, error);
@@ -63,9 +58,6 @@ impl<'a> ParquetTable<'a> {
     }
 
     /// Writes so many row groups; `encode` makes a column of a row group. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn write(
         &mut self,
         groups: usize,
@@ -89,10 +81,6 @@ impl<'a> ParquetTable<'a> {
         })
     }
 
-    /// Completes the table.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn finish(self) -> Result<()> {
         let Self { writer, name, .. } = self;
         writer.close().map(drop).map_err(|error| failed(&name, error))
@@ -100,7 +88,6 @@ impl<'a> ParquetTable<'a> {
 }
 
 impl ColumnEncoder {
-    /// Encodes these values.
     pub(crate) fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> EncodedColumn {
         let mut bytes = TrackedWrite::new(Vec::new());
         let pages = Box::new(SerializedPageWriter::new(&mut bytes));

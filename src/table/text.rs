@@ -14,10 +14,8 @@ use trimill_system::ordered::make_and_write;
 /// Rows of a piece.
 const PIECE: usize = 1 << 14;
 
-/// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compress {
-    /// Not at all.
     No,
     /// As a sequence of gzip members.
     Gzip,
@@ -26,7 +24,6 @@ pub enum Compress {
 }
 
 impl Compress {
-    /// Writes the names of the columns.
     pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
         self.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
     }

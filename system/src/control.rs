@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::timeline::{Name, Recorder, SpanPlace, Timeline, TrackKind};
+use crate::timeline::{Name, Recorder, SpanPlace, TimedWork, Timeline, TrackKind};
 
 /// The target of log lines that the program shows even without `-v`, although they are no warnings.
 pub const NOTE: &str = "trimill::note";
@@ -57,7 +57,6 @@ pub struct Control {
     recorder: Option<Arc<Recorder>>,
     /// The device and the partition that this is for.
     place: SpanPlace,
-    /// Called at each check.
     #[cfg(feature = "testing")]
     watch: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -133,19 +132,24 @@ impl Control {
     /// Records that a stage began at `start` and took `time`.
     pub fn did_stage_for(&self, name: &'static str, start: Instant, time: Duration) {
         if let Some(recorder) = &self.recorder {
-            recorder.work(TrackKind::Stages, SpanPlace::default(), (name, None), start, time, None);
+            let work = TimedWork { kind: TrackKind::Stages, name: (name, None), start, time, bytes: None };
+            recorder.work(SpanPlace::default(), work);
         }
     }
 
     /// Records that work began at `start` and ends now.
     pub fn did(&self, kind: TrackKind, name: Name, start: Instant, bytes: Option<Bytes>) {
-        self.did_for(kind, name, start, start.elapsed(), bytes);
+        self.record(TimedWork { kind, name, start, time: start.elapsed(), bytes });
     }
 
     /// Records that work began at `start` and took `time`.
-    pub fn did_for(&self, kind: TrackKind, name: Name, start: Instant, time: Duration, bytes: Option<Bytes>) {
+    pub fn did_for(&self, kind: TrackKind, name: Name, start: Instant, time: Duration) {
+        self.record(TimedWork { kind, name, start, time, bytes: None });
+    }
+
+    fn record(&self, work: TimedWork) {
         if let Some(recorder) = &self.recorder {
-            recorder.work(kind, self.place, name, start, time, bytes);
+            recorder.work(self.place, work);
         }
     }
 
@@ -185,7 +189,6 @@ impl Control {
     }
 }
 
-/// A task under way.
 pub struct Task {
     number: u64,
     observer: Arc<dyn Observer>,

@@ -44,9 +44,6 @@ fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Res
 }
 
 /// Called before each read of a file that is not mapped.
-///
-/// # Errors
-/// That of an injected fault.
 pub fn before_read() -> io::Result<()> {
     faults::next(Call::Read).map_or(Ok(()), faults::Fault::inject)
 }
@@ -61,17 +58,11 @@ pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
 }
 
 /// For code that must write by itself: called before each write; after an error the write is not made.
-///
-/// # Errors
-/// That of an injected fault.
 pub fn before_write() -> io::Result<()> {
     step(|| Ok(()))
 }
 
 /// Makes `dir` and its missing parents, if it does not exist.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn make_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {
         return Ok(());
@@ -80,33 +71,21 @@ pub fn make_dir(dir: &Path) -> Result<()> {
 }
 
 /// A new file without a name on the disk of `dir`; it is removed when its last handle is closed.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn anonymous(dir: &Path) -> Result<File> {
     step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
 }
 
 /// Opens `path` to append to it; if it does not exist, makes it, for this user alone.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn append_to(path: &Path) -> Result<File> {
     step(|| File::options().append(true).create(true).mode(PRIVATE).open(path)).map_err(|e| Error::write(path, e))
 }
 
 /// Writes `bytes` at the current position of `file`; `path` is for the error.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn write(mut file: &File, path: &Path, bytes: &[u8]) -> Result<()> {
     pass(bytes, |bytes| file.write_all(bytes)).map_err(|e| Error::write(path, e))
 }
 
 /// Writes `bytes` at `position` of `file`; may be called from many threads. `path` is for the error.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result<()> {
     pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
 }
@@ -130,7 +109,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(dir)
 }
 
-/// The folder that `path` is in.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -143,10 +121,6 @@ pub fn sync_dir(dir: &Path) -> Result<()> {
     }
 }
 
-/// Removes a file.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn remove(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|e| Error::write(path, e))
 }

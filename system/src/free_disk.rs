@@ -6,9 +6,6 @@ use std::path::Path;
 use crate::bytes::Bytes;
 
 /// The free space for unprivileged users on the disk of `dir`.
-///
-/// # Errors
-/// Those of the system.
 pub fn free_disk(dir: &Path) -> io::Result<Bytes> {
     let stat = rustix::fs::statvfs(dir)?;
     Ok(Bytes(stat.f_bavail * stat.f_frsize))

@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serializer, de::Error};
 pub mod of_u64 {
     use super::*;
 
-    /// Writes 16 digits.
     pub fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{value:016x}"))
     }
@@ -22,7 +21,6 @@ pub mod of_u64 {
 pub mod of_u128 {
     use super::*;
 
-    /// Writes 32 digits.
     pub fn serialize<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{value:032x}"))
     }
@@ -38,7 +36,6 @@ pub mod of_u128 {
 pub mod of_optional_u128 {
     use super::*;
 
-    /// Writes 32 digits, or nothing.
     pub fn serialize<S: Serializer>(value: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => of_u128::serialize(value, serializer),

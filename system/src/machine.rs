@@ -21,7 +21,6 @@ pub fn peak_memory() -> Bytes {
     kib_of("/proc/self/status", "VmHWM:")
 }
 
-/// The resident memory of the process now.
 pub fn resident_memory() -> Bytes {
     kib_of("/proc/self/status", "VmRSS:")
 }

@@ -79,9 +79,6 @@ pub struct MappedPart(Option<(MappingEntry, Mmap)>);
 
 impl MappedPart {
     /// Maps `range` (in bytes) of `file`. `path` is for the error only.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] when the system refuses.
     pub fn new(file: &File, path: &Path, range: Range<u64>) -> Result<Self> {
         let len = (range.end - range.start) as usize;
         if len == 0 {

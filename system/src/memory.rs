@@ -28,9 +28,6 @@ pub fn default_budget() -> Bytes {
 }
 
 /// Refuses a budget above the memory of this machine: the system would end the job.
-///
-/// # Errors
-/// [`crate::error::Kind::Usage`] with both numbers.
 pub fn check(budget: Option<Bytes>) -> Result<()> {
     let most = machine::memory();
     match budget {
@@ -54,17 +51,14 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// `budget` bytes for a job on `threads` threads.
     pub fn new(budget: Bytes, threads: usize) -> Self {
         Self { budget, threads: threads as u64 }
     }
 
-    /// All of it.
     pub fn budget(self) -> Bytes {
         self.budget
     }
 
-    /// Threads that work.
     pub fn threads(self) -> u64 {
         self.threads
     }
@@ -132,7 +126,7 @@ impl Needs {
 
     /// Adds `per` bytes for each of `many` things.
     #[must_use]
-    pub fn array(mut self, per: u64, (many, things): (u64, &str)) -> Self {
+    pub fn array(mut self, per: u64, many: u64, things: &str) -> Self {
         let bytes = Bytes(per.saturating_mul(many));
         if per > 0 {
             self.parts.push(FloorPart { what: format!("{per} bytes for each of {many} {things}"), bytes });
@@ -140,7 +134,6 @@ impl Needs {
         self
     }
 
-    /// Adds a fixed number of bytes.
     #[must_use]
     pub fn fixed(mut self, what: impl Into<String>, bytes: Bytes) -> Self {
         if bytes > Bytes::ZERO {
@@ -177,7 +170,6 @@ pub struct HostFloor {
 }
 
 impl HostFloor {
-    /// Its parts, as text.
     pub fn parts_text(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(|part| format!("{} for {}", part.bytes, part.what)).collect();
         parts.join(", ")
@@ -200,8 +192,7 @@ mod tests {
 
     #[test]
     fn a_floor_is_the_smallest_budget_that_is_accepted() {
-        let needs =
-            Needs::to("do it").array(12, (1_000_003, "ids")).fixed("an index", Bytes(77)).buffers(Bytes::mib(9));
+        let needs = Needs::to("do it").array(12, 1_000_003, "ids").fixed("an index", Bytes(77)).buffers(Bytes::mib(9));
         for threads in [1, 2, 64] {
             let floor = HostMemory::new(Bytes::ZERO, threads).floor(&needs);
             assert_eq!(floor.parts.iter().map(|part| part.bytes).sum::<Bytes>(), floor.bytes);

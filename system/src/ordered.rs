@@ -5,9 +5,6 @@ use crate::parallel;
 
 /// Calls `make` for each piece below `pieces`, a batch in parallel while `write` receives the batch before, in order.
 /// Memory: two batches, each of two pieces a thread.
-///
-/// # Errors
-/// Those of `make` and `write`.
 pub fn make_and_write<T: Send + Sync>(
     pieces: u64,
     make: impl Fn(u64) -> Result<T> + Sync,

@@ -12,7 +12,6 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use crate::error::Result;
 use crate::lock;
 
-/// Calls `turn` for each of `items`.
 pub fn each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) + Sync) {
     map(items, turn);
 }
@@ -26,9 +25,6 @@ pub fn try_each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) ->
 }
 
 /// As [`try_each`]; `turn` also gets a value that `new` made and no other thread uses at the moment, such as a buffer.
-///
-/// # Errors
-/// As [`try_each`].
 pub fn try_each_with<T: Send, S: Send>(
     items: impl IntoIterator<Item = T>,
     new: impl Fn() -> S + Sync,
@@ -59,9 +55,6 @@ pub fn try_map<T: Send, R: Send>(
 }
 
 /// As [`try_map`]; `turn` also gets a value that `new` made and no other thread uses at the moment, such as a buffer.
-///
-/// # Errors
-/// As [`try_map`].
 pub fn try_map_with<T: Send, S: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     new: impl Fn() -> S + Sync,

@@ -43,7 +43,6 @@ pub mod exact {
         }
     }
 
-    /// Writes the path.
     pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
             Some(text) => PathForm::Text(text),
@@ -52,7 +51,6 @@ pub mod exact {
         .serialize(serializer)
     }
 
-    /// Reads the path as [`serialize`] wrote it.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
         deserializer.deserialize_any(PathVisitor)
     }
@@ -65,12 +63,10 @@ struct One(#[serde(with = "exact")] PathBuf);
 pub mod optional {
     use super::*;
 
-    /// Writes the path.
     pub fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
         path.clone().map(One).serialize(serializer)
     }
 
-    /// Reads it as [`serialize`] wrote it.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
         Ok(Option::<One>::deserialize(deserializer)?.map(|One(path)| path))
     }
@@ -80,12 +76,10 @@ pub mod optional {
 pub mod list {
     use super::*;
 
-    /// Writes the paths.
     pub fn serialize<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(paths.iter().map(|path| One(path.clone())))
     }
 
-    /// Reads them as [`serialize`] wrote them.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
         Ok(Vec::<One>::deserialize(deserializer)?.into_iter().map(|One(path)| path).collect())
     }

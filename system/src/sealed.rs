@@ -14,9 +14,6 @@ const AFTER_DIGITS: &str = "\"\n}\n";
 const DIGITS: usize = 16;
 
 /// The sealed text of `value`, which is an object with at least one field.
-///
-/// # Errors
-/// When it cannot be serialized.
 pub fn seal(value: &impl Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string_pretty(value)?;
     let body = json.strip_suffix("\n}").unwrap_or(&json);

@@ -26,9 +26,6 @@ pub fn most() -> usize {
 }
 
 /// Refuses more threads than [`most`].
-///
-/// # Errors
-/// [`crate::error::Kind::Usage`] with the number.
 pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     match threads {
         Some(threads) if threads.get() > most() => Err(Error::usage(format!("{threads} threads"))
@@ -39,9 +36,6 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
 
 /// A pool of so many threads; `None`: one for each core. All parallel work of a job runs in its pool; outside one, rayon
 /// would start another pool for the whole process.
-///
-/// # Errors
-/// As [`check`]; [`crate::error::Kind::Resource`] where they cannot be started.
 pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
     check(threads)?;
     before_thread().map_err(|e| not_started(&e))?;
@@ -53,9 +47,6 @@ pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
 }
 
 /// Starts a thread of `scope` with this name, which does `work`.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`] where it cannot be started.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -66,9 +57,6 @@ pub fn spawn<'scope, T: Send + 'scope>(
 }
 
 /// As [`spawn`], for a thread that may outlive the caller.
-///
-/// # Errors
-/// As [`spawn`].
 pub fn spawn_alone<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
     let started = before_thread().and_then(|()| Builder::new().name(name.into()).spawn(work));
     started.map_err(|e| not_started(&e))
@@ -80,9 +68,6 @@ fn not_started(error: &dyn Display) -> Error {
 }
 
 /// The value of a thread, or an error if it panicked; `who` names the thread.
-///
-/// # Errors
-/// [`crate::error::Kind::Defect`] when it panicked.
 pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
     result.map_err(|panic| {
         let what = panic
@@ -95,9 +80,6 @@ pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
 }
 
 /// What `work` returns, or an error if it panics. The caller must not use what `work` changed after a panic.
-///
-/// # Errors
-/// As `joined`.
 pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
     joined(who, catch_unwind(AssertUnwindSafe(work)))
 }

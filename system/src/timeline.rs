@@ -118,10 +118,19 @@ pub type Name = (&'static str, Option<u64>);
 /// Where a span belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanPlace {
-    /// The GPU.
     pub device: Option<u32>,
     /// The partition.
     pub partition: Option<u32>,
+}
+
+/// Work, or a wait, that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedWork {
+    pub kind: TrackKind,
+    pub name: Name,
+    pub start: Instant,
+    pub time: Duration,
+    pub bytes: Option<Bytes>,
 }
 
 /// What a track is of: the GPU, none for the host, and what it shows.
@@ -140,39 +149,24 @@ impl Recorder {
         Self { begun, tracks: Mutex::default() }
     }
 
-    /// Adds work that began at `start` and took `time`.
-    pub fn work(
-        &self,
-        kind: TrackKind,
-        place: SpanPlace,
-        name: Name,
-        start: Instant,
-        time: Duration,
-        bytes: Option<Bytes>,
-    ) {
-        if time.is_zero() {
-            return;
+    /// Adds work, unless it took no time at all.
+    pub fn work(&self, place: SpanPlace, work: TimedWork) {
+        if !work.time.is_zero() {
+            self.add(place, work, false);
         }
-        self.add(kind, place, name, start, time, (bytes, false));
     }
 
     /// Adds a wait that began at `start` and ends now.
     pub fn waited(&self, kind: TrackKind, place: SpanPlace, what: &'static str, start: Instant) {
         let time = start.elapsed();
         if time >= SHORTEST_WAIT {
-            self.add(kind, place, (what, None), start, time, (None, true));
+            self.add(place, TimedWork { kind, name: (what, None), start, time, bytes: None }, true);
         }
     }
 
-    fn add(
-        &self,
-        kind: TrackKind,
-        SpanPlace { device, partition }: SpanPlace,
-        (word, number): Name,
-        start: Instant,
-        time: Duration,
-        (bytes, waiting): (Option<Bytes>, bool),
-    ) {
+    fn add(&self, place: SpanPlace, work: TimedWork, waiting: bool) {
+        let SpanPlace { device, partition } = place;
+        let TimedWork { kind, name: (word, number), start, time, bytes } = work;
         let name = number.map_or_else(|| word.to_owned(), |number| format!("{word} {number}"));
         let start = start.saturating_duration_since(self.begun).as_secs_f64();
         let seconds = time.as_secs_f64();
@@ -263,9 +257,16 @@ mod tests {
         let recorder = Recorder::new(begun);
         let place = SpanPlace { device: Some(1), partition: Some(7) };
         let (second, third) = (begun + 2 * MILLISECOND, begun + 5 * MILLISECOND);
-        recorder.work(TrackKind::Kernels, place, ("count", None), third, MILLISECOND, None);
-        recorder.work(TrackKind::Kernels, place, ("row block", Some(3)), second, MILLISECOND, Some(Bytes(9)));
-        recorder.work(TrackKind::Stages, SpanPlace::default(), ("orient", None), begun, 3 * MILLISECOND, None);
+        let counted =
+            TimedWork { kind: TrackKind::Kernels, name: ("count", None), start: third, time: MILLISECOND, bytes: None };
+        recorder.work(place, counted);
+        recorder
+            .work(place, TimedWork { name: ("row block", Some(3)), start: second, bytes: Some(Bytes(9)), ..counted });
+        let time = 3 * MILLISECOND;
+        recorder.work(
+            SpanPlace::default(),
+            TimedWork { kind: TrackKind::Stages, name: ("orient", None), start: begun, time, bytes: None },
+        );
         let timeline = recorder.timeline(0.25);
         assert_eq!(timeline.seconds, 0.25);
         let names: Vec<_> = timeline.tracks.iter().map(|track| (track.name.as_str(), track.device)).collect();
@@ -285,22 +286,16 @@ mod tests {
         let many = 5 * MOST as u32;
         for i in 0..many {
             let (start, place) = (begun + i * MILLISECOND, SpanPlace { device: None, partition: Some(i / 1000) });
-            recorder.work(
-                TrackKind::Reading,
-                place,
-                ("row block", Some(i.into())),
+            let read = TimedWork {
+                kind: TrackKind::Reading,
+                name: ("row block", Some(i.into())),
                 start,
-                MILLISECOND / 4,
-                Some(Bytes(3)),
-            );
-            recorder.add(
-                TrackKind::Reading,
-                place,
-                ("room", None),
-                start + MILLISECOND / 2,
-                MILLISECOND / 8,
-                (None, true),
-            );
+                time: MILLISECOND / 4,
+                bytes: Some(Bytes(3)),
+            };
+            recorder.work(place, read);
+            let (start, time) = (start + MILLISECOND / 2, MILLISECOND / 8);
+            recorder.add(place, TimedWork { name: ("room", None), start, time, bytes: None, ..read }, true);
         }
         let timeline = recorder.timeline(1.0);
         let spans = &of(TrackKind::Reading, &timeline).spans;

@@ -38,7 +38,7 @@ pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
 pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, buckets: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
     let space = Workspace { buckets: Some(buckets), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };
-    prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
 /// Reads all of a graph whose file may be damaged: the order, the ids, the rows.

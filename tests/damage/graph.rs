@@ -14,7 +14,7 @@ use trimill::testing::input::Identity;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::input::format::Format;
 use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::prepare;
+use trimill::testing::prepare::Preparation;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::common::degrees_by_rank;
@@ -36,9 +36,16 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
     let mut origin = Origin { format: Format::Text, header: None, columns: None, identity: Identity::default() };
-    let graph =
-        prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
-    graph.path().unwrap().to_path_buf()
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        input_bytes: Bytes::ZERO,
+        origin: Some(&mut origin),
+        space,
+        control: &control,
+    }
+    .prepare(Some(&cache), &mut Vec::new());
+    graph.unwrap().path().unwrap().to_path_buf()
 }
 
 /// The error about a damaged file must name it and say to rebuild it.

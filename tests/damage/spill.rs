@@ -7,7 +7,7 @@ use trimill::testing::count::EdgeShare;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::error::Kind;
 use trimill::testing::partition::section::Resident;
-use trimill::testing::spill::block::{RowNumbers, RowsMut, decode, encode};
+use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::BlockDecoder;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
 use trimill::testing::stream::source::Spilled;
@@ -172,8 +172,8 @@ proptest! {
         for bytes in [&changed[..], &stored[..cut], &noise] {
             let (mut numbers, mut successors) = (vec![0; numbers.len()], vec![0; successors.len()]);
             let mut ends = vec![0u64; numbers.len()];
-            let into = RowsMut { numbers: RowNumbers::Each(&mut numbers[..]), ends: &mut ends, successors: &mut successors, base: 0 };
-            if decode(bytes, into, &mut Vec::new()).is_ok() {
+            let into = RowEndsMut { numbers: RowNumbers::Each(&mut numbers[..]), ends: &mut ends, base: 0 };
+            if decode(bytes, into, &mut successors, &mut Vec::new()).is_ok() {
                 prop_assert!(numbers.is_sorted_by(|a, b| a < b));
                 let starts = std::iter::once(&0).chain(&ends);
                 for ((&start, &end), &number) in starts.zip(&ends).zip(&numbers) {

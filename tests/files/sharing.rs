@@ -12,7 +12,7 @@ use trimill::testing::input::format::Format;
 use trimill::testing::input::identity::Stat;
 use trimill::testing::input::{FileIdentity, Identity};
 use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::prepare;
+use trimill::testing::prepare::Preparation;
 
 use crate::place::{CLIQUE, Place, counted, graphs, said};
 
@@ -29,8 +29,16 @@ fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
     let source = ArcList { arcs: (0..number).map(|v| (v, v + 1)).collect(), declared: None };
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let mut origin = origin(number);
-    let graph =
-        prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(cache), &Control::silent(), &mut Vec::new());
+    let control = Control::silent();
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        input_bytes: Bytes::ZERO,
+        origin: Some(&mut origin),
+        space,
+        control: &control,
+    }
+    .prepare(Some(cache), &mut Vec::new());
     graph.map(|graph| graph.edges()).map_err(|error| error.to_string())
 }
 

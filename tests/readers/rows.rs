@@ -57,7 +57,8 @@ fn taken(path: &Path, memory: Bytes) -> bool {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the unfinished file is removed");
         return false;
     };
-    let general = orient(clean(&General(&source), space, &control).unwrap(), "x", dir.path(), space, &control).unwrap();
+    let (general, _) =
+        orient(clean(&General(&source), space, &control).unwrap(), "x", dir.path(), space, &control).unwrap();
     let bytes = std::fs::read(&rows.file).unwrap();
     assert!(bytes == std::fs::read(&general.file).unwrap(), "{}", path.display());
     let Some(MadeGraph::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
@@ -85,7 +86,7 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
             let cleaned = clean(source, space, &control).unwrap();
             assert_eq!(cleaned.bytes_distributed > Bytes::ZERO, memory < Bytes::mib(100));
             assert_eq!((cleaned.edges, cleaned.report.arcs), (2_738_969, 3_216_152));
-            std::fs::read(orient(cleaned, "x", dir.path(), space, &control).unwrap().file).unwrap()
+            std::fs::read(orient(cleaned, "x", dir.path(), space, &control).unwrap().0.file).unwrap()
         };
         assert!(made(&source) == made(&General(&source)), "{memory}");
     }
@@ -288,7 +289,7 @@ fn what_is_found_wrong_is_reported_by_cleaning() {
         let source = Source::open(&[path.to_path_buf()], None, &work_dir()).unwrap();
         let space =
             Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
-        prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
+        prepare(&source, space, &Control::silent(), &mut Vec::new())
     };
     let clean = prepared(&folder.write("clean.sg", sg(&[vec![1, 2], vec![0, 2], vec![0, 1]]))).unwrap();
     assert!(clean.held_bytes() > Bytes::ZERO, "in memory");
@@ -327,7 +328,7 @@ fn memory_follows_the_ids_in_use_and_not_those_declared() {
         allocation_counter::measure(|| {
             let source = Source::open(&[path], None, &work_dir()).unwrap();
             let space = Workspace::new(HostMemory::new(Bytes::mib(64), 1), folder.0.path());
-            graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).ok();
+            graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).ok();
         })
     });
     let graph = graph.unwrap();
@@ -342,7 +343,7 @@ fn entries_of_a_symmetric_matrix_have_their_reverse() {
         Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
     let report = |name: &str| {
         let source = open(&data(name)).unwrap();
-        let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
+        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
         graph.report().clone()
     };
     let karate = report("karate.mtx");

@@ -24,7 +24,6 @@ const MOST_LISTED: usize = 8;
 const ABOUT: [&str; 9] =
     ["readme", "license", "licence", "copying", "citation", "citing", "changelog", "authors", "copyright"];
 
-/// A member of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     /// Its path in the archive.
@@ -100,7 +99,6 @@ fn is_of_suitesparse(at: usize, files: &[usize], members: &[Member]) -> bool {
         })
 }
 
-/// The names of some members, in quotes.
 fn listed(members: &[Member], chosen: &[usize]) -> String {
     let mut names: Vec<String> =
         chosen.iter().take(MOST_LISTED).map(|&at| format!("'{}'", shown(Path::new(&members[at].name)))).collect();

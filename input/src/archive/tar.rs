@@ -15,7 +15,7 @@ use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
 
-/// The unit of an archive.
+/// Bytes of a block: headers and contents begin at multiples of it.
 pub(super) const BLOCK: usize = 512;
 
 /// The most bytes of a pax header or a long name. Usual ones have some hundred.
@@ -38,7 +38,6 @@ fn has_checksum(block: &[u8; BLOCK]) -> bool {
     header.cksum().is_ok_and(|found| found == sum(&block[..148]) + 8 * u32::from(b' ') + sum(&block[156..]))
 }
 
-/// Reads an archive.
 pub(super) struct TarMembers<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
@@ -135,7 +134,6 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    /// The contents of an extension header.
     fn extension(&mut self, bytes: u64) -> Result<Vec<u8>> {
         if bytes > MOST_EXTENSION {
             let error = self.wrong(&format!("an extension header of {bytes} bytes"));

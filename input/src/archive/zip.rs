@@ -35,7 +35,6 @@ const STEP: usize = 1 << 20;
 const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 
-/// The file of an archive.
 struct ZipBytes<'a> {
     file: &'a File,
     length: u64,
@@ -146,7 +145,6 @@ impl<'a> Zip<'a> {
         }
     }
 
-    /// The first bytes of a member, at most `most`.
     pub(crate) fn head(&self, at: usize, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         self.reader(at)?.take(most).read_to_end(&mut head).map_err(|error| self.unreadable(at, error))?;

@@ -30,9 +30,6 @@ const MOST_ARCS: u64 = 1 << 48;
 const NAME: &str = "edges";
 
 /// Refuses a source of impossibly many arcs, before anything is sized by them.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`].
 pub fn checked(edges: &dyn EdgeSource) -> Result<&dyn EdgeSource> {
     match edges.arcs() {
         0..=MOST_ARCS => Ok(edges),
@@ -53,7 +50,8 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
             self.read(piece.clone(), &mut |batch| {
                 control.check()?;
                 if let Some(place) = batch.iter().position(|&(tail, head)| tail.max(head) >= end) {
-                    return Err(too_large(batch[place], at + place as u64, end, self.vertices()));
+                    let (tail, head) = batch[place];
+                    return Err(too_large(tail, head, at + place as u64, self.vertices()));
                 }
                 sink.arcs(batch)?;
                 at += batch.len() as u64;
@@ -83,10 +81,10 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
     }
 }
 
-/// The error for an id of an arc that is not below `end`.
+/// The error for an arc number `arc` with an id that is too large.
 #[cold]
-fn too_large((tail, head): (u64, u64), arc: u64, end: u64, declared: Option<u64>) -> Error {
-    let id = if tail >= end { tail } else { head };
+fn too_large(tail: u64, head: u64, arc: u64, declared: Option<u64>) -> Error {
+    let id = if tail >= declared.unwrap_or(u64::MAX) { tail } else { head };
     let error = Error::data(NAME, format!("the id {id} in arc {arc}, from {tail} to {head}"));
     match declared {
         Some(n) => error.expected(format!("ids below {n}, the number of vertices")),
@@ -103,7 +101,6 @@ fn complete(asked: &Range<u64>, at: u64) -> Result<()> {
     Err(Error::data(NAME, found).expected(format!("{}", asked.end - asked.start)))
 }
 
-/// The rows of edges in memory.
 struct InMemory<'a, T: ?Sized>(&'a T);
 
 impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
@@ -153,7 +150,6 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
     }
 }
 
-/// A graph given as a list of arcs in memory.
 #[derive(Debug, Clone, Default)]
 pub struct ArcList {
     /// The arcs `(tail, head)`, loops and duplicates allowed.

@@ -87,9 +87,7 @@ pub(super) enum StreamError {
     /// Reading did not fail: an [`Impossible`] then means that the bits are wrong.
     #[default]
     None,
-    /// The file ended.
     Ended,
-    /// The system could not read it.
     Unreadable(io::Error),
 }
 
@@ -138,7 +136,6 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         }
     }
 
-    /// The position of the next bit.
     #[inline(always)]
     pub(super) fn position(&self) -> u64 {
         self.start * 8 + self.at

@@ -14,7 +14,6 @@ pub(super) const AGAIN_ROWS: u64 = 1 << 10;
 /// Some rows, and what is needed to decode them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BvChunk {
-    /// The rows.
     pub(super) rows: Range<u64>,
     /// The row where decoding begins: the first of [`Self::rows`] or an earlier one.
     pub(super) start: u64,
@@ -30,13 +29,11 @@ pub(super) struct BvChunk {
 /// What is known of the rows before a chunk: copying from them needs their degrees.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
-    /// Their degrees.
     Degrees(Vec<u64>),
     /// Where the first of them is in the file of offsets, which says where they begin.
     Offset(OffsetPosition),
 }
 
-/// A position in a file of offsets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct OffsetPosition {
     /// The bit of the file after the number of the row.

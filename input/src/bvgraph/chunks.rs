@@ -59,11 +59,10 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
     }
 }
 
-/// Reads the rows of chunks.
 pub(super) struct ChunkReader<'a, O> {
     graph: &'a Bvgraph,
     offsets: Option<Offsets<'a>>,
-    decoder: BvDecoder,
+    decoder: BvDecoder<'a>,
     bits: BitReader<'a, O>,
 }
 
@@ -72,16 +71,13 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
         let offsets = graph.offsets();
         let bits = BitReader::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
-        Self { graph, offsets, decoder: BvDecoder::new(graph.file.bytes), bits }
+        Self { graph, offsets, decoder: BvDecoder::new(&graph.properties.encoding, graph.file.bytes), bits }
     }
 
     /// Passes the successors of each row of `chunk` to `each`; returns how many there were.
-    ///
-    /// # Errors
-    /// A row that cannot be decoded; those of `each`.
     pub(super) fn read(&mut self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
         let Self { graph, offsets, decoder, bits } = self;
-        let decoded = decoder.decode(&graph.properties.encoding, chunk, bits, offsets.as_ref(), each);
+        let decoded = decoder.decode(chunk, bits, offsets.as_ref(), each);
         decoded.map_err(|failed| match failed {
             DecodeFailure::Row(node) => {
                 graph.stream_error(bits.take_error(), format!("the row of vertex {node} cannot be decoded"))

@@ -11,7 +11,6 @@ use super::bits::{BitOrder, BitReader, Impossible, WINDOW_BITS};
 /// The most bits of a number: signed distances between 32-bit ids take 33, and codes one more.
 const MOST_BITS: u64 = 40;
 
-/// Reads a number.
 #[inline(always)]
 pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     match code {
@@ -173,7 +172,6 @@ mod tests {
         }};
     }
 
-    /// A file of these bytes.
     fn file(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();

@@ -9,7 +9,6 @@ use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
 use trimill_system::error::Result;
 
-/// Why a chunk was not decoded.
 pub(super) enum DecodeFailure {
     /// The row of this vertex is not one.
     Row(u64),
@@ -24,7 +23,8 @@ pub(super) enum DecodeFailure {
 }
 
 /// The memory of a thread that decodes.
-pub(super) struct BvDecoder {
+pub(super) struct BvDecoder<'a> {
+    encoding: &'a Encoding,
     /// The last rows, each at its number modulo the length: more than any row so far refers back.
     rows: Vec<Decoded>,
     limit: RingLimit,
@@ -51,7 +51,6 @@ struct RowParts {
     residuals: Vec<u32>,
 }
 
-/// A row that is being decoded.
 struct DecodingRow<'a> {
     rows: &'a [Decoded],
     node: u64,
@@ -121,10 +120,10 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
     out.extend_from_slice(&b[j..]);
 }
 
-impl BvDecoder {
-    /// For a stream of `bytes` bytes.
-    pub(super) fn new(bytes: u64) -> Self {
-        Self { rows: Vec::new(), limit: RingLimit::default(), bytes, parts: RowParts::default(), begins: Vec::new() }
+impl<'a> BvDecoder<'a> {
+    pub(super) fn new(encoding: &'a Encoding, bytes: u64) -> Self {
+        let (limit, parts) = (RingLimit::default(), RowParts::default());
+        Self { encoding, rows: Vec::new(), limit, bytes, parts, begins: Vec::new() }
     }
 
     /// Makes room for rows that refer `reach` rows back. The rows that are kept are lost.
@@ -140,15 +139,14 @@ impl BvDecoder {
     /// there were.
     pub(super) fn decode<O: BitOrder>(
         &mut self,
-        encoding: &Encoding,
         chunk: &BvChunk,
         bits: &mut BitReader<'_, O>,
         offsets: Option<&Offsets<'_>>,
         mut each: impl FnMut(u64, &[u32]) -> Result<()>,
     ) -> std::result::Result<u64, DecodeFailure> {
         self.keep(chunk.reach);
-        let before = self.begin(encoding, chunk, bits, offsets)?;
-        let length = self.rows.len() as u64;
+        let before = self.begin(chunk, bits, offsets)?;
+        let (encoding, length) = (self.encoding, self.rows.len() as u64);
         let mut arcs = 0;
         for node in chunk.start..chunk.rows.end {
             let place = (node % length) as usize;
@@ -159,7 +157,7 @@ impl BvDecoder {
             let mut read = |row: &mut DecodingRow<'_>| -> std::result::Result<u64, Impossible> {
                 let degree = encoding.degree(bits, u64::MAX)?;
                 limit.grow(node, degree)?;
-                encoding.successors(bits, (node, degree), degree_of, row)?;
+                encoding.successors(bits, node, degree, degree_of, row)?;
                 Ok(degree)
             };
             let degree = read(&mut row).map_err(|_| DecodeFailure::Row(node))?;
@@ -187,12 +185,11 @@ impl BvDecoder {
     /// Finds the degrees of the rows before the first that is decoded, and moves `bits` to this one. Returns the first of those rows.
     fn begin<O: BitOrder>(
         &mut self,
-        encoding: &Encoding,
         chunk: &BvChunk,
         bits: &mut BitReader<'_, O>,
         offsets: Option<&Offsets<'_>>,
     ) -> std::result::Result<u64, DecodeFailure> {
-        let length = self.rows.len() as u64;
+        let (encoding, length) = (self.encoding, self.rows.len() as u64);
         let first = match &chunk.before {
             Before::Degrees(degrees) => chunk.start - degrees.len() as u64,
             Before::Offset(_) => chunk.start - chunk.reach.min(chunk.start),

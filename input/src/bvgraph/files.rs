@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::compression::Compression;
 use trimill_system::error::{Error, Result};
 
-/// The files of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BvGraphFiles {
     base: PathBuf,
@@ -39,7 +38,6 @@ impl BvGraphFiles {
             .advice("decompress it first"))
     }
 
-    /// Refuses names with dots.
     pub(super) fn check_name(&self) -> Result<()> {
         let Some(better) = name_without_dots(&self.base) else { return Ok(()) };
         let name = self.base.file_name().unwrap_or_default().display();

@@ -18,7 +18,6 @@ use super::row::Encoding;
 /// The most rows of a chunk: a thread keeps where each begins.
 const MOST_ROWS: u64 = 1 << 16;
 
-/// A file of offsets.
 pub(super) struct Offsets<'a> {
     pub(super) file: &'a File,
     pub(super) bytes: u64,
@@ -59,7 +58,7 @@ pub(super) struct OffsetCuts<'a> {
 impl<'a> OffsetCuts<'a> {
     /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the
     /// first offset is not 0.
-    pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {
+    pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {
             return None;

@@ -21,10 +21,6 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 const LONGEST_SHORTEST_INTERVAL: u64 = 1 << 32;
 
 impl Properties {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] that names the file and the property.
     pub(super) fn read(files: &BvGraphFiles) -> Result<Self> {
         let path = &files.properties;
         if !path.is_file() {
@@ -42,7 +38,6 @@ impl Properties {
     }
 }
 
-/// The values by their names.
 struct PropertyValues(HashMap<String, String>);
 
 impl PropertyValues {

@@ -14,10 +14,8 @@ use dsi_bitstream::dispatch::Codes;
 use super::bits::{BitOrder, BitReader, Impossible};
 use super::codes::{at_most, read};
 
-/// How rows are encoded.
 #[derive(Debug, Clone)]
 pub(super) struct Encoding {
-    /// The number of vertices.
     pub(super) nodes: u64,
     /// How many rows before a row it may refer to.
     pub(super) window: u64,
@@ -30,7 +28,7 @@ pub(super) struct Encoding {
     pub(super) blocks: Codes,
     pub(super) intervals: Codes,
     pub(super) residuals: Codes,
-    /// In the file of offsets.
+    /// The code of the file of offsets.
     pub(super) offsets: Codes,
 }
 
@@ -38,9 +36,7 @@ pub(super) struct Encoding {
 pub(super) trait Successors {
     /// Successors number `range` of the row `distance` rows before this one.
     fn copy(&mut self, distance: u64, range: Range<u64>);
-    /// Consecutive ids.
     fn interval(&mut self, ids: Range<u64>);
-    /// An id.
     fn residual(&mut self, id: u64);
 }
 
@@ -57,7 +53,8 @@ impl Encoding {
     pub(super) fn successors<O: BitOrder>(
         &self,
         bits: &mut BitReader<'_, O>,
-        (node, degree): (u64, u64),
+        node: u64,
+        degree: u64,
         degree_of: impl Fn(u64) -> u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
@@ -69,11 +66,11 @@ impl Encoding {
             distance = at_most(read(self.references, bits)?, self.window.min(node))?;
         }
         if distance > 0 {
-            let copied = self.copies(bits, (distance, degree_of(distance)), into)?;
+            let copied = self.copies(bits, distance, degree_of(distance), into)?;
             left = left.checked_sub(copied).ok_or(Impossible)?;
         }
         if left > 0 && self.shortest_interval > 0 {
-            left -= self.intervals(bits, (node, left), into)?;
+            left -= self.intervals(bits, node, left, into)?;
         }
         if left > 0 {
             let mut id = signed(node, read(self.residuals, bits)?)?;
@@ -95,7 +92,8 @@ impl Encoding {
     fn copies<O: BitOrder>(
         &self,
         bits: &mut BitReader<'_, O>,
-        (distance, length): (u64, u64),
+        distance: u64,
+        length: u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
         // Each block but the first has a successor at least.
@@ -124,7 +122,8 @@ impl Encoding {
     fn intervals<O: BitOrder>(
         &self,
         bits: &mut BitReader<'_, O>,
-        (node, left): (u64, u64),
+        node: u64,
+        left: u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
         let many = at_most(read(self.intervals, bits)?, left)?;

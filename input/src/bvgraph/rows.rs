@@ -15,7 +15,6 @@ use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
 use trimill_system::parallel;
 
-/// The rows of a graph.
 pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
     chunks: OnceLock<Vec<BvChunk>>,

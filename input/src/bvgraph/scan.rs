@@ -32,7 +32,6 @@ struct ScannedRow {
     root: u64,
 }
 
-/// Reads the stream of a graph.
 pub(super) struct Scanner<'a, O> {
     encoding: &'a Encoding,
     bits: BitReader<'a, O>,
@@ -49,7 +48,6 @@ pub(super) struct Scanner<'a, O> {
     looked_at: std::cell::Cell<u64>,
 }
 
-/// Discards successors.
 struct Skipped;
 
 impl Successors for Skipped {
@@ -86,7 +84,6 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         self.node
     }
 
-    /// The position in the stream.
     pub(super) fn position(&self) -> u64 {
         self.bits.position()
     }
@@ -97,9 +94,6 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
     }
 
     /// The next chunk, `None` after the last row; `degree` receives the degrees of its rows.
-    ///
-    /// # Errors
-    /// When a row cannot be read.
     pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Result<Option<BvChunk>, Impossible> {
         let first = self.node;
         if first == self.encoding.nodes {
@@ -137,21 +131,19 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         is_near.then_some(start)
     }
 
-    /// A row that is kept.
     fn row(&self, node: u64) -> &ScannedRow {
         #[cfg(test)]
         self.looked_at.update(|rows| rows + 1);
         &self.rows[self.rows.len() - (self.node - node) as usize]
     }
 
-    /// Reads a row.
     #[inline(always)]
     fn read_row(&mut self) -> Result<&ScannedRow, Impossible> {
         let Self { encoding, bits, node, rows, arcs_left, reach, .. } = self;
         let bit = bits.position();
         let degree = encoding.degree(bits, *arcs_left)?;
         let before = |distance: u64| &rows[rows.len() - distance as usize];
-        let distance = encoding.successors(bits, (*node, degree), |distance| before(distance).degree, &mut Skipped)?;
+        let distance = encoding.successors(bits, *node, degree, |distance| before(distance).degree, &mut Skipped)?;
         let root = if distance == 0 { *node } else { before(distance).root };
         if distance > *reach {
             *reach = distance.next_power_of_two().min(encoding.window);

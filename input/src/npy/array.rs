@@ -6,7 +6,6 @@ use std::os::unix::fs::FileExt;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::MappedPart;
 
-/// How integers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NpyIntegers {
     width: IntegerWidth,
@@ -22,7 +21,6 @@ enum IntegerWidth {
     Eight,
 }
 
-/// An integer below zero.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Negative(pub(crate) i64);
 
@@ -45,7 +43,6 @@ impl NpyIntegers {
         known.then_some(Self { width, signed: kind == b'i', big_endian: order == b'>' })
     }
 
-    /// The bytes of one.
     pub(crate) const fn bytes(self) -> u64 {
         match self.width {
             IntegerWidth::One => 1,
@@ -80,11 +77,9 @@ impl NpyIntegers {
     }
 }
 
-/// An array of integers in a file.
 pub(crate) struct NpyArray {
     pub(crate) file: InputFile,
     pub(crate) integers: NpyIntegers,
-    /// The number of elements.
     pub(crate) length: u64,
     /// Where the elements begin in the file.
     start: u64,
@@ -138,7 +133,6 @@ impl NpyArray {
         self.integers.get(bytes, 0).map_err(|negative| self.negative(at, &negative))
     }
 
-    /// The error for a negative element.
     pub(crate) fn negative(&self, at: u64, Negative(value): &Negative) -> Error {
         Error::data(&self.file.path, format!("the negative number {value} at place {at}")).expected("numbers from 0")
     }

@@ -9,13 +9,11 @@
 
 use super::literal::{Dictionary, dictionary};
 
-/// The first bytes of a file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The most bytes of a header. NumPy itself reads texts of 10,000 bytes.
 pub(crate) const MOST: u64 = 1 << 16;
 
-/// A header that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NpyHeader {
     /// The type of elements, as NumPy writes it; `None` for records.

@@ -34,7 +34,6 @@ pub(super) fn dictionary(text: &str) -> Option<Dictionary> {
     Some(Dictionary { descr: descr?, fortran: fortran?, shape: shape? }).filter(|_| ended)
 }
 
-/// What was not read yet.
 struct UnreadText<'a>(&'a str);
 
 impl<'a> UnreadText<'a> {

@@ -19,7 +19,6 @@ const MOST: u64 = 256 << 20;
 /// The most levels of a schema; edge lists have one.
 const MOST_LEVELS: usize = 64;
 
-/// Reads the metadata of a file.
 pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     let wrong = |found: String| {
         Error::data(&file.path, found).expected("a complete Parquet file").advice("write or fetch it again")

@@ -32,7 +32,6 @@ pub(super) struct Pages {
     pages: SerializedPageReader<PageBytes>,
     /// Bytes of a value.
     width: usize,
-    /// Whether values may be missing.
     nullable: bool,
     has_dictionary: bool,
 }

@@ -14,7 +14,6 @@ use trimill_system::text::printable;
 /// The most columns that an error lists.
 const MOST_LISTED: usize = 12;
 
-/// A column of integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IntegerColumn {
     /// Its place among the leaves.

@@ -8,9 +8,7 @@ const MOST_DEPTH: usize = 24;
 
 /// What a walk finds, each with the path of field numbers that leads there.
 pub(super) enum ThriftItem {
-    /// An integer field.
     Integer(i64),
-    /// The end of a structure.
     End,
 }
 

@@ -14,7 +14,6 @@ use trimill_system::text::shown;
 /// The most bytes of an array that is read into memory: a name, or a shape.
 const MOST_SMALL: u64 = MOST + 1024;
 
-/// An archive of arrays.
 pub(super) struct Arrays<'a> {
     file: &'a InputFile,
     archive: Zip<'a>,

@@ -24,7 +24,6 @@ use trimill_kernels::{
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::BaselineDevice;
 
-/// A method with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuMethod {
     /// One thread per edge merges two lists.
@@ -73,7 +72,6 @@ impl GpuMethod {
         }
     }
 
-    /// What it can count.
     pub fn scope(&self) -> Scope {
         match self {
             Self::Polak(_) => Scope::SharesOfGraphs,

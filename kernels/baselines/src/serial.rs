@@ -35,7 +35,6 @@ use forward::Forward;
 use reverse_edge::ReverseEdgeSerial;
 use reverse_edge_serial::EdgeArrays;
 
-/// One of the methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SerialMethod {
     /// Lists that grow while vertices are visited in falling degree order.
@@ -52,10 +51,8 @@ pub enum SerialMethod {
 const VECTOR: u64 = size_of::<Vec<u32>>() as u64 + 16;
 
 impl SerialMethod {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Forward, Self::CompactForward, Self::ReverseEdge, Self::ReverseEdgeSerial];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -65,7 +62,6 @@ impl SerialMethod {
         }
     }
 
-    /// What it can count.
     pub fn scope(self) -> Scope {
         match self {
             Self::Forward | Self::CompactForward => Scope::WholeGraphs,
@@ -125,7 +121,6 @@ trait ResidentLists: Send {
 
 struct SerialCounter<R> {
     method: SerialMethod,
-    /// The resident section.
     resident: Option<R>,
     /// Made for the first row block.
     lists: Option<Box<dyn ResidentLists>>,

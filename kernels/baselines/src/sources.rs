@@ -25,16 +25,12 @@ macro_rules! source {
     };
 }
 
-/// Method `polak`.
 pub(crate) static POLAK: CudaSource = source!(; "polak.cu");
 
-/// Method `reverse-edge`.
 pub(crate) static REVERSE_EDGE: CudaSource = source!("rows.cuh"; "reverse_edge.cu");
 
-/// Method `skiff`.
 pub(crate) static SKIFF: CudaSource = source!("rows.cuh"; "skiff.cu");
 
-/// Method `radix-binning`.
 pub(crate) static RADIX_BINNING: CudaSource = source!(; "radix_binning.cu");
 
 /// All sources; each is compiled on its own.

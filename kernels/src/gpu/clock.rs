@@ -14,11 +14,9 @@ use crate::error::{GpuResult, driver};
 /// A copy, or some kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedCommand {
-    /// What it was.
     pub what: Timed,
     /// When it began, by the host's clock.
     pub start: Instant,
-    /// How long it took.
     pub time: Duration,
 }
 

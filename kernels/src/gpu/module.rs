@@ -34,9 +34,6 @@ unsafe impl Sync for Module {}
 
 impl Module {
     /// Loads an image of a source: a CUBIN, or zero-terminated PTX.
-    ///
-    /// # Errors
-    /// An error of the driver.
     pub(super) fn load(context: &Arc<CudaContext>, source: &'static CudaSource, image: &[u8]) -> GpuResult<Self> {
         let loading = driver("loading the kernels");
         context.bind_to_thread().map_err(&loading)?;
@@ -55,9 +52,6 @@ impl Module {
     }
 
     /// Starts a kernel with the bytes of its parameters.
-    ///
-    /// # Errors
-    /// [`Error::Launch`].
     pub(super) fn launch(&self, stream: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> GpuResult<()> {
         let refused = |reason: String| GpuError::Launch { doing: "starting it", reason: format!("{name}: {reason}") };
         let known = self.kernels.iter().find(|kernel| kernel.name == name);

@@ -18,9 +18,6 @@ impl Default for Shape {
 
 impl Shape {
     /// `block_threads` is a multiple of 32 from 32 to 1024; `tile` is 0 (no shared memory) or 64 to 1024.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`].
     pub fn new(block_threads: u32, tile: u32) -> GpuResult<Self> {
         if !(32..=1024).contains(&block_threads) || !block_threads.is_multiple_of(32) {
             let found =
@@ -35,7 +32,6 @@ impl Shape {
         Ok(Self { block_threads, tile })
     }
 
-    /// Threads of a block.
     pub fn block_threads(self) -> u32 {
         self.block_threads
     }

@@ -1,5 +1,7 @@
 //! Copies the resident section to the device, into the halves of the work space, and packs it from there.
 
+use std::ops::Range;
+
 use bytemuck::cast_slice;
 
 use super::arguments::PackedArguments;
@@ -61,7 +63,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             let send = |engine: &mut E, at| unsafe {
                 engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(successors)])
             };
-            self.pack(first_local + row as u32, &run.offsets[row..=past], (successor, end), send)?;
+            self.pack(first_local + row as u32, &run.offsets[row..=past], successor..end, send)?;
             row += rows;
             successor = end;
         }
@@ -99,18 +101,18 @@ impl<E: Engine> PackedCounter<'_, E> {
                 let successors_at = at + size_of_val(own) as u64;
                 compact::unpack(engine, &Unpack { offsets_at: at, successors_at, ..order })
             };
-            self.pack(first_local + row, own, (own[0], own[own.len() - 1]), send)?;
+            self.pack(first_local + row, own, own[0]..own[own.len() - 1], send)?;
             parts = later;
         }
         Ok(())
     }
 
-    /// Copies the offsets of some rows and, after them, the successors `first..end` to a half (by `send`), and packs them.
+    /// Copies the offsets of some rows and, after them, those `successors` to a half (by `send`), and packs them.
     fn pack(
         &mut self,
         row: u32,
         offsets: &[u64],
-        (first, end): (u64, u64),
+        successors: Range<u64>,
         send: impl FnOnce(&mut E, u64) -> GpuResult<()>,
     ) -> GpuResult<()> {
         let half = self.halves % SLOTS;
@@ -124,11 +126,11 @@ impl<E: Engine> PackedCounter<'_, E> {
         let arguments = PackedArguments {
             offsets: at,
             successors: at + size_of_val(offsets) as u64,
-            successors_first: first,
-            successors_end: end,
+            successors_first: successors.start,
+            successors_end: successors.end,
             first: row,
             count,
-            lanes: lanes_for(count.into(), end - first),
+            lanes: lanes_for(count.into(), successors.end - successors.start),
             ..self.arguments
         };
         let engine = &mut *self.engine;
@@ -138,7 +140,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         engine.record(Stream::Compute, events.kernel)?;
         launch(engine, "packed_resident", blocks(grid_blocks(count, arguments.lanes)), &arguments)?;
         engine.record(Stream::Compute, events.counted)?;
-        self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
+        self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (successors.end - successors.start);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         engine.record(Stream::Copy, events.copied)?;
         engine.wait(Stream::Compute, events.copied)?;
         if let Some(edges) = &mut self.edges {
-            let counters = edges.begin_row_block(engine, (slot, row_block.arcs()), events.counted)?;
+            let counters = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
             // There are fewer than 2^32: see `begin`.
             arguments.row_block_counters = ((counters - edges.resident) / EDGE_COUNTER_BYTES) as u32;
         }

@@ -147,7 +147,6 @@ impl ArcsBefore {
         self.begin();
     }
 
-    /// How many blocks there are.
     pub(super) fn count(&self) -> u32 {
         self.locals.div_ceil(BLOCK)
     }

@@ -230,7 +230,7 @@ fn counters_go_from_thread_to_thread() {
 }
 
 /// Counts at each number, with `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
-fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, (held, arena): (u64, u64)) -> Vec<u64> {
+fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, held: u64, arena: u64) -> Vec<u64> {
     let size = partition.size_with(row_blocks);
     let total = partition.triangles();
     partition.in_passes(held, |counters| {
@@ -261,7 +261,7 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
             let (row_blocks, size) = partition.case(i, cuts);
             let arena = arenas(&size)[i % 3];
             let held = [1024, 96][i % 2];
-            assert_eq!(at_vertices(&partition, &row_blocks, pace, (held, arena)), expected, "{seed} {cuts:?} {pace:?}");
+            assert_eq!(at_vertices(&partition, &row_blocks, pace, held, arena), expected, "{seed} {cuts:?} {pace:?}");
         }
     }
 }
@@ -285,7 +285,7 @@ fn corners_beyond_the_counters_of_a_block_and_of_long_rows_are_counted() {
     for cuts in [vec![], vec![65_100, 65_536]] {
         let row_blocks = partition.row_blocks(&cuts);
         let arena = preferred_bytes(&partition.size_with(&row_blocks));
-        assert_eq!(at_vertices(&partition, &row_blocks, Pace::Late, (1 << 20, arena)), expected, "{cuts:?}");
+        assert_eq!(at_vertices(&partition, &row_blocks, Pace::Late, 1 << 20, arena), expected, "{cuts:?}");
     }
 }
 
@@ -310,7 +310,7 @@ fn bytes_that_are_full_are_added_to_their_counters() {
     let partition = random(0, 9000, 90, 4, 0.5);
     let row_blocks = partition.row_blocks(&[]);
     let arena = preferred_bytes(&partition.size_with(&row_blocks));
-    let found = at_vertices(&partition, &row_blocks, Pace::Late, (1 << 20, arena));
+    let found = at_vertices(&partition, &row_blocks, Pace::Late, 1 << 20, arena);
     let expected = partition.at_vertices();
     let wrong: Vec<_> = (0..).zip(found.iter().zip(&expected)).filter(|(_, (a, b))| a != b).collect();
     assert!(wrong.is_empty(), "{} {:?} .. {:?}", wrong.len(), &wrong[..wrong.len().min(20)], &wrong[wrong.len() - 3..]);

@@ -8,7 +8,7 @@ use super::constants::{ENCODE_THREADS, SCAN_THREADS};
 use super::edges::{EdgePlace, bits_below, unique};
 use super::ranks::RankedVertices;
 use super::runs::Runs;
-use super::work::PrepareSpace;
+use super::work::{PrepareSpace, SortBuffers};
 use crate::engine::{Engine, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
@@ -36,9 +36,6 @@ enum Sorted {
 
 impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     /// Makes the rows. What is to be read of the ranks must have been read.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: too little memory. What the device fails with.
     pub fn new(ranks: RankedVertices<'e, E>) -> GpuResult<Self> {
         let RankedVertices { edges, vertices, keys, most, lengths, begin, .. } = ranks;
         let (count, rank_of, of_ids) = (edges.edges(), edges.degrees, edges.bits);
@@ -49,7 +46,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         let (arcs, sums) = match place {
             EdgePlace::Device { at, free, bytes } => {
                 work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
-                let (at, free) = work.sort((at, free), count, 0, 2 * bits)?;
+                let SortBuffers { keys: at, free } = work.sort(SortBuffers { keys: at, free }, count, 0, 2 * bits)?;
                 work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
                 (Sorted::Device { at, count, free, bytes }, work.take(16)?)
             }
@@ -59,10 +56,14 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                 let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(host));
                 let mut from = runs.begin();
                 while let Some(to) = runs.next(&from, most)? {
-                    let (keys, count) = runs.load(&mut work, &from, &to)?;
-                    let found = unique(&mut work, keys, count, of_ids)?;
-                    work.for_each("orient", found.edges, &[found.at, found.edges, of_ids.into(), rank_of, wide])?;
-                    let (at, _) = work.sort((found.at, found.free), found.edges, 0, 2 * bits)?;
+                    let (buffers, count) = runs.load(&mut work, &from, &to)?;
+                    let found = unique(&mut work, buffers, count, of_ids)?;
+                    work.for_each(
+                        "orient",
+                        found.edges,
+                        &[found.kept.keys, found.edges, of_ids.into(), rank_of, wide],
+                    )?;
+                    let at = work.sort(found.kept, found.edges, 0, 2 * bits)?.keys;
                     oriented.fetch(&mut work, at, found.edges)?;
                     work.release(begin);
                     from = to;
@@ -76,22 +77,16 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
 
     /// Once all file blocks were cut: the sum over all arcs of the number of successors of the arc's head, and the most successors of a
     /// vertex.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn sums(&mut self) -> GpuResult<(u64, u32)> {
         let (work, (keys, most)) = (&mut self.work, self.vertex_keys);
         work.fill(self.sums, 0, 16)?;
         let values = [self.lengths, self.vertices, keys, most, self.sums];
-        work.for_each_by("sum_rows", (self.vertices, SCAN_THREADS), &values)?;
+        work.for_each_by("sum_rows", self.vertices, SCAN_THREADS, &values)?;
         Ok((work.number(self.sums)?, work.number(self.sums + 8)? as u32))
     }
 
     /// Cuts rows into file blocks, from the block `first` on, as many as the memory holds. `ranks` holds the first rank of each block of
     /// the graph, and the number of vertices behind them. To be called for all blocks, in order.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: too little memory for a block. What the device fails with.
     pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
         let Self { work, arcs, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
@@ -107,8 +102,8 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                     return Err(GpuError::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most });
                 }
                 let to = runs.below(first_key(fits as u64))?;
-                let (keys, count) = runs.load(work, &from, &to)?;
-                let (at, free) = work.sort(keys, count, 0, 2 * *bits)?;
+                let (buffers, count) = runs.load(work, &from, &to)?;
+                let SortBuffers { keys: at, free } = work.sort(buffers, count, 0, 2 * *bits)?;
                 work.for_each("add_lengths", count, &[at, count, wide, *lengths])?;
                 (at, count, fits, free..free + 8 * count)
             }
@@ -123,7 +118,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         work.after_copies()?;
         work.for_each("first_arcs", many, &[at, count, wide, table, many, firsts])?;
         if many > 1 {
-            work.launch("measure", (many - 1, ENCODE_THREADS), &[at, wide, *lengths, table, firsts, positions])?;
+            work.launch("measure", many - 1, ENCODE_THREADS, &[at, wide, *lengths, table, firsts, positions])?;
         }
         work.scan(positions, many - 1)?;
         let (mut first_arcs, mut begins) = (vec![0; ranks.len()], vec![0; ranks.len()]);
@@ -150,9 +145,6 @@ pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
 
 impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
     /// A buffer of so many words, to which copies are fastest.
-    ///
-    /// # Errors
-    /// [`crate::GpuError::HostMemory`].
     pub fn buffer(&mut self, words: usize) -> GpuResult<HostWords> {
         self.work.engine.host_words(words)
     }
@@ -164,9 +156,6 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
 
     /// Encodes consecutive ones of these blocks, counted from the first one, of at most [`Self::most_bytes`] into `bytes`, which is as long as they are together.
     ///
-    /// # Errors
-    /// What the device fails with.
-    ///
     /// # Panics
     /// If `bytes` has another length.
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
@@ -174,7 +163,7 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");
         let [at, wide, lengths, table, first, positions] = self.sources;
         let values = [at, wide, lengths, table, first, positions, blocks.start as u64, self.out.start];
-        self.work.launch("encode", (blocks.len() as u64, ENCODE_THREADS), &values)?;
+        self.work.launch("encode", blocks.len() as u64, ENCODE_THREADS, &values)?;
         self.work.engine.read(Stream::Compute, self.out.start, bytes)
     }
 }

@@ -5,7 +5,7 @@ use bytemuck::cast_slice;
 use super::MOST_ID_BITS;
 use super::runs::Runs;
 use super::stored::HostKeys;
-use super::work::{COPIED, PrepareSpace, largest, needed};
+use super::work::{COPIED, PrepareSpace, SortBuffers, largest, needed};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
@@ -25,20 +25,17 @@ pub struct DeviceArcs<'e, E: Engine + ?Sized> {
     at: u64,
     /// Arcs on the device.
     count: u64,
-    /// The most of them.
+    /// The most arcs that the device holds.
     most: u64,
     runs: Runs,
     host: HostKeys,
-    /// Buffers so far.
+    /// Buffers made so far.
     made: usize,
     next: Event,
 }
 
 impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     /// No arcs yet. Takes all memory of the engine; the host may hold `host` in runs.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn new(engine: &'e mut E, host: HostKeys) -> GpuResult<Self> {
         let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
@@ -61,16 +58,12 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.most.max(if self.most < LEAST_RUN { 0 } else { self.host.in_memory })
     }
 
-    /// How many arcs were taken.
     pub fn taken(&self) -> u64 {
         self.runs.keys() + self.count
     }
 
     /// A buffer of `arcs` arcs, from which copies are fastest. There are at most `most` of them, but one at least: if all are in use,
     /// this waits for the oldest copy.
-    ///
-    /// # Errors
-    /// [`GpuError::HostMemory`]; what the device fails with.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((event, _)) = self.work.copied.front()
@@ -85,9 +78,6 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     }
 
     /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; no loops.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: there are too many. What the device fails with.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
         let copied = self.copy(&buffer, many);
         if matches!(buffer, HostWords::Pinned(_)) {
@@ -131,11 +121,11 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     /// Sorts the arcs that are on the device, as keys of ids of [`MOST_ID_BITS`] bits, and moves them to the host.
     fn end_run(&mut self) -> GpuResult<()> {
         let (begin, count, work) = (self.work.next(), self.count, &mut self.work);
-        let keys = (work.take(8 * count)?, work.take(8 * count)?);
+        let buffers = work.take_keys(count)?;
         work.take_sort(count, 0)?;
         work.after_copies()?;
-        work.for_each("arc_keys", count, &[keys.0, count, MOST_ID_BITS.into()])?;
-        let (sorted, _) = work.sort(keys, count, 0, 2 * MOST_ID_BITS + 1)?;
+        work.for_each("arc_keys", count, &[buffers.keys, count, MOST_ID_BITS.into()])?;
+        let sorted = work.sort(buffers, count, 0, 2 * MOST_ID_BITS + 1)?.keys;
         self.runs.fetch(work, sorted, count)?;
         work.release(begin);
         self.count = 0;
@@ -175,14 +165,14 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
 
     fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e, E>> {
         let Self { mut work, at, count, .. } = self;
-        let keys = (work.take(8 * count)?, work.take(8 * count)?);
-        debug_assert_eq!(keys.0, at);
+        let buffers = work.take_keys(count)?;
+        debug_assert_eq!(buffers.keys, at);
         let degrees = work.take(4 * ids)?;
         work.take_sort(count.max(ids.min(2 * count)), count.max(ids))?;
         work.after_copies()?;
         work.for_each("arc_keys", count, &[at, count, bits.into()])?;
         work.fill(degrees, 0, 4 * ids)?;
-        let Unique { at, free, edges, distinct } = unique(&mut work, keys, count, bits)?;
+        let Unique { kept: SortBuffers { keys: at, free }, edges, distinct } = unique(&mut work, buffers, count, bits)?;
         work.for_each("add_degrees", edges, &[at, edges, bits.into(), degrees])?;
         let place = EdgePlace::Device { at, free, bytes: 8 * count };
         Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
@@ -198,9 +188,9 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         let (mut edges, mut distinct) = (0, 0);
         let mut from = runs.begin();
         while let Some(to) = runs.next(&from, most)? {
-            let (keys, count) = runs.load(&mut work, &from, &to)?;
-            let found = unique(&mut work, keys, count, bits)?;
-            work.for_each("add_degrees", found.edges, &[found.at, found.edges, bits.into(), degrees])?;
+            let (buffers, count) = runs.load(&mut work, &from, &to)?;
+            let found = unique(&mut work, buffers, count, bits)?;
+            work.for_each("add_degrees", found.edges, &[found.kept.keys, found.edges, bits.into(), degrees])?;
             (edges, distinct) = (edges + found.edges, distinct + found.distinct);
             work.release(begin);
             from = to;
@@ -216,9 +206,7 @@ const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else {
 
 /// Unique edges, sorted, among keys.
 pub(super) struct Unique {
-    pub(super) at: u64,
-    /// The other memory of the keys.
-    pub(super) free: u64,
+    pub(super) kept: SortBuffers,
     pub(super) edges: u64,
     /// How many distinct keys there were.
     pub(super) distinct: u64,
@@ -227,13 +215,14 @@ pub(super) struct Unique {
 /// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
 pub(super) fn unique<E: Engine + ?Sized>(
     work: &mut PrepareSpace<'_, E>,
-    keys: (u64, u64),
+    buffers: SortBuffers,
     count: u64,
     bits: u32,
 ) -> GpuResult<Unique> {
-    let (sorted, at) = work.sort(keys, count, 0, 2 * bits + 1)?;
+    let SortBuffers { keys: sorted, free: at } = work.sort(buffers, count, 0, 2 * bits + 1)?;
+    let kept = SortBuffers { keys: at, free: sorted };
     if count == 0 {
-        return Ok(Unique { at, free: sorted, edges: 0, distinct: 0 });
+        return Ok(Unique { kept, edges: 0, distinct: 0 });
     }
     // The number of distinct keys, in memory that the sort no longer uses.
     work.fill(at, 0, 8)?;
@@ -241,10 +230,9 @@ pub(super) fn unique<E: Engine + ?Sized>(
     let distinct = work.number(at)?;
     let tiles = work.tiles;
     work.selecting("put_edges", count, &[sorted, count, tiles, at])?;
-    Ok(Unique { at, free: sorted, edges, distinct })
+    Ok(Unique { kept, edges, distinct })
 }
 
-/// Where edges are.
 pub(super) enum EdgePlace {
     /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
     Device { at: u64, free: u64, bytes: u64 },
@@ -264,7 +252,6 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
 }
 
 impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
-    /// How many there are.
     pub fn edges(&self) -> u64 {
         self.edges
     }

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
 
 use super::edges::{DeviceEdges, EdgePlace, bits_below};
-use super::work::{PrepareSpace, kept_per_vertex, temporary};
+use super::work::{PrepareSpace, SortBuffers, kept_per_vertex, temporary};
 use crate::arena::padded;
 use crate::engine::{Engine, Stream};
 use crate::error::GpuResult;
@@ -25,10 +25,6 @@ pub struct RankedVertices<'e, E: Engine + ?Sized> {
 }
 
 impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
-    /// Ranks the vertices.
-    ///
-    /// # Errors
-    /// [`crate::GpuError::Budget`]: too little memory. What the device fails with.
     pub fn new(mut edges: DeviceEdges<'e, E>) -> GpuResult<Self> {
         let (degrees, ids, work) = (edges.degrees, edges.ids, &mut edges.work);
         let vertices = match ids {
@@ -52,11 +48,14 @@ impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
         let bits = bits_below(vertices);
         let most = (1u64 << bits) - 1;
         // The sorted keys are to be where they are kept.
-        let keys = if PrepareSpace::<E>::passes(bits).is_multiple_of(2) { (kept, other) } else { (other, kept) };
+        let buffers = match PrepareSpace::<E>::passes(bits).is_multiple_of(2) {
+            true => SortBuffers { keys: kept, free: other },
+            false => SortBuffers { keys: other, free: kept },
+        };
         if vertices > 0 {
             let tiles = work.tiles;
-            work.selecting("put_vertices", ids, &[degrees, ids, tiles, vertices, most, list, keys.0])?;
-            let (sorted, _) = work.sort(keys, vertices, 32, bits)?;
+            work.selecting("put_vertices", ids, &[degrees, ids, tiles, vertices, most, list, buffers.keys])?;
+            let sorted = work.sort(buffers, vertices, 32, bits)?.keys;
             debug_assert_eq!(sorted, kept);
             work.for_each("assign_ranks", vertices, &[sorted, vertices, list, order, degrees])?;
         }
@@ -69,25 +68,15 @@ impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
     }
 
     /// Reads the vertex of each rank. Vertices are numbered in the order of their ids.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn order(&mut self, order: &mut [u32]) -> GpuResult<()> {
         self.read(self.order, order)
     }
 
     /// Reads the ids of all vertices, ascending.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn ids(&mut self, ids: &mut [u32]) -> GpuResult<()> {
         self.read(self.ids, ids)
     }
 
-    /// Reads the id of a vertex.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn id(&mut self, vertex: u64) -> GpuResult<u32> {
         let mut id = [0u32];
         self.read(self.ids + 4 * vertex, &mut id)?;
@@ -95,9 +84,6 @@ impl<'e, E: Engine + ?Sized> RankedVertices<'e, E> {
     }
 
     /// Reads the distinct degrees, falling, each with the first rank that has it.
-    ///
-    /// # Errors
-    /// What the device fails with.
     pub fn degrees(&mut self) -> GpuResult<Vec<(u32, u32)>> {
         if self.vertices == 0 {
             return Ok(Vec::new());

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::stored::{HostKeys, KeyRun};
-use super::work::{PrepareSpace, largest};
+use super::work::{PrepareSpace, SortBuffers, largest};
 use crate::engine::{Engine, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
@@ -20,7 +20,6 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// No runs yet.
     pub(super) fn new(host: HostKeys) -> Self {
         Self { runs: Vec::new(), buffer: None, host }
     }
@@ -34,7 +33,6 @@ impl Runs {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    /// Keys of the runs in memory.
     pub(super) fn keys_in_memory(&self) -> u64 {
         self.runs.iter().map(|run| if matches!(run, KeyRun::Memory(_)) { run.len() } else { 0 }).sum()
     }
@@ -80,9 +78,6 @@ impl Runs {
     }
 
     /// The places in all runs behind the keys below `end`.
-    ///
-    /// # Errors
-    /// When a run cannot be read.
     pub(super) fn below(&self, end: u64) -> GpuResult<Vec<u64>> {
         self.runs.iter().map(|run| run.below(end)).collect()
     }
@@ -94,9 +89,6 @@ impl Runs {
 
     /// The largest number of `range` such that there are at most `most` keys from `from` to those below `end` of it. The first one must be
     /// such a number.
-    ///
-    /// # Errors
-    /// When a run cannot be read.
     pub(super) fn largest_fitting(
         &self,
         range: std::ops::Range<u64>,
@@ -137,22 +129,19 @@ impl Runs {
         }
     }
 
-    /// Takes memory for sorting a range, and enqueues copies of its keys. Returns both halves of the memory, and the number of keys.
-    ///
-    /// # Errors
-    /// [`Error::Budget`]: too little memory. When a run cannot be read. What the device fails with.
+    /// Takes memory for sorting a range, and enqueues copies of its keys. Returns that memory and the number of keys.
     pub(super) fn load<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
         from: &[u64],
         to: &[u64],
-    ) -> GpuResult<((u64, u64), u64)> {
+    ) -> GpuResult<(SortBuffers, u64)> {
         let count = Self::between(from, to);
-        let keys = (work.take(8 * count)?, work.take(8 * count)?);
+        let buffers = work.take_keys(count)?;
         work.take_sort(count, count)?;
         work.after_kernels()?;
         let mut buffer = self.buffer(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
-        let mut place = keys.0;
+        let mut place = buffers.keys;
         for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
             let mut at = from;
             while at < to {
@@ -168,6 +157,6 @@ impl Runs {
         }
         self.buffer = Some(buffer);
         work.after_copies()?;
-        Ok((keys, count))
+        Ok((buffers, count))
     }
 }

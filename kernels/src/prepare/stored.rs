@@ -15,34 +15,24 @@ const THREADS: usize = 8;
 
 /// Stores runs of keys, of 8 bytes each.
 pub trait RunStore: Send + Sync {
-    /// Begins a run.
-    ///
-    /// # Errors
-    /// When there is no place for it.
     fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
 }
 
 /// A run that is stored; it is removed when this is dropped. Called from many threads.
 pub trait StoredRun: Send + Sync {
     /// Writes the keys from number `at` on.
-    ///
-    /// # Errors
-    /// Those of the system.
     fn write(&self, at: u64, keys: &[u64]) -> io::Result<()>;
 
     /// Reads the keys from number `at` on, which were written.
-    ///
-    /// # Errors
-    /// Those of the system.
     fn read(&self, at: u64, keys: &mut [u64]) -> io::Result<()>;
 }
 
-/// How many keys the host holds in runs.
+/// Where the host keeps runs of keys.
 #[derive(Clone)]
 pub struct HostKeys {
-    /// In memory, for each of two sets of runs.
+    /// The most keys in memory, for each of two sets of runs.
     pub in_memory: u64,
-    /// Where all others are.
+    /// Where runs go that do not fit in memory.
     pub store: Option<Arc<dyn RunStore>>,
 }
 
@@ -71,7 +61,6 @@ impl KeyRun {
         Self::Memory(vec![0; keys as usize])
     }
 
-    /// A run in `store`.
     pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> GpuResult<Self> {
         let run = store.begin().map_err(|e| failed(&e))?;
         Ok(Self::Stored(StoredKeys { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))

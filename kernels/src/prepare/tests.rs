@@ -279,16 +279,15 @@ fn what_is_too_large_is_refused() {
 
 /// Sorts on the device.
 fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
-    let bytes = 8 * keys.len() as u64;
     let mut double = Double::new(needed(keys.len() as u64, 1), Pace::Late).unwrap();
     let mut work = PrepareSpace::new(&mut double).unwrap();
-    let (at, other) = (work.take(bytes).unwrap(), work.take(bytes).unwrap());
+    let buffers = work.take_keys(keys.len() as u64).unwrap();
     work.take_sort(keys.len() as u64, 0).unwrap();
     // SAFETY: the test double reads the keys during the call.
-    unsafe { work.engine.copy(at, &[bytemuck::cast_slice(keys)]) }.unwrap();
+    unsafe { work.engine.copy(buffers.keys, &[bytemuck::cast_slice(keys)]) }.unwrap();
     work.engine.record(Stream::Copy, 0).unwrap();
     work.engine.wait(Stream::Compute, 0).unwrap();
-    let (sorted, _) = work.sort((at, other), keys.len() as u64, low, bits).unwrap();
+    let sorted = work.sort(buffers, keys.len() as u64, low, bits).unwrap().keys;
     let mut found = vec![0u64; keys.len()];
     work.engine.read(Stream::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();
     found

@@ -16,17 +16,16 @@ const DIGITS: u64 = 256;
 
 const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0);
 
-/// The most passes of a sort.
 const PASSES: u64 = 8;
 
 /// Keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache. Fewer in
 /// tests, so that there are several launches.
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
-/// Orders copies behind kernels.
+/// Makes copies wait for kernels.
 const DONE: Event = crate::engine::EVENTS - 1;
 
-/// Orders kernels behind copies. The events below this are those of buffers.
+/// Makes kernels wait for copies. The events below this are those of buffers.
 pub(super) const COPIED: Event = crate::engine::EVENTS - 2;
 
 /// Threads of a block of a kernel that treats each element by itself.
@@ -83,6 +82,13 @@ pub(super) fn temporary(vertices: u64) -> u64 {
     2 * padded(8 * vertices) + 2 * padded(4 * vertices)
 }
 
+/// Keys on the device, and as much free memory for sorting them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SortBuffers {
+    pub(super) keys: u64,
+    pub(super) free: u64,
+}
+
 /// The engine, and what is left of its memory.
 pub(super) struct PrepareSpace<'e, E: Engine + ?Sized> {
     pub(super) engine: &'e mut E,
@@ -114,7 +120,6 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(Self { engine, next, end: next + bytes, status: 0, places: 0, tiles: 0, copied: VecDeque::new() })
     }
 
-    /// Bytes that are left.
     pub(super) fn left(&self) -> u64 {
         self.end - self.next
     }
@@ -157,6 +162,11 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.wait(Stream::Compute, COPIED)
     }
 
+    /// Takes memory for `count` keys, and as much for sorting them.
+    pub(super) fn take_keys(&mut self, count: u64) -> GpuResult<SortBuffers> {
+        Ok(SortBuffers { keys: self.take(8 * count)?, free: self.take(8 * count)? })
+    }
+
     /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.
     pub(super) fn take_sort(&mut self, keys: u64, elements: u64) -> GpuResult<()> {
         self.status = self.take(status_bytes(keys))?;
@@ -166,12 +176,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Enqueues a kernel, all of whose parameters have 8 bytes.
-    pub(super) fn launch(
-        &mut self,
-        name: &'static str,
-        (blocks, threads): (u64, u32),
-        values: &[u64],
-    ) -> GpuResult<()> {
+    pub(super) fn launch(&mut self, name: &'static str, blocks: u64, threads: u32, values: &[u64]) -> GpuResult<()> {
         let values: Vec<&[u8]> = values.iter().map(bytes_of).collect();
         let grid = Grid::of(blocks * u64::from(threads), threads)?;
         self.engine.launch(Stream::Compute, grid, Kernel { source: &PREPARE, name }, &values)
@@ -179,18 +184,19 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
 
     /// Enqueues a kernel that treats `count` elements in a loop.
     pub(super) fn for_each(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
-        self.for_each_by(name, (count, THREADS), values)
+        self.for_each_by(name, count, THREADS, values)
     }
 
     /// The same with blocks of `threads`.
     pub(super) fn for_each_by(
         &mut self,
         name: &'static str,
-        (count, threads): (u64, u32),
+        count: u64,
+        threads: u32,
         values: &[u64],
     ) -> GpuResult<()> {
         let most = u64::from(self.engine.processors()) * BLOCKS * u64::from(THREADS) / u64::from(threads);
-        self.launch(name, (count.div_ceil(u64::from(threads)).clamp(1, most), threads), values)
+        self.launch(name, count.div_ceil(u64::from(threads)).clamp(1, most), threads, values)
     }
 
     pub(super) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
@@ -220,12 +226,12 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
 
     /// Enqueues a kernel that selects among `count` elements.
     pub(super) fn selecting(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
-        self.launch(name, (count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS), values)
+        self.launch(name, count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS, values)
     }
 
     /// Turns `count` numbers into the sums of those before each, and puts their total behind them.
     pub(super) fn scan(&mut self, at: u64, count: u64) -> GpuResult<()> {
-        self.launch("scan", (1, SCAN_THREADS), &[at, count])
+        self.launch("scan", 1, SCAN_THREADS, &[at, count])
     }
 
     /// How many passes a sort by `bits` bits takes.
@@ -233,17 +239,17 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         u64::from(bits.div_ceil(8))
     }
 
-    /// Sorts `count` keys at `keys` by `bits` bits, at most 64, from bit `low` on. `other` is as much memory. Returns where the
-    /// sorted keys are, which is `other` for an odd number of [passes](Self::passes), and which of the two is free now.
-    pub(super) fn sort(&mut self, (keys, other): (u64, u64), count: u64, low: u32, bits: u32) -> GpuResult<(u64, u64)> {
+    /// Sorts `count` keys by `bits` bits, at most 64, from bit `low` on. For an odd number of [passes](Self::passes) they are in what
+    /// was free before.
+    pub(super) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
         let passes = Self::passes(bits);
         let (low, totals) = (u64::from(low), self.places);
         self.fill(totals, 0, 8 * DIGITS * PASSES)?;
-        self.for_each_by("sort_count", (count, SORT_THREADS), &[keys, count, low, passes, totals])?;
+        self.for_each_by("sort_count", count, SORT_THREADS, &[buffers.keys, count, low, passes, totals])?;
         if passes > 0 {
-            self.launch("sort_places", (passes, SORT_THREADS), &[totals])?;
+            self.launch("sort_places", passes, SORT_THREADS, &[totals])?;
         }
-        let (mut from, mut to) = (keys, other);
+        let SortBuffers { keys: mut from, free: mut to } = buffers;
         for pass in 0..passes {
             let mut places = totals + 8 * DIGITS * pass;
             for (portion, first) in (0..).zip((0..count).step_by(PORTION as usize)) {
@@ -251,11 +257,11 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
                 let next = totals + 8 * DIGITS * (PASSES + portion % 2);
                 self.fill(self.status, 0, status_bytes(now))?;
                 let values = [from + 8 * first, to, now, low + 8 * pass, places, next, self.status];
-                self.launch("sort_pass", (now.div_ceil(u64::from(SORT_TILE)), SORT_THREADS), &values)?;
+                self.launch("sort_pass", now.div_ceil(u64::from(SORT_TILE)), SORT_THREADS, &values)?;
                 places = next;
             }
             std::mem::swap(&mut from, &mut to);
         }
-        Ok((from, to))
+        Ok(SortBuffers { keys: from, free: to })
     }
 }

@@ -29,19 +29,12 @@ pub struct Partition {
 pub struct OwnedRowBlock {
     /// See [`RowBlockSlices`] for these.
     pub range: Range<u32>,
-    /// Where each row begins.
     pub offsets: Vec<u32>,
-    /// The successors.
     pub successors: Vec<u32>,
-    /// Bits of the local numbers of the range.
     pub words: Vec<u64>,
-    /// Locals before each word.
     pub ranks: Vec<u32>,
-    /// Locals before the range.
     pub first_local: u32,
-    /// Arcs into the range.
     pub arcs_into: u64,
-    /// Whether all of the range are local.
     pub all_local: bool,
     /// The successors in compact form, in place of those above.
     pub stored: Option<Stored>,
@@ -51,7 +44,7 @@ pub struct OwnedRowBlock {
 pub type Stored = (Vec<u8>, Vec<CompactPart>);
 
 /// Stores rows, `in_part` in a part; the successors of the first row are below `bound`, which grows by `step` for each further row.
-fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, (bound, step): (u32, u32), in_part: usize) -> Stored {
+fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_part: usize) -> Stored {
     fn put(mut value: u32, bytes: &mut Vec<u8>) {
         while value >= 0x80 {
             bytes.push(value as u8 | 0x80);
@@ -113,7 +106,7 @@ impl OwnedRowBlock {
     /// The same with compact rows, `in_part` in a part.
     pub fn as_stored(&self, in_part: usize) -> Self {
         let rows = self.offsets.windows(2).map(|ends| &self.successors[ends[0] as usize..ends[1] as usize]);
-        Self { stored: Some(stored(rows, (self.range.start, 1), in_part)), ..self.clone() }
+        Self { stored: Some(stored(rows, self.range.start, 1, in_part)), ..self.clone() }
     }
 
     /// Bytes that it takes on the device.
@@ -126,7 +119,6 @@ impl OwnedRowBlock {
         )
     }
 
-    /// Its slices.
     pub fn slices(&self) -> RowBlockSlices<'_> {
         RowBlockSlices {
             range: self.range.clone(),
@@ -174,11 +166,11 @@ impl Partition {
             let rows_of =
                 run.offsets.windows(2).map(|e| &run.successors[(e[0] - first) as usize..(e[1] - first) as usize]);
             let numbers = self.numbers.chunks(rows).nth(i).unwrap_or(&[]);
-            let bound = match (numbers.first(), numbers.last()) {
+            let (bound, step) = match (numbers.first(), numbers.last()) {
                 (Some(&first), Some(&last)) if (last - first) as usize + 1 == numbers.len() => (first, 1),
                 (_, last) => (last.copied().unwrap_or(0), 0),
             };
-            let stored = Some(stored(rows_of, bound, in_part));
+            let stored = Some(stored(rows_of, bound, step, in_part));
             OwnedRun { offsets: run.offsets, successors: vec![], stored }
         };
         self.runs(rows).into_iter().enumerate().map(run).collect()

@@ -12,9 +12,7 @@ use super::symmetric::Symmetric;
 
 /// The isolated vertices of a graph.
 pub(super) struct Islands {
-    /// The weights of all vertices.
     weights: Vec<i32>,
-    /// Which vertices are isolated.
     is_island: Vec<bool>,
 }
 

@@ -63,7 +63,6 @@ pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Part
 
 const OTHERS: &str = "start again, or use the partitioner contiguous";
 
-/// Waits for the child.
 fn wait(mut child: Guard, options: &MetisOptions<'_>) -> PartitionerResult<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     loop {

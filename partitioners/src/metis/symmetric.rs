@@ -16,12 +16,10 @@ use rayon::prelude::*;
 use super::limits::Count;
 use crate::{PartitionInput, PartitionerError, PartitionerErrorKind, PartitionerResult};
 
-/// A symmetric graph with weights.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
     /// Where each row begins in `successors`, and where the last one ends.
     pub(super) offsets: Vec<i32>,
-    /// The successors of all rows.
     pub(super) successors: Vec<i32>,
     /// The number of edges that each arc represents, scaled down if the sum would not fit; `None`: one each.
     pub(super) arc_weights: Option<Vec<i32>>,
@@ -29,18 +27,15 @@ pub(super) struct Symmetric {
     pub(super) vertex_weights: Vec<i32>,
 }
 
-/// The result of [`build`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BuiltGraph {
     Fits(Symmetric),
-    /// Too many arcs.
     TooMany(u64, Count),
 }
 
 /// The successors of a block of half rows.
 struct Half {
     first: u32,
-    /// The length of each row.
     lengths: Vec<u32>,
     /// `successor << 32 | edges`.
     entries: Vec<u64>,

@@ -14,7 +14,7 @@ fn graph(edges: &[(u64, u64)]) -> OrientedGraph {
     let dir = tempfile::tempdir().unwrap();
     let source = ArcList { arcs: edges.to_vec(), declared: None };
     let space = Workspace { graph: Bytes::mib(256), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
-    prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
 /// The ids of each arc, the smaller first, in rank order.

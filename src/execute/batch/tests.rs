@@ -28,8 +28,7 @@ const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
-    prepare(&ArcList { arcs, declared: None }, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
-        .unwrap()
+    prepare(&ArcList { arcs, declared: None }, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
 /// A graph's rows, all at once.

@@ -17,23 +17,18 @@ pub(super) const WINDOW: usize = 7;
 /// The most rows that copy from one another in a chain.
 pub(super) const LONGEST_CHAIN: u32 = 3;
 
-/// The length of the shortest interval.
 pub(super) const SHORTEST_INTERVAL: usize = 4;
 
-/// The k of the zeta codes.
 pub(super) const ZETA_K: usize = 3;
 
-/// Bits in memory.
 type BitMemory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
 
-/// Receives the numbers of a row.
 trait BitSink {
     fn unary(&mut self, number: u64);
     fn gamma(&mut self, number: u64);
     fn zeta(&mut self, number: u64);
 }
 
-/// The number of bits.
 struct BitCount(u64);
 
 impl BitSink for BitCount {
@@ -113,12 +108,12 @@ impl BvRowWriter {
                     continue;
                 }
                 let mut counted = BitCount(0);
-                parts.write(node, row, (distance, from(window, distance)), &mut counted);
+                parts.write(node, row, reference(window, distance), &mut counted);
                 if counted.0 < fewest {
                     (best, fewest) = (distance, counted.0);
                 }
             }
-            parts.write(node, row, (best, from(window, best)), stream);
+            parts.write(node, row, reference(window, best), stream);
         }
         let chain = if best == 0 { 0 } else { window[window.len() - best].1 + 1 };
         // The oldest row's memory serves the new one.
@@ -135,12 +130,16 @@ impl BvRowWriter {
     }
 }
 
-/// The row at a distance; an empty one at distance 0.
-fn from(window: &[(Vec<u32>, u32)], distance: usize) -> &[u32] {
-    if distance == 0 { &[] } else { &window[window.len() - distance].0 }
+/// An earlier row that a row copies from; an empty one at distance 0 if it copies from none.
+struct RowReference<'a> {
+    distance: usize,
+    row: &'a [u32],
 }
 
-/// The parts of a row.
+fn reference(window: &[(Vec<u32>, u32)], distance: usize) -> RowReference<'_> {
+    RowReference { distance, row: if distance == 0 { &[] } else { &window[window.len() - distance].0 } }
+}
+
 #[derive(Default)]
 struct RowEncoding {
     /// Lengths of the blocks of the row that is copied from, by turns copied and not.
@@ -152,8 +151,9 @@ struct RowEncoding {
 }
 
 impl RowEncoding {
-    /// Writes a row that is not empty, but for its degree, copying from the row at a distance.
-    fn write(&mut self, node: u64, row: &[u32], (distance, from): (usize, &[u32]), sink: &mut impl BitSink) {
+    /// Writes a row that is not empty, but for its degree.
+    fn write(&mut self, node: u64, row: &[u32], reference: RowReference<'_>, sink: &mut impl BitSink) {
+        let RowReference { distance, row: from } = reference;
         self.copy(row, from);
         sink.unary(distance as u64);
         if distance > 0 {

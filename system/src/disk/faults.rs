@@ -36,7 +36,6 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use crate::error::{Error, Result};
 
-/// The variable.
 const VARIABLE: &str = "TRIMILL_FAULT";
 
 /// The value of an environment variable that only test builds read.
@@ -65,7 +64,6 @@ pub(super) enum Call {
     Answer,
 }
 
-/// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Full,
@@ -117,9 +115,6 @@ pub(super) fn next(call: Call) -> Option<Fault> {
 }
 
 /// Called before each call of a device.
-///
-/// # Errors
-/// That of a lost device.
 pub fn before_device() -> Result<()> {
     match next(Call::Device) {
         None => Ok(()),
@@ -128,9 +123,6 @@ pub fn before_device() -> Result<()> {
 }
 
 /// Called before a thread or a pool is started.
-///
-/// # Errors
-/// That of a system without room for more threads.
 pub fn before_thread() -> io::Result<()> {
     match next(Call::Thread) {
         None => Ok(()),
@@ -139,9 +131,6 @@ pub fn before_thread() -> io::Result<()> {
 }
 
 /// Runs METIS by `work` in its child process, which writes the answer to the file that is its standard input.
-///
-/// # Errors
-/// Those of `work`; that of an injected fault.
 pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
     let moment = || match next(Call::Metis) {
         None => Ok(()),

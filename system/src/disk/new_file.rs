@@ -26,9 +26,6 @@ pub struct NewFile {
 
 impl NewFile {
     /// Begins a file in `dir` whose name begins with `prefix` and ends with `suffix`.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
     pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
@@ -61,25 +58,16 @@ impl NewFile {
     }
 
     /// Writes `bytes` at `position`. Called from many threads.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
     pub fn write_at(&self, bytes: &[u8], position: u64) -> Result<()> {
         write_at(self.as_file(), &self.name, bytes, position)
     }
 
     /// Waits until all of it is on disk.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
     pub fn sync(&self) -> Result<()> {
         step(|| self.as_file().sync_all()).map_err(|e| self.failed(e))
     }
 
     /// Gives the file its final name, replacing any file of that name.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
     pub fn persist(self, to: &Path) -> Result<()> {
         self.into_temporary().persist(to)
     }

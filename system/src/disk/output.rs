@@ -138,9 +138,6 @@ impl Output {
     }
 
     /// Gives a new file its final name.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
         match self.sink {
             OutputSink::New(file, to) => file.persist(&to),
@@ -169,9 +166,6 @@ impl Write for Output {
 }
 
 /// Checks whether `path` can be written, before the work whose result goes there.
-///
-/// # Errors
-/// As `Output::create`.
 pub fn check_output(path: &Path) -> Result<()> {
     match OutputTarget::of(path)? {
         OutputTarget::Renamed(to) => beside(&to, path, super::PRIVATE).map(drop),
@@ -182,9 +176,6 @@ pub fn check_output(path: &Path) -> Result<()> {
 
 /// The file that an output replaces or makes, at the end of all links; `None` if bytes go to what is there: a device, a pipe, the
 /// file of standard output.
-///
-/// # Errors
-/// As `Output::create`.
 pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     match OutputTarget::of(path)? {
         OutputTarget::Renamed(to) => Ok(Some(to)),

@@ -23,17 +23,11 @@ fn options(read: bool, write: bool) -> OpenOptions {
 }
 
 /// Opens the file at `path` for reading; `None` if there is none, or none of this user's.
-///
-/// # Errors
-/// Any other error of the system.
 pub fn open_own(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, false), path, is_own)
 }
 
 /// As [`open_own`], for overwriting its bytes.
-///
-/// # Errors
-/// As [`open_own`].
 pub fn open_own_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(options(false, true), path, is_own)
 }
@@ -54,17 +48,11 @@ fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::
 }
 
 /// Opens the regular file at `path` of any user for reading and writing; `None` if there is no such file.
-///
-/// # Errors
-/// Any other error of the system.
 pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, true), path, |metadata| metadata.is_file())
 }
 
 /// Makes `dir` and its missing parents, for this user alone, if it does not exist; returns whether it was made.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
 pub fn private_dir(dir: &Path) -> Result<bool> {
     if dir.is_dir() {
         return Ok(false);

@@ -38,10 +38,6 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryDir {
-    /// Makes one in `parent`.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
     pub fn new(parent: &Path, prefix: &str) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
@@ -62,7 +58,6 @@ impl TemporaryDir {
         step(make).map_err(|e| Error::write(parent, e))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -73,7 +68,6 @@ impl TemporaryFile {
         Self { path, lock }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

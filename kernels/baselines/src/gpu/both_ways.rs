@@ -19,7 +19,6 @@ pub(super) enum Ways {
 }
 
 impl Ways {
-    /// Number of keys of an arc.
     pub(super) const fn keys(self) -> u64 {
         match self {
             Self::Once => 1,

@@ -48,12 +48,10 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         engine.wait(Stream::Compute, UPLOADED)
     }
 
-    /// Sets `bytes` bytes to `byte`.
     pub(crate) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
         self.engine.fill(Stream::Compute, at, byte, bytes)
     }
 
-    /// Starts a kernel.
     pub(crate) fn launch(&mut self, stream: usize, name: &'static str, grid: Grid, arguments: &[u64]) -> GpuResult<()> {
         let parameters: Vec<&[u8]> = arguments.iter().map(bytes_of).collect();
         self.engine.launch(stream_of(stream), grid, Kernel { source: self.source, name }, &parameters)

@@ -20,7 +20,7 @@
 
 use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
-use super::primitives::{self, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
+use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{
@@ -33,16 +33,12 @@ pub enum Preprocess {
     /// The GPU, or the CPU if the sort does not fit the GPU.
     #[default]
     Auto,
-    /// The GPU.
     Gpu,
-    /// The CPU.
     Cpu,
 }
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolakOptions {
-    /// Threads of a block.
     pub block_threads: u32,
     /// Blocks for each multiprocessor.
     pub blocks: u32,
@@ -175,7 +171,8 @@ impl Polak {
             machine.run("largest_vertex", 256, &[scratch, blocks, all])?;
             vertices = machine.read_u64(all)? + 1;
         }
-        let (mut keys, mut other) = sort(machine, (keys, other), len, vertices, scratch)?;
+        let list = sort(machine, KeyList { keys, other, len }, vertices, scratch)?;
+        let KeyList { mut keys, mut other, .. } = list;
         let mut kept = len;
         if self.ways == Ways::Both {
             machine.run("node_array", len + 1, &[keys, len, vertices, node])?;

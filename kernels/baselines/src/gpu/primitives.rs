@@ -15,7 +15,6 @@ trimill_kernels::shared_constants! {
     BIN_TILE: u64 = 1024;
 }
 
-/// Threads of a warp.
 const WARP: u64 = 32;
 
 /// Thread blocks of the first step of a sum, and the number of their partial sums.
@@ -27,9 +26,7 @@ pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
 /// The width of the values that are scanned or summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueWidth {
-    /// 32 bits.
     U32,
-    /// 64 bits.
     U64,
 }
 
@@ -86,7 +83,6 @@ pub(super) fn sum<E: Engine>(
     machine.read_u64(total)
 }
 
-/// Tiles of a list of keys.
 pub(super) const fn tiles(len: u64) -> u64 {
     len.div_ceil(TILE)
 }
@@ -102,17 +98,24 @@ pub(super) const fn sort_bytes(len: u64) -> u64 {
     (4 * counts).next_multiple_of(256) + scan_bytes(counts, ValueWidth::U32)
 }
 
+/// 64-bit keys, and as much memory for sorting them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyList {
+    pub(super) keys: u64,
+    pub(super) other: u64,
+    pub(super) len: u64,
+}
+
 /// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
-/// zero in every key are skipped. Passes alternate between the two buffers; the result is in the one returned first.
+/// zero in every key are skipped. Passes alternate between the two buffers; the list that is returned says where the keys are.
 pub(super) fn sort<E: Engine>(
     machine: &mut BaselineDevice<'_, E>,
-    (keys, other): (u64, u64),
-    len: u64,
+    list: KeyList,
     vertices: u64,
     scratch: u64,
-) -> GpuResult<(u64, u64)> {
+) -> GpuResult<KeyList> {
+    let KeyList { keys: mut from, other: mut to, len } = list;
     check_length(len)?;
-    let (mut from, mut to) = (keys, other);
     let counts = 256 * tiles(len);
     let sums = scratch + (4 * counts).next_multiple_of(256);
     let digits = bits(vertices).div_ceil(8);
@@ -125,7 +128,7 @@ pub(super) fn sort<E: Engine>(
             (from, to) = (to, from);
         }
     }
-    Ok((from, to))
+    Ok(KeyList { keys: from, other: to, len })
 }
 
 /// Bits of the largest number below `vertices`; at least one.
@@ -134,9 +137,6 @@ pub(super) const fn bits(vertices: u64) -> u32 {
 }
 
 /// Checks that places in a list of this length fit 32 bits.
-///
-/// # Errors
-/// [`GpuError::Section`].
 pub(super) fn check_length(len: u64) -> GpuResult<()> {
     if len > u64::from(u32::MAX) {
         return Err(GpuError::Section(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));

@@ -22,7 +22,7 @@ mod bins;
 
 use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
-use super::primitives::{self, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
+use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
@@ -31,7 +31,6 @@ use trimill_kernels::{
 
 use bins::Bins;
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RadixBinningOptions {
     /// Bits of a level, half of them for each vertex: 2, 4, 6 or 8.
@@ -106,7 +105,6 @@ pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     of_budget: None,
 };
 
-/// The device bytes that it takes.
 pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, options, size))
 }
@@ -153,7 +151,7 @@ impl RadixBinning {
         let RadixBinningLayout { node, successors, edges, wedges, .. } = self.pieces;
         let (len, vertices) = (2 * self.size.arcs, u64::from(self.size.numbered));
         let [keys, other, scratch] = self.keys;
-        let (keys, _) = sort(machine, (keys, other), len, vertices, scratch)?;
+        let keys = sort(machine, KeyList { keys, other, len }, vertices, scratch)?.keys;
         machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
         machine.run("other_ends", len, &[keys, len, successors])?;
         machine.run("count_falling", tile_threads(len), &[keys, len, scratch])?;

@@ -24,10 +24,8 @@ use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
 use super::{BaselineWork, ROUNDING, bytes_of};
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReverseEdgeOptions {
-    /// Threads of a block.
     pub block_threads: u32,
     /// Queues among which the edges are divided.
     pub streams: u32,
@@ -59,7 +57,6 @@ fn lay(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<ReverseEdg
     Ok(ReverseEdgeLayout { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
 }
 
-/// Its footprint.
 pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     per_resident_arc: 12,
     per_local: 8,
@@ -69,7 +66,6 @@ pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
     of_budget: None,
 };
 
-/// The device bytes that it takes.
 pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, size))
 }
@@ -111,7 +107,6 @@ impl ReverseEdgeGpu {
         Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
     }
 
-    /// Copies the tails of a run.
     fn tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, run: &ResidentSlices<'_>) -> GpuResult<()> {
         let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
         for row in run.offsets.windows(2) {

@@ -75,7 +75,6 @@ impl Sections {
         Self { resident, rows: base + self.rows, slot: base + self.slot, ..self }
     }
 
-    /// Copies a run of the resident section.
     pub(super) fn resident<E: Engine>(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,

@@ -57,12 +57,10 @@ pub enum Organisation {
     WarpIndex,
 }
 
-/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkiffOptions {
     /// How edges are distributed over threads.
     pub organisation: Organisation,
-    /// Threads of a block.
     pub block_threads: u32,
     /// The most nodes on the device at a time; `None`: as many as memory allows.
     pub nodes: Option<u32>,
@@ -215,7 +213,6 @@ impl Skiff {
         Ok(tries)
     }
 
-    /// Builds the tries of some rows.
     fn build<E: Engine>(
         &self,
         machine: &mut BaselineDevice<'_, E>,
@@ -240,7 +237,6 @@ impl Skiff {
         machine.run("skiff_build", many * 32, &arguments)
     }
 
-    /// Blocks for `units` units.
     fn blocks(&self, units: u64) -> u64 {
         let of_a_block = match self.options.organisation {
             Organisation::WarpIndex => u64::from(self.options.block_threads / 32),

@@ -24,13 +24,21 @@ struct Side {
     sums: u64,
 }
 
+/// A level, at which keys are binned by `bits` bits of both of their vertices.
+struct BinLevel {
+    /// Which of the two buffers the keys move to.
+    to: usize,
+    buckets: u64,
+    shift: u64,
+    bits: u64,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bins {
     edges: Side,
     wedges: Side,
     /// Buckets of the next level, 32 bits.
     listed: u64,
-    /// Closed wedges.
     closed: u64,
     len: u64,
     bits: u64,
@@ -63,15 +71,10 @@ impl Side {
         }
     }
 
-    /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys.
-    fn bin<E: Engine>(
-        &self,
-        machine: &mut BaselineDevice<'_, E>,
-        (from, to): (u64, u64),
-        ranges: u64,
-        buckets: u64,
-        (shift, bits): (u64, u64),
-    ) -> GpuResult<()> {
+    /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys, which are at `from`.
+    fn bin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>, from: u64, level: &BinLevel) -> GpuResult<()> {
+        let &BinLevel { to, buckets, shift, bits } = level;
+        let (to, ranges) = (self.buffers[to], self.ranges[to]);
         machine.run("bin_tiles", buckets + 1, &[ranges, buckets, self.firsts])?;
         let all = scan(machine, self.firsts, buckets + 1, ValueWidth::U32, self.sums)?;
         let tiles = u64::from(machine.read_u32(all)?);
@@ -119,7 +122,6 @@ impl Bins {
         self.wedges.buffers[1]
     }
 
-    /// Sets the count to zero.
     pub(super) fn begin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<()> {
         machine.fill(self.closed, 0, 8)
     }
@@ -132,9 +134,9 @@ impl Bins {
         let (mut buckets, mut edges, mut wedges) = (1, edges, self.candidates());
         for level in 0..levels {
             let (now, next) = (level as usize % 2, (level as usize + 1) % 2);
-            let digit = (bits * (levels - 1 - level), bits);
-            e.bin(machine, (edges, e.buffers[now]), e.ranges[now], buckets, digit)?;
-            w.bin(machine, (wedges, w.buffers[now]), w.ranges[now], buckets, digit)?;
+            let of_level = BinLevel { to: now, buckets, shift: bits * (levels - 1 - level), bits };
+            e.bin(machine, edges, &of_level)?;
+            w.bin(machine, wedges, &of_level)?;
             (edges, wedges) = (e.buffers[now], w.buffers[now]);
             machine.fill(self.listed, 0, 4)?;
             let last = u64::from(level + 1 == levels);
@@ -150,7 +152,6 @@ impl Bins {
         Ok(())
     }
 
-    /// Closed wedges of all batches.
     pub(super) fn closed<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<u64> {
         machine.read_u64(self.closed)
     }

@@ -6,7 +6,7 @@ use trimill_kernels::engine::{Engine, Stream};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
 use crate::gpu::machine::BaselineDevice;
-use crate::gpu::primitives::{SUM_BYTES, ValueWidth, bits, scan, scan_bytes, sort, sort_bytes, sum};
+use crate::gpu::primitives::{KeyList, SUM_BYTES, ValueWidth, bits, scan, scan_bytes, sort, sort_bytes, sum};
 use crate::sources::POLAK;
 
 fn mixed(i: u64) -> u64 {
@@ -59,7 +59,7 @@ fn keys_are_sorted() {
         let (a, b) = (machine.take(8 * len).unwrap(), machine.take(8 * len).unwrap());
         let scratch = machine.take(sort_bytes(len)).unwrap();
         machine.upload(a, cast_slice(&keys)).unwrap();
-        let (sorted, _) = sort(&mut machine, (a, b), len, vertices, scratch).unwrap();
+        let sorted = sort(&mut machine, KeyList { keys: a, other: b, len }, vertices, scratch).unwrap().keys;
         let mut found = vec![0u64; len as usize];
         machine.engine.read(Stream::Compute, sorted, cast_slice_mut(&mut found)).unwrap();
         keys.sort_unstable();
