@@ -79,6 +79,7 @@ impl partitioners::PartitionInput for View<'_> {
 /// How to run METIS in a child process.
 #[derive(Debug, Clone)]
 pub struct Helper {
+    /// `trimill`, in another process.
     pub program: PathBuf,
     /// The arguments that make it run as that child.
     pub arguments: Vec<OsString>,

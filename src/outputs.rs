@@ -11,7 +11,7 @@ use trimill_system::error::{Error, Result};
 
 /// What is counted besides the total.
 #[derive(Debug, Clone, Copy)]
-pub struct Counts {
+pub struct CountsWanted {
     /// The triangles at each vertex.
     pub vertices: bool,
     /// The triangles on each edge.

@@ -124,44 +124,89 @@ fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, PartitionFailure> {
     faults::before_device().and_then(|()| call()).map_err(PartitionFailure::Device)
 }
 
-/// Counts one partition, or a share of the edges of a whole graph. Reading and counting both use `pool`.
-///
-/// # Errors
-/// [`PartitionFailure::Device`] when the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
-pub fn count_partition(
-    source: &mut dyn PartitionSource,
-    backend: &mut dyn CountBackend,
-    share: EdgeShare,
-    pool: &ThreadPool,
-    control: &Control,
-) -> Result<CountedPartition, PartitionFailure> {
-    Ok(counted(source, backend, WantedCounts { share, ..WantedCounts::default() }, pool, control)?.0)
+/// The thread of a device: its backend, the pool in which it reads and counts, and what stops the count of a partition.
+pub struct DeviceThread<'a> {
+    pub backend: &'a mut dyn CountBackend,
+    pub pool: &'a ThreadPool,
+    pub control: &'a Control,
 }
 
-/// The same for all edges of a partition, and the triangles at the vertices of a window.
-pub fn count_at_vertices(
-    source: &mut dyn PartitionSource,
-    backend: &mut dyn CountBackend,
-    vertices: VertexCounters,
-    pool: &ThreadPool,
-    control: &Control,
-) -> Result<(CountedPartition, VertexCounts), PartitionFailure> {
-    let wanted = WantedCounts { detail: Detail::Vertices(vertices), ..WantedCounts::default() };
-    let (counted, vertices) = counted(source, backend, wanted, pool, control)?;
-    Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
-}
+impl DeviceThread<'_> {
+    /// Counts one partition, or a share of the edges of a whole graph.
+    ///
+    /// # Errors
+    /// [`PartitionFailure::Device`] when the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
+    pub fn count(
+        &mut self,
+        source: &mut dyn PartitionSource,
+        share: EdgeShare,
+    ) -> Result<CountedPartition, PartitionFailure> {
+        Ok(self.counted(source, WantedCounts { share, ..WantedCounts::default() })?.0)
+    }
 
-/// The same for all edges of a partition, and the triangles on each arc, which go to `sink` as soon as they are complete. If counting
-/// fails, the sink has received those of some row blocks.
-pub fn count_on_edges(
-    source: &mut dyn PartitionSource,
-    backend: &mut dyn CountBackend,
-    sink: &mut dyn EdgeSink,
-    pool: &ThreadPool,
-    control: &Control,
-) -> Result<CountedPartition, PartitionFailure> {
-    let wanted = WantedCounts { detail: Detail::Edges, sink: Some(sink), ..WantedCounts::default() };
-    Ok(counted(source, backend, wanted, pool, control)?.0)
+    /// The same for all edges of a partition, and the triangles at the vertices of a window.
+    pub fn count_at_vertices(
+        &mut self,
+        source: &mut dyn PartitionSource,
+        vertices: VertexCounters,
+    ) -> Result<(CountedPartition, VertexCounts), PartitionFailure> {
+        let wanted = WantedCounts { detail: Detail::Vertices(vertices), ..WantedCounts::default() };
+        let (counted, vertices) = self.counted(source, wanted)?;
+        Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
+    }
+
+    /// The same for all edges of a partition, and the triangles on each arc, which go to `sink` as soon as they are complete. If counting
+    /// fails, the sink has received those of some row blocks.
+    pub fn count_on_edges(
+        &mut self,
+        source: &mut dyn PartitionSource,
+        sink: &mut dyn EdgeSink,
+    ) -> Result<CountedPartition, PartitionFailure> {
+        let wanted = WantedCounts { detail: Detail::Edges, sink: Some(sink), ..WantedCounts::default() };
+        Ok(self.counted(source, wanted)?.0)
+    }
+
+    fn counted(
+        &mut self,
+        source: &mut dyn PartitionSource,
+        wanted: WantedCounts<'_>,
+    ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
+        let Self { backend, pool, control } = self;
+        let (backend, pool, control) = (&mut **backend, *pool, *control);
+        let meter = Meter::default();
+        let partition = {
+            // Moved, since a source may be sent to the pool but not shared with it.
+            let source = &mut *source;
+            parallel::within(pool, move || Partition::of(source))
+        };
+        let (to_counter, messages) = sync_channel(0);
+        let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
+        let (give_chunk, chunks) = sync_channel(RUNS);
+        let words = partition.buffer_words;
+        for _ in 0..IN_FLIGHT {
+            // The channels have room for all buffers, so this neither fails nor waits.
+            let _ = give_row_block.try_send(backend.row_block_buffer(words));
+        }
+        for _ in 0..RUNS {
+            let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
+        }
+        let chunk = backend.resident_chunk();
+        std::thread::scope(|scope| {
+            let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
+            let reader = spawn(scope, "reading", || reading.all_of(source))?;
+            let counting =
+                CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
+            let counted = counting.count(wanted, backend);
+            // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
+            let reading = joined("the thread that reads partitions", reader.join())??;
+            let (counted, vertices) = counted?;
+            let peak = counted.peak.max(meter.peak());
+            Ok((
+                CountedPartition { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted },
+                vertices,
+            ))
+        })
+    }
 }
 
 struct WantedCounts<'a> {
@@ -175,47 +220,6 @@ impl Default for WantedCounts<'_> {
     fn default() -> Self {
         Self { share: EdgeShare::ALL, detail: Detail::Total, sink: None }
     }
-}
-
-fn counted(
-    source: &mut dyn PartitionSource,
-    backend: &mut dyn CountBackend,
-    wanted: WantedCounts<'_>,
-    pool: &ThreadPool,
-    control: &Control,
-) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
-    let meter = Meter::default();
-    let partition = {
-        // Moved, since a source may be sent to the pool but not shared with it.
-        let source = &mut *source;
-        parallel::within(pool, move || Partition::of(source))
-    };
-    let (to_counter, messages) = sync_channel(0);
-    let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
-    let (give_chunk, chunks) = sync_channel(RUNS);
-    let words = partition.buffer_words;
-    for _ in 0..IN_FLIGHT {
-        // The channels have room for all buffers, so this neither fails nor waits.
-        let _ = give_row_block.try_send(backend.row_block_buffer(words));
-    }
-    for _ in 0..RUNS {
-        let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
-    }
-    let chunk = backend.resident_chunk();
-    std::thread::scope(|scope| {
-        let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
-        let reader = spawn(scope, "reading", || reading.all_of(source))?;
-        let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
-        let counted = counting.count(wanted, backend);
-        // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
-        let reading = joined("the thread that reads partitions", reader.join())??;
-        let (counted, vertices) = counted?;
-        let peak = counted.peak.max(meter.peak());
-        Ok((
-            CountedPartition { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted },
-            vertices,
-        ))
-    })
 }
 
 /// What is known of a partition before it is read.

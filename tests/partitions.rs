@@ -29,7 +29,7 @@ use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
 use trimill::testing::spill::{Manifest, SpillReader};
-use trimill::testing::stream::count_partition;
+use trimill::testing::stream::DeviceThread;
 use trimill::testing::stream::source::Spilled;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -268,7 +268,7 @@ proptest! {
             let defined = by_definition(&arcs_by_rank, &own, level);
             holds(&spill, &own, &defined);
             let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-            let counted = count_partition(&mut Spilled::new(spill), &mut cpu, EdgeShare::ALL, &pool, &Control::silent());
+            let counted = DeviceThread { backend: &mut cpu, pool: &pool, control: &Control::silent() }.count(&mut Spilled::new(spill), EdgeShare::ALL);
             total += counted.map_err(|failed| failed.error()).unwrap().triangles;
         }
         prop_assert_eq!(total, triangles(&edges), "level {}", level);

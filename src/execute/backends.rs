@@ -14,7 +14,7 @@ use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::graph::GraphSize;
 use crate::job::{Devices, Mode};
-use crate::outputs::Counts;
+use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_input::MOST_VERTICES;
 use trimill_system::bytes::Bytes;
@@ -188,7 +188,7 @@ impl Session {
 }
 
 /// The counter of method `bitmap`.
-fn bitmap(counts: Counts, graph: &GraphSize, budget: Bytes) -> Cpu {
+fn bitmap(counts: CountsWanted, graph: &GraphSize, budget: Bytes) -> Cpu {
     match (counts.edges, counts.vertices) {
         (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
         (false, true) => Cpu::with_vertices(budget, graph.vertices),

@@ -5,7 +5,7 @@ use trimill_kernels::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
 use crate::edges::{self, EdgeSums};
-use crate::outputs::Counts;
+use crate::outputs::CountsWanted;
 use crate::stream::edges::PIECE;
 use crate::vertices::Totals;
 use crate::vertices::order::{fixed_bytes, least_window};
@@ -35,14 +35,14 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 }
 
 /// Bytes of the host's memory for writing the triangles at vertices: without the window of vertices, and with the smallest window.
-pub(super) fn while_writing(counts: Counts, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
+pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let fixed = held_vertices(host, vertices) + fixed_bytes(vertices) + made;
     (fixed, fixed + least_window(vertices))
 }
 
 /// Bytes of a window of vertices.
-pub(super) fn window_bytes(counts: Counts, host: HostMemory, vertices: u32) -> Bytes {
+pub(super) fn window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32) -> Bytes {
     host.usable().saturating_sub(while_writing(counts, host, vertices).0)
 }
 
@@ -69,7 +69,7 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
 
 /// Bytes of the host's memory for writing the triangles on edges: without the window of edges, and with the smallest window. The
 /// triangles at vertices may be wanted, too, and are written after them.
-pub(super) fn edges_while_writing(counts: Counts, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
+pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let at_vertices = match counts.vertices {
         true => held_vertices(host, vertices) + fixed_bytes(vertices),
@@ -80,6 +80,6 @@ pub(super) fn edges_while_writing(counts: Counts, host: HostMemory, vertices: u3
 }
 
 /// Bytes of a window of edges.
-pub(super) fn edge_window_bytes(counts: Counts, host: HostMemory, vertices: u32, edges: u64) -> Bytes {
+pub(super) fn edge_window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> Bytes {
     host.usable().saturating_sub(edges_while_writing(counts, host, vertices, edges).0)
 }

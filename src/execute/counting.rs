@@ -46,7 +46,7 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions.
+    /// CountsWanted all partitions.
     ///
     /// # Errors
     /// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped. A manifest of kept

@@ -7,19 +7,17 @@ use rayon::ThreadPool;
 use super::edges::OnEdges;
 use super::session::Session;
 use super::vertices::VertexSums;
-use crate::count::CountBackend;
 use crate::count::method::Choice;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
-use crate::outputs::{Asked, Counts};
+use crate::outputs::{Asked, CountsWanted};
 use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::source::PartitionSource;
-use crate::stream::{CountedPartition, PartitionFailure, count_partition};
+use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::vertices::order::array_len;
 use trimill_kernels::EdgeShare;
-use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 
 /// The sums of a job.
@@ -45,7 +43,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
 }
 
 /// Whether the `result` of an earlier start in `run` has all that is asked for: the files that are there are known to be its own.
-pub(super) fn holds_all(counts: Counts, files: &Asked, run: &RunDir, result: &RunResult) -> bool {
+pub(super) fn holds_all(counts: CountsWanted, files: &Asked, run: &RunDir, result: &RunResult) -> bool {
     let announced = run_dir::announced(run.path());
     let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
     (!counts.vertices || result.clustering.is_some()) && files.paths().all(own)
@@ -80,20 +78,18 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Counts a partition. `first` is its source; `again` opens it for further passes.
+    /// CountsWanted a partition. `first` is its source; `again` opens it for further passes.
     pub(super) fn count<'s>(
         &self,
         part: u32,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        backend: &mut dyn CountBackend,
-        pool: &ThreadPool,
-        control: &Control,
+        thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         match self {
-            Self::Total => count_partition(first, backend, EdgeShare::ALL, pool, control),
-            Self::Vertices(vertices) => vertices.count(part, first, again, backend, pool, control),
-            Self::Edges(edges) => edges.count(part, first, backend, pool, control),
+            Self::Total => thread.count(first, EdgeShare::ALL),
+            Self::Vertices(vertices) => vertices.count(part, first, again, thread),
+            Self::Edges(edges) => edges.count(part, first, thread),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::run_dir::{CountedBy, Journal};
 use crate::spill::SpillReader;
 use crate::stream::ahead::Ahead;
 use crate::stream::source::{PartitionSource, Spilled};
-use crate::stream::{CountedPartition, PartitionFailure};
+use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::{Kind, Result};
@@ -26,7 +26,7 @@ use trimill_system::{disk, lock, parallel};
 /// The name of the prefetching thread in messages.
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
-/// Counts all partitions of the queue on all devices; returns the results of each device.
+/// CountsWanted all partitions of the queue on all devices; returns the results of each device.
 pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
     if work.control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
@@ -47,7 +47,7 @@ pub(super) struct PartitionsToCount<'a> {
 }
 
 impl PartitionsToCount<'_> {
-    /// Counts them, in their order, on all devices.
+    /// CountsWanted them, in their order, on all devices.
     ///
     /// # Errors
     /// The first error of a device, the others are then stopped; when stopped.
@@ -141,7 +141,7 @@ type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<Box<dyn PartitionSourc
 
 impl<'a> SharedWork<'a> {
     /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
-    fn open(&self, taken: TakenItem<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> TakenSource<'a> {
+    fn open(&self, taken: TakenItem<'a, Item>, chunk: Bytes, room: Bytes, by: &By) -> TakenSource<'a> {
         let start = Instant::now();
         let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
         let source = parallel::within(self.pool, source);
@@ -172,7 +172,7 @@ fn count_queue<'a>(
     let mut next: Option<TakenSource<'a>> = None;
     loop {
         let begin = Instant::now();
-        let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), &by));
+        let first = || Some(work.open(work.queue.take()?, chunk.unwrap_or_default(), Bytes::ZERO, &by));
         let Some((mut taken, source)) = next.take().or_else(first) else { return Ok(()) };
         let start = Instant::now();
         let control = work.control.at(device, taken.item.part());
@@ -180,7 +180,7 @@ fn count_queue<'a>(
         let (counted, ahead) = std::thread::scope(|scope| {
             let by = &by;
             let read =
-                |chunk: Bytes| Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), by));
+                |chunk: Bytes| Some(work.open(work.queue.take_now()?, chunk, Bytes(RUNS_AHEAD * chunk.get()), by));
             let ahead = match chunk.map(|chunk| spawn(scope, "reading ahead", move || read(chunk))).transpose() {
                 Ok(ahead) => ahead,
                 Err(error) => return (Err(error.into()), None),
@@ -234,7 +234,7 @@ pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
     }
 }
 
-/// Counts a partition. A spill that turns out to be damaged is built again from the graph.
+/// CountsWanted a partition. A spill that turns out to be damaged is built again from the graph.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<Box<dyn PartitionSource + '_>>>,
@@ -245,9 +245,9 @@ fn count_item(
     let stored = backend.stored_rows();
     let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn CountBackend| {
         let mut source = source?;
-        let pool = work.pool;
         let again = || work.source(item, stored);
-        let mut counted = work.details.count(item.part(), &mut source, again, backend, pool, control)?;
+        let mut thread = DeviceThread { backend, pool: work.pool, control };
+        let mut counted = work.details.count(item.part(), &mut source, again, &mut thread)?;
         counted.reading += source.reading();
         Ok(counted)
     };

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
+use super::part_counts::PartitionRanks;
 use crate::edges::sums::BLOCK;
 use crate::graph::OrientedGraph;
 use crate::partition::numbers::NumberRuns;
@@ -27,11 +28,17 @@ pub(super) struct Added {
     resident: u64,
 }
 
+/// The graph's rows, of which `block` bytes are read at a time, in the pool.
+#[derive(Clone, Copy)]
+pub(super) struct RowsOnHost<'a> {
+    pub(super) graph: &'a OrientedGraph,
+    pub(super) pool: &'a ThreadPool,
+    pub(super) block: Bytes,
+}
+
 /// The sink of one pass over a partition. `add` adds counts of consecutive arcs of the graph, in the thread pool.
 pub(super) struct PartitionEdgeSink<'a, A> {
-    graph: &'a OrientedGraph,
-    pool: &'a ThreadPool,
-    block: Bytes,
+    rows: RowsOnHost<'a>,
     added: &'a mut Added,
     add: A,
     places: ArcPlaces,
@@ -56,19 +63,12 @@ struct ListedPlaces {
 }
 
 impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
-    /// `block`: the bytes of a block of rows; `ranks`: of each number, if that is not the number itself; `locals_at`: the first local,
-    /// where the locals are consecutive.
-    pub(super) fn new(
-        (graph, pool, block): (&'a OrientedGraph, &'a ThreadPool, Bytes),
-        (ranks, locals_at): (Option<Vec<u32>>, u32),
-        added: &'a mut Added,
-        add: A,
-    ) -> Result<Self> {
-        let places = match ranks {
-            None => ArcPlaces::Same { resident: graph.first_arc(locals_at)? },
+    pub(super) fn new(rows: RowsOnHost<'a>, of: PartitionRanks, added: &'a mut Added, add: A) -> Result<Self> {
+        let places = match of.ranks {
+            None => ArcPlaces::Same { resident: rows.graph.first_arc(of.locals_at)? },
             Some(ranks) => ArcPlaces::Listed(ListedPlaces { ranks, locals: NumberRuns::default(), next: (0, 0) }),
         };
-        Ok(Self { graph, pool, block, added, add, places })
+        Ok(Self { rows, added, add, places })
     }
 }
 
@@ -90,7 +90,8 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
         if range.start < self.added.numbers {
             return Err(Error::defect("another device cut the rows of a partition into other blocks"));
         }
-        let Self { graph, pool, block, add, places, .. } = self;
+        let Self { rows: of, add, places, .. } = self;
+        let RowsOnHost { graph, pool, .. } = *of;
         if counts.iter().any(|&count| count > 0) {
             match (places, rows) {
                 (ArcPlaces::Same { .. }, _) => {
@@ -98,7 +99,7 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
                     parallel::within(pool, || add(first, counts))?;
                 }
                 (ArcPlaces::Listed(listed), Some(rows)) => {
-                    parallel::within(pool, || listed.add_rows((graph, *block), rows, counts, add))?;
+                    parallel::within(pool, || listed.add_rows(*of, rows, counts, add))?;
                 }
                 (ArcPlaces::Listed(_), None) => return Err(Error::defect("the rows of a row block are not there")),
             }
@@ -109,7 +110,7 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
 
     fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()> {
         let end = first + counts.len() as u64;
-        let Self { graph, pool, add, places, added, .. } = self;
+        let Self { rows: RowsOnHost { graph, pool, .. }, add, places, added, .. } = self;
         let skipped = added.resident.saturating_sub(first).min(counts.len() as u64);
         match places {
             ArcPlaces::Same { resident } => {
@@ -163,11 +164,12 @@ impl ListedPlaces {
     /// Adds the counts of the arcs of a row block. Runs in the current thread pool.
     fn add_rows(
         &self,
-        (graph, block): (&OrientedGraph, Bytes),
+        of: RowsOnHost<'_>,
         rows: &RowBlockView<'_>,
         counts: &[u32],
         add: &mut impl FnMut(u64, &[u32]) -> Result<()>,
     ) -> Result<()> {
+        let RowsOnHost { graph, block, .. } = of;
         let numbers = self.numbers_of(rows);
         let most = block.get() / 12;
         let mut first = 0;

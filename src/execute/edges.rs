@@ -1,4 +1,4 @@
-//! Counts the triangles on each edge: what of a partition goes to the sums, and what follows from the sums.
+//! CountsWanted the triangles on each edge: what of a partition goes to the sums, and what follows from the sums.
 //!
 //! The counts of a row block are complete when the row block is counted, and are added to the sums at once; those of resident arcs
 //! are added when the partition is counted. If a device fails in between, another one counts the partition again, and what was added
@@ -10,20 +10,18 @@ use std::time::Instant;
 use rayon::ThreadPool;
 
 use super::counters::{edge_window_bytes, edges_in_memory};
-use super::edge_sinks::{Added, PartitionEdgeSink};
-use super::part_counts::{PartFiles, Unfinished};
+use super::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
+use super::part_counts::{PartFiles, PartitionRanks, Unfinished};
 use super::session::Session;
 use super::vertices::VertexSums;
-use crate::count::CountBackend;
 use crate::edges::EdgeSums;
 use crate::edges::order::EdgesOfGraph;
 use crate::edges::part::{EdgePartCounts, EdgePartKey, EdgePartWriter};
 use crate::graph::OrientedGraph;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
-use crate::stream::{CountedPartition, PartitionFailure, count_on_edges};
+use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
@@ -69,20 +67,18 @@ impl<'g> OnEdges<'g> {
         }
     }
 
-    /// Counts a partition, or what of it was not added to the sums yet.
+    /// CountsWanted a partition, or what of it was not added to the sums yet.
     pub(super) fn count(
         &self,
         part: u32,
         source: &mut dyn PartitionSource,
-        backend: &mut dyn CountBackend,
-        pool: &ThreadPool,
-        control: &Control,
+        thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         let begin = || {
             let file = self.files.begin(|dir, fingerprint| EdgePartWriter::new(dir, self.key(part, fingerprint)))?;
             Ok(EdgesOfPartition { added: Added::default(), file })
         };
-        let count = |counting: &mut EdgesOfPartition| self.counted(counting, source, backend, pool, control);
+        let count = |counting: &mut EdgesOfPartition| self.counted(counting, source, thread);
         let (counting, counted) = self.unfinished.finish(part, begin, count)?;
         counting.file.map_or(Ok(()), EdgePartWriter::finish)?;
         Ok(counted)
@@ -92,16 +88,9 @@ impl<'g> OnEdges<'g> {
         &self,
         counting: &mut EdgesOfPartition,
         source: &mut dyn PartitionSource,
-        backend: &mut dyn CountBackend,
-        pool: &ThreadPool,
-        control: &Control,
+        thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
-        let locals_at = source.locals_at();
-        let ranks = {
-            // Moved, since a source may be sent to the pool but not shared with it.
-            let source = &mut *source;
-            parallel::within(pool, move || source.ranks())?
-        };
+        let ranks = PartitionRanks::of(source, thread.pool)?;
         let EdgesOfPartition { added, file } = counting;
         let add = |first: u64, counts: &[u32]| {
             if let Some(file) = file {
@@ -109,8 +98,9 @@ impl<'g> OnEdges<'g> {
             }
             self.sums.as_ref().map_or(Ok(()), |sums| sums.add(first, counts))
         };
-        let mut sink = PartitionEdgeSink::new((self.graph, pool, self.block), (ranks, locals_at), added, add)?;
-        count_on_edges(source, backend, &mut sink, pool, control)
+        let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
+        let mut sink = PartitionEdgeSink::new(rows, ranks, added, add)?;
+        thread.count_on_edges(source, &mut sink)
     }
 
     #[cfg(test)]

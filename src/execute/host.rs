@@ -11,7 +11,7 @@ use super::counters::{
 use crate::count::{Footprint, cuda};
 use crate::graph::GraphSize;
 use crate::job::{Mode, SpillTo};
-use crate::outputs::Counts;
+use crate::outputs::CountsWanted;
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
@@ -58,7 +58,7 @@ pub(super) struct HostNeeds {
     pub(super) held: Bytes,
     /// None: either mode will do.
     pub(super) mode: Option<Mode>,
-    pub(super) counts: Counts,
+    pub(super) counts: CountsWanted,
     pub(super) spill_to: SpillTo,
     /// Whether the input is spilled partitions, so that none are built.
     pub(super) spilled: bool,
@@ -250,7 +250,7 @@ pub(super) fn block_of_pass(host: HostMemory) -> Bytes {
 }
 
 /// Row blocks that each GPU has in the host's memory: two on their way to it; with edges, the counts of one on their way back.
-pub(super) fn blocks_of_gpu(counts: Counts) -> u64 {
+pub(super) fn blocks_of_gpu(counts: CountsWanted) -> u64 {
     if counts.edges { 3 } else { 2 }
 }
 

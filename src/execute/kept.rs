@@ -22,7 +22,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
-/// Counts the spills of the manifest in `dir`.
+/// CountsWanted the spills of the manifest in `dir`.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;

@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use rayon::ThreadPool;
+
 use crate::run_dir::{RunDir, unless_damaged};
 use crate::stream::PartitionFailure;
+use crate::stream::source::PartitionSource;
 use trimill_system::error::Result;
 use trimill_system::lock;
+use trimill_system::parallel;
 
 /// Partitions that a device began and did not finish, and how far each is.
 pub(super) struct Unfinished<T>(Mutex<BTreeMap<u32, T>>);
@@ -20,7 +24,7 @@ impl<T> Default for Unfinished<T> {
 }
 
 impl<T> Unfinished<T> {
-    /// Counts a partition from where it was left, or from what `begin` returns. If `count` fails, the next call continues from there.
+    /// CountsWanted a partition from where it was left, or from what `begin` returns. If `count` fails, the next call continues from there.
     ///
     /// # Errors
     /// Those of `begin` and `count`.
@@ -42,6 +46,23 @@ impl<T> Unfinished<T> {
                 Err(failed)
             }
         }
+    }
+}
+
+/// Which ranks the numbers of a partition stand for.
+pub(super) struct PartitionRanks {
+    /// The numbers are those below this one.
+    pub(super) numbered: u32,
+    /// The number of the first local, where the locals are consecutive.
+    pub(super) locals_at: u32,
+    /// The rank of each number; none where it is the number itself.
+    pub(super) ranks: Option<Vec<u32>>,
+}
+
+impl PartitionRanks {
+    pub(super) fn of(source: &mut dyn PartitionSource, pool: &ThreadPool) -> Result<Self> {
+        let (numbered, locals_at) = (source.numbered(), source.locals_at());
+        Ok(Self { numbered, locals_at, ranks: parallel::within(pool, move || source.ranks())? })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. Counts
+//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. CountsWanted
 //! nothing.
 
 use std::sync::atomic::AtomicU64;

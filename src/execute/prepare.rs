@@ -14,7 +14,7 @@ use crate::count::method::Choice;
 use crate::edges;
 use crate::graph::Direction;
 use crate::job::{Job, Mode};
-use crate::outputs::Counts;
+use crate::outputs::CountsWanted;
 use crate::plan::costs::{CounterKind, costs};
 use crate::plan::{GraphCut, Plan};
 use crate::report::{PreparedReport, Stage};
@@ -219,7 +219,7 @@ fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
 }
 
 /// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
-fn counts_bytes(counts: Counts, plan: &Plan) -> Bytes {
+fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
     let of = |part: usize| {
         let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
         if counts.edges {

@@ -32,7 +32,7 @@ pub(super) struct TakenItem<'q, T> {
     held: Held<'q, T>,
 }
 
-/// Counts an item as taken until it is dropped.
+/// CountsWanted an item as taken until it is dropped.
 struct Held<'q, T>(&'q Queue<T>);
 
 impl<T> Queue<T> {

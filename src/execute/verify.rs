@@ -17,7 +17,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::parallel;
 
-/// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
+/// CountsWanted the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
 /// # Errors
 /// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped. Where only

@@ -1,4 +1,4 @@
-//! Counts the triangles at each vertex: the passes over a partition, and where its counts go.
+//! CountsWanted the triangles at each vertex: the passes over a partition, and where its counts go.
 //!
 //! A device holds a window of the counters of a partition. Where that is not all, the partition is counted once for each window. What
 //! a window counted is added to the sums of all vertices once the whole pass has ended well; if the device then fails, another one
@@ -11,20 +11,19 @@ use rayon::ThreadPool;
 use trimill_kernels::{PartitionExtent, VertexCounters};
 
 use super::counters::{in_memory, window_bytes};
-use super::part_counts::{PartFiles, Unfinished};
+use super::part_counts::{PartFiles, PartitionRanks, Unfinished};
 use super::session::Session;
-use crate::count::{CountBackend, VertexCounts};
+use crate::count::VertexCounts;
 use crate::graph::OrientedGraph;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
-use crate::stream::{CountedPartition, PartitionFailure, count_at_vertices};
+use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::order::VerticesOfGraph;
 use crate::vertices::part::{VertexPartCounts, VertexPartKey, VertexPartWriter};
 use crate::vertices::summary::summarised;
 use crate::vertices::{CountedRanks, Totals};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
@@ -72,21 +71,19 @@ impl<'g> VertexSums<'g> {
         }
     }
 
-    /// Counts a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
+    /// CountsWanted a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
     pub(super) fn count<'s>(
         &self,
         part: u32,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        backend: &mut dyn CountBackend,
-        pool: &ThreadPool,
-        control: &Control,
+        thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         let begin = || {
             let file = self.files.begin(|dir, fingerprint| VertexPartWriter::new(dir, self.key(part, fingerprint)))?;
             Ok(VerticesOfPartition { file, ..VerticesOfPartition::default() })
         };
-        let count = |counting: &mut VerticesOfPartition| self.windows(counting, first, again, backend, pool, control);
+        let count = |counting: &mut VerticesOfPartition| self.windows(counting, first, again, thread);
         let (VerticesOfPartition { counted, file, .. }, ()) = self.unfinished.finish(part, begin, count)?;
         file.map_or(Ok(()), VertexPartWriter::finish)?;
         Ok(counted)
@@ -97,18 +94,13 @@ impl<'g> VertexSums<'g> {
         counting: &mut VerticesOfPartition,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        backend: &mut dyn CountBackend,
-        pool: &ThreadPool,
-        control: &Control,
+        thread: &mut DeviceThread<'_>,
     ) -> Result<(), PartitionFailure> {
-        let (rows, numbered, locals_at) = (first.resident_size(), first.numbered(), u64::from(first.locals_at()));
+        let pool = thread.pool;
+        let ranks = PartitionRanks::of(first, pool)?;
+        let (rows, numbered, locals_at) = (first.resident_size(), ranks.numbered, u64::from(ranks.locals_at));
         let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
-        let (all, held) = (VertexCounters::all(&size, locals_at), backend.vertex_counters().max(1));
-        let ranks = {
-            // Moved, since a source may be sent to the pool but not shared with it.
-            let source = &mut *first;
-            parallel::within(pool, move || source.ranks())?
-        };
+        let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.vertex_counters().max(1));
         let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
         loop {
             let window = counting.next..all.min(counting.next + held);
@@ -118,13 +110,13 @@ impl<'g> VertexSums<'g> {
                 Some(again) => again,
             };
             let counters = VertexCounters { window: window.clone(), locals_at };
-            let (counted, counts) = count_at_vertices(source, backend, counters, pool, control)?;
+            let (counted, counts) = thread.count_at_vertices(source, counters)?;
             if counting.next > 0 && counted.triangles != counting.counted.triangles {
                 let found = format!("{} and {} triangles", counting.counted.triangles, counted.triangles);
                 return Err(Error::defect(format!("{found} in two passes over a partition")).into());
             }
             let start = Instant::now();
-            self.add(&counts, numbered, ranks.as_deref(), counting.file.as_mut(), pool)?;
+            self.add(&counts, &ranks, counting.file.as_mut(), pool)?;
             // Every pass counts all triangles of the partition.
             counting.counted = CountedPartition { triangles: counted.triangles, ..counting.counted.and(counted) };
             counting.counted.counting += start.elapsed();
@@ -140,8 +132,7 @@ impl<'g> VertexSums<'g> {
     fn add(
         &self,
         counts: &VertexCounts,
-        numbered: u32,
-        ranks: Option<&[u32]>,
+        ranks: &PartitionRanks,
         mut file: Option<&mut VertexPartWriter>,
         pool: &ThreadPool,
     ) -> Result<()> {
@@ -152,7 +143,8 @@ impl<'g> VertexSums<'g> {
             }
             self.totals.as_ref().map_or(Ok(()), |totals| totals.add(pool, places, counts))
         };
-        let numbers = window.start.min(numbered.into())..window.end.min(numbered.into());
+        let (numbered, ranks) = (u64::from(ranks.numbered), ranks.ranks.as_deref());
+        let numbers = window.start.min(numbered)..window.end.min(numbered);
         let (of_numbers, of_locals) = counts.split_at((numbers.end - numbers.start) as usize);
         match ranks {
             None => add(CountedRanks::From(numbers.start as u32), of_numbers)?,

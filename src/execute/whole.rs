@@ -1,4 +1,4 @@
-//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
+//! CountsWanted a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
 //!
 //! The share of a device that fails is counted by another one (`super::workers`).
 
@@ -24,7 +24,7 @@ use crate::report::{DeviceResult, Stage};
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use crate::stream::{CountedPartition, PartitionFailure, count_partition};
+use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
@@ -37,7 +37,7 @@ impl Planned {
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
     }
 
-    /// Counts its one partition in shares.
+    /// CountsWanted its one partition in shares.
     ///
     /// # Errors
     /// The first error of a device, the others are then stopped; when stopped.
@@ -95,7 +95,7 @@ fn counted_together(
             let mut source = RankRange::new(graph, &blocks, &LocalsAndHeads::of(0..graph.vertices()))?;
             let share = EdgeShare { index: taken.item, of: shares };
             let control = together.at(backend.device().map(|device| device.ordinal), 0);
-            let share = count_partition(&mut source, backend, share, pool, &control);
+            let share = DeviceThread { backend, pool, control: &control }.count(&mut source, share);
             device_work(backend, &control);
             match share {
                 Ok(share) => counted.push(share),

@@ -15,7 +15,7 @@ use super::devices::{Devices, SpillTo};
 use super::file::{ClusterTable, Tables};
 use super::limits::MOST_MEMORY;
 use crate::cluster::{Cluster, Scheduler};
-use crate::outputs::{Asked, Counts};
+use crate::outputs::{Asked, CountsWanted};
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
 use trimill_input::format::Format;
@@ -277,9 +277,9 @@ impl Job {
     }
 
     /// What is counted besides the total.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CountsWanted {
         let bytes_per_thread = self.output_files().bytes_per_thread();
-        Counts { vertices: self.counts_vertices(), edges: self.counts_edges(), bytes_per_thread }
+        CountsWanted { vertices: self.counts_vertices(), edges: self.counts_edges(), bytes_per_thread }
     }
 
     /// The same job with absolute paths of what it writes: other processes may start elsewhere.

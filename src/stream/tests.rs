@@ -105,7 +105,8 @@ impl PartitionCounter for Recorder {
 fn run(mut source: Alternating) -> (Result<CountedPartition, PartitionFailure>, Vec<u32>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut recorder = Recorder::default();
-    let counted = count_partition(&mut source, &mut recorder, EdgeShare::ALL, &pool, &Control::silent());
+    let counted = DeviceThread { backend: &mut recorder, pool: &pool, control: &Control::silent() }
+        .count(&mut source, EdgeShare::ALL);
     let seen = lock(&recorder.0).clone();
     (counted, seen)
 }

@@ -11,7 +11,7 @@ use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::BlockDecoder;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
 use trimill::testing::stream::source::Spilled;
-use trimill::testing::stream::{PartitionFailure, count_partition};
+use trimill::testing::stream::{DeviceThread, PartitionFailure};
 
 use crate::common::job::{count, data};
 use crate::spill_support::*;
@@ -73,7 +73,8 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     let counted = |id: usize| {
         let mut spill = Spilled::new(manifest.open(&spills, &manifest.partitions[id])?);
         let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
-        Ok(count_partition(&mut spill, &mut cpu, EdgeShare::ALL, &pool, &Control::silent())
+        Ok(DeviceThread { backend: &mut cpu, pool: &pool, control: &Control::silent() }
+            .count(&mut spill, EdgeShare::ALL)
             .map_err(PartitionFailure::error)?
             .triangles)
     };

@@ -18,7 +18,7 @@ use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::source::{PartitionSource, Spilled};
-use trimill::testing::stream::{CountedPartition, count_partition};
+use trimill::testing::stream::{CountedPartition, DeviceThread};
 
 /// A graph, with its rows and triangles determined without the library's planner and counters.
 pub(crate) struct Known {
@@ -86,7 +86,9 @@ impl Known {
 
 pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    count_partition(source.as_mut(), backend, EdgeShare::ALL, &pool, &Control::silent()).unwrap()
+    DeviceThread { backend: backend, pool: &pool, control: &Control::silent() }
+        .count(source.as_mut(), EdgeShare::ALL)
+        .unwrap()
 }
 
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {

@@ -79,7 +79,7 @@ impl CountBackend for Numbered {
     }
 }
 
-/// Counts a partition to the end, and then fails instead of returning the count.
+/// CountsWanted a partition to the end, and then fails instead of returning the count.
 struct FailsToFinish<'a> {
     counter: Box<dyn PartitionCounter + 'a>,
     error: Error,
@@ -119,7 +119,7 @@ fn cliques() -> (String, u128) {
     (text, triangles)
 }
 
-/// Counts the cliques in 8 parts on devices with these behaviours.
+/// CountsWanted the cliques in 8 parts on devices with these behaviours.
 fn count_on(
     behaviours: &[Behaviour],
     more: &str,
