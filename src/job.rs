@@ -14,6 +14,7 @@ pub mod overrides;
 pub mod repeat;
 pub mod schema;
 pub mod suggest;
+pub mod typed;
 
 pub use batch::{Batch, BatchJob};
 pub use choices::{Backend, Mode, Partitioner, Parts, Prepare};

@@ -2,16 +2,18 @@
 //! ([`execute`]), and reports as text. It is no part of that interface and changes without notice.
 
 pub use crate::bench::child::{follow_parent, serve};
-pub use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
+pub use crate::cluster::{Cluster, Scheduler};
 pub use crate::count::method::{Choice, Method};
 pub use crate::execute::directories::rates;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use crate::job::file::{
-    CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, RunTable, SpillTable, Tables, WorkTable,
+    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Tables,
+    WorkTable,
 };
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
+pub use crate::job::typed::{from_one, html};
 pub use crate::job::{Batch, BatchJob, Job, Mode, Parts, Prepare, SpillTo, suggest};
 pub use crate::paths::Paths;
 pub use crate::report::batch::{SummaryLine, summary};

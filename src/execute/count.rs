@@ -110,7 +110,10 @@ impl Planned {
             device_memory: self.device,
             host_memory: host.budget(),
             seconds: self.session.seconds(),
-            ..RunResult::of(job)
+            job: job.name.clone(),
+            prune: job.prune,
+            seed: job.seed,
+            ..RunResult::default()
         };
         let mut result = result.complete();
         let mut written = kept;

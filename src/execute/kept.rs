@@ -78,7 +78,9 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         device_memory: device,
         host_memory: host.budget(),
         seconds: session.seconds(),
-        ..RunResult::of(job)
+        job: job.name.clone(),
+        seed: job.seed,
+        ..RunResult::default()
     };
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
 }

@@ -71,7 +71,10 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
         partitions: records.into_iter().map(|record| PartitionResult { resumed: true, ..record.result }).collect(),
         host_memory: host.budget(),
-        ..RunResult::of(job)
+        job: job.name.clone(),
+        prune: job.prune,
+        seed: job.seed,
+        ..RunResult::default()
     };
     let mut result = result.complete();
     let written = details.finish(&session, &mut result).map_err(|error| with_prepare_advice(error, &path));

@@ -77,7 +77,10 @@ impl Planned {
             peak_host_bytes: machine::peak_memory().saturating_sub(self.driver).max(self.peak),
             device_memory: self.device,
             partitioner: self.partitioner.to_string(),
-            ..PartitionReport::of(&self.session.job)
+            directory: directory.to_path_buf(),
+            prune: self.session.job.prune,
+            seed: self.session.job.seed,
+            ..PartitionReport::default()
         })
     }
 

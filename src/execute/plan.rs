@@ -108,7 +108,9 @@ impl Planned {
             stream: plan.cut.stream(),
             partitioner: self.partitioner.to_string(),
             estimates,
-            ..PlanReport::of(job)
+            job: job.name.clone(),
+            prune: job.prune,
+            ..PlanReport::default()
         }
         .complete())
     }

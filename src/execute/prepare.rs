@@ -214,7 +214,8 @@ fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
         spilled_bytes,
         counts_bytes,
         device_memory,
-        ..PreparedReport::of(job)
+        directory: job.run_dir.clone().unwrap_or_default(),
+        ..PreparedReport::default()
     }
 }
 

@@ -362,20 +362,9 @@ impl Job {
 
 /// The cluster of a job; none where no scheduler is named.
 fn cluster_of(typed: &ClusterTable, has_run_dir: bool) -> Result<Option<Cluster>> {
-    let ClusterTable { engine, shards, gpus_per_task, cpus_per_task, time, partition, account, memory } = typed.clone();
-    let usual = Cluster::new(engine.unwrap_or(Scheduler::Slurm));
-    let cluster = Cluster {
-        shards,
-        gpus_per_task: gpus_per_task.unwrap_or(usual.gpus_per_task),
-        cpus_per_task: cpus_per_task.unwrap_or(usual.cpus_per_task),
-        time,
-        partition,
-        account,
-        memory,
-        ..usual
-    };
+    let cluster = typed.of(typed.engine.unwrap_or(Scheduler::Slurm));
     cluster.check()?;
-    match (engine, has_run_dir) {
+    match (typed.engine, has_run_dir) {
         (None, _) => Ok(None),
         (Some(_), true) => Ok(Some(cluster)),
         (Some(_), false) => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")

@@ -75,8 +75,7 @@ pub(crate) mod tests {
     use serde::Serialize;
 
     use super::*;
-    use crate::job::file::{InputTable, Tables};
-    use crate::job::{Job, Mode};
+    use crate::job::Mode;
     use crate::report::result::tests::example;
     use crate::report::{ClusterReport, PreparedReport, ShardReport};
     use crate::vertices::degrees::DegreeBin;
@@ -225,9 +224,8 @@ pub(crate) mod tests {
     fn the_fields_of_shards_are_documented() {
         let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md")).unwrap();
         let one = std::num::NonZeroU32::MIN;
-        let job = Job::resolve(None, &Tables { input: path("g.txt"), ..Tables::default() }, Path::new("")).unwrap();
         let fields = [
-            ("trimill prepare --json", keys_of(&PreparedReport::of(&job))),
+            ("trimill prepare --json", keys_of(&PreparedReport::default())),
             ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), 1, Mode::Graph))),
             ("trimill cluster --json", keys_of(&ClusterReport::new("run".into(), one, Vec::new(), Vec::new()))),
         ];
@@ -238,9 +236,5 @@ pub(crate) mod tests {
             let names: Vec<&str> = outside.split('`').skip(1).step_by(2).collect();
             assert_eq!(keys, names, "{command}");
         }
-    }
-
-    fn path(path: &str) -> InputTable {
-        InputTable { path: Some(path.into()), ..InputTable::default() }
     }
 }

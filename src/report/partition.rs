@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::result_table::{shown, stages, used_of_budget};
 use super::table::{TableColumn, grid, list, thousands};
 use super::{SCHEMA_VERSION, Stage};
-use crate::job::{Job, Prune};
+use crate::job::Prune;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -73,26 +73,28 @@ pub struct SpilledPartition {
     pub peak_bytes_predicted: Bytes,
 }
 
-impl PartitionReport {
-    /// A report with the settings of its job only; the directory is the job's spill directory.
-    pub fn of(job: &Job) -> Self {
+impl Default for PartitionReport {
+    /// Nothing was measured yet.
+    fn default() -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
-            directory: job.spill_dir.clone().unwrap_or_default(),
+            directory: PathBuf::new(),
             vertices: 0,
             edges: 0,
-            partitioner: job.partitioner.to_string(),
-            prune: job.prune,
-            seed: job.seed,
+            partitioner: String::new(),
+            prune: Prune::default(),
+            seed: 0,
             parts: 0,
             partitions: Vec::new(),
             stages: Vec::new(),
             peak_host_bytes: Bytes::ZERO,
-            device_memory: job.device_memory.unwrap_or_default(),
+            device_memory: Bytes::ZERO,
         }
     }
+}
 
+impl PartitionReport {
     /// The report as text.
     pub fn table(&self, short: bool) -> String {
         const COLUMNS: [TableColumn<SpilledPartition>; 11] = [

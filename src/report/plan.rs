@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SCHEMA_VERSION;
 use super::result_table::{applies, method, parts, shown, stream, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
-use crate::job::{Job, Mode, Prune};
+use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Estimates;
 use trimill_system::bytes::Bytes;
@@ -114,26 +114,26 @@ pub struct Alternative {
     pub fits: bool,
 }
 
-impl PlanReport {
-    /// A plan with the settings of its job only. Fill in the sizes, then [`PlanReport::complete`] it.
-    pub fn of(job: &Job) -> Self {
+impl Default for PlanReport {
+    /// Nothing was measured yet.
+    fn default() -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
-            job: job.name.clone(),
+            job: None,
             fits: true,
             vertices: 0,
             edges: 0,
-            backend: job.backend.to_string(),
-            method: job.method.clone().unwrap_or_default(),
-            partitioner: job.partitioner.to_string(),
-            prune: job.prune,
+            backend: String::new(),
+            method: String::new(),
+            partitioner: String::new(),
+            prune: Prune::default(),
             parts: 0,
             partitions: Vec::new(),
-            device_memory: job.device_memory.unwrap_or_default(),
+            device_memory: Bytes::ZERO,
             smallest_device_memory: Bytes::ZERO,
-            block_bytes: job.block_bytes.unwrap_or_default(),
-            host_memory: job.host_memory.unwrap_or_default(),
+            block_bytes: Bytes::ZERO,
+            host_memory: Bytes::ZERO,
             host_floors: Vec::new(),
             stream_bytes: Bytes::ZERO,
             disk_bytes: Bytes::ZERO,
@@ -145,7 +145,9 @@ impl PlanReport {
             methods: Vec::new(),
         }
     }
+}
 
+impl PlanReport {
     /// Fills in what follows from the partitions: each one's `fits`, `parts`, `stream_bytes` and `duplication`; `fits` stays
     /// set only if all partitions fit.
     #[must_use]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::result_table::stages;
 use super::table::{list, thousands};
 use super::{SCHEMA_VERSION, Stage};
-use crate::job::{Job, Mode};
+use crate::job::Mode;
 use crate::shards::costliest;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
@@ -53,17 +53,17 @@ pub struct PreparedReport {
     pub seconds: f64,
 }
 
-impl PreparedReport {
-    /// A report with the settings of its job only.
-    pub fn of(job: &Job) -> Self {
+impl Default for PreparedReport {
+    /// Nothing was measured yet.
+    fn default() -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
-            directory: job.run_dir.clone().unwrap_or_default(),
+            directory: PathBuf::new(),
             vertices: 0,
             edges: 0,
-            partitioner: job.partitioner.to_string(),
-            stream: job.stream.unwrap_or(Mode::Graph),
+            partitioner: String::new(),
+            stream: Mode::Graph,
             parts: 0,
             shards: None,
             costs: Vec::new(),
@@ -76,7 +76,9 @@ impl PreparedReport {
             seconds: 0.0,
         }
     }
+}
 
+impl PreparedReport {
     /// What the costliest shard is expected to take, as a multiple of the mean.
     fn imbalance(&self, shards: NonZeroU32) -> f64 {
         let (most, sum) =

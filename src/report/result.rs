@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{SCHEMA_VERSION, transitivity};
-use crate::job::{Job, Mode, Prune};
+use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
@@ -189,33 +189,33 @@ impl Stage {
     }
 }
 
-impl RunResult {
-    /// A result with the settings of its job only. Fill in what was measured, then [`RunResult::complete`] it.
-    pub fn of(job: &Job) -> Self {
+impl Default for RunResult {
+    /// Nothing was measured yet.
+    fn default() -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
-            job: job.name.clone(),
+            job: None,
             triangles: 0,
             vertices: 0,
             edges: 0,
             wedges: 0,
             transitivity: 0.0,
             input: InputReport::default(),
-            backend: job.backend.to_string(),
-            method: job.method.clone().unwrap_or_default(),
-            partitioner: job.partitioner.to_string(),
-            prune: job.prune,
+            backend: String::new(),
+            method: String::new(),
+            partitioner: String::new(),
+            prune: Prune::default(),
             parts: 0,
             partitions: Vec::new(),
             stages: Vec::new(),
             peak_host_bytes: Bytes::ZERO,
             driver_host_bytes: Bytes::ZERO,
-            device_memory: job.device_memory.unwrap_or_default(),
-            host_memory: job.host_memory.unwrap_or_default(),
+            device_memory: Bytes::ZERO,
+            host_memory: Bytes::ZERO,
             duplication: 0.0,
             compression_ratio: None,
-            seed: job.seed,
+            seed: 0,
             seconds: 0.0,
             devices: Vec::new(),
             stream: Mode::Partition,
@@ -225,7 +225,9 @@ impl RunResult {
             timeline: None,
         }
     }
+}
 
+impl RunResult {
     /// Sorts the partitions by id and fills in what follows from the rest: `triangles`, `transitivity`, `parts`,
     /// `duplication`, `compression_ratio`.
     #[must_use]
@@ -289,17 +291,12 @@ pub(crate) mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::job::file::parse;
 
     /// A result with `parts` partitions whose numbers differ from each other.
     pub(crate) fn example(parts: u32) -> RunResult {
-        let job = Job::resolve(
-            Some("crawl".into()),
-            &parse("input.path = 'a.txt'\nmemory = { device = '1MiB', host = '1GiB' }", Path::new("test")).unwrap(),
-            Path::new(""),
-        )
-        .unwrap();
-        let mut result = RunResult::of(&job);
+        let mut result = RunResult { job: Some("crawl".into()), seed: 1, ..RunResult::default() };
+        (result.partitioner, result.device_memory, result.host_memory) =
+            ("auto".into(), Bytes::mib(1), Bytes::mib(1024));
         result.version = "0.0.0".into();
         (result.backend, result.method) = ("cpu".into(), "bitmap".into());
         (result.vertices, result.edges, result.wedges) = (325_557, 2_738_969, 7_861_227_192);

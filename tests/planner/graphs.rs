@@ -86,9 +86,7 @@ impl Known {
 
 pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    DeviceThread { backend: backend, pool: &pool, control: &Control::silent() }
-        .count(source.as_mut(), EdgeShare::ALL)
-        .unwrap()
+    DeviceThread { backend, pool: &pool, control: &Control::silent() }.count(source.as_mut(), EdgeShare::ALL).unwrap()
 }
 
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {

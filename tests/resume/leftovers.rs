@@ -114,12 +114,14 @@ fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
     assert!(named >= 2, "{named}");
 }
 
-/// The job is stopped when it begins to count, its graph file is truncated, and it continues with the rows of the next ranges.
+/// The job is stopped when it begins to count, its graph file is truncated, and it continues with the rows of the next ranges,
+/// which are in other file blocks.
 #[test]
 fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
+    const CRAWL: (&str, u128) = ("cnr-2000.graph", 20_977_629);
     let place = Place::new();
     let ranges = ["--partitioner", "rank", "--parts", "6", "--threads", "2"];
-    let mut command = place.command(&data(COLLABORATION.0), &ranges);
+    let mut command = place.command(&data(CRAWL.0), &ranges);
     command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     stopped(&child);
@@ -131,6 +133,6 @@ fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("error: {}: cannot be read", graph.display())), "{said}");
     assert!(said.contains("it was removed: start again") && !graph.exists(), "{said}");
-    place.completes(COLLABORATION, &ranges);
+    place.completes(CRAWL, &ranges);
     assert!(graph.exists());
 }

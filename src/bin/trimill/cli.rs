@@ -16,7 +16,7 @@ mod count;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, ReadingArgs, ReportArgs, SettingArgs, SpillArgs};
+pub(crate) use args::ReportArgs;
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
 pub(crate) use count::{CountCommand, PartitionCommand, PlanCommand, VerifyCommand};

@@ -1,28 +1,31 @@
 //! `trimill bench` as typed.
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
-use super::args::from_one;
-use super::{HostArgs, ReadingArgs, ReportArgs, SettingArgs, help};
+use super::args::without;
+use super::{ReportArgs, help};
 use trimill::program::STANDARD_INPUT;
 use trimill::program::execute::{BenchGraph, BenchRequest};
-use trimill::program::{InputTable, Tables};
+use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, PartitionTable, Tables, WorkTable, from_one};
 use trimill::{Error, Result};
+
+/// What it does not take: settings of single methods.
+const LEFT_OUT: &[&str] = &["method", "block_threads", "tile", "device_timeout"];
 
 /// `trimill bench`
 #[derive(Debug, Args)]
+#[command(mut_args(|arg| without(arg, LEFT_OUT)))]
 pub(crate) struct BenchCommand {
     /// The graphs, a file each
     #[arg(value_name = "GRAPH", required = true)]
     pub(crate) graphs: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) input: InputTable,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
@@ -56,12 +59,19 @@ pub(crate) struct BenchCommand {
     pub(crate) verify: bool,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) settings: SettingArgs,
+    pub(crate) partition: PartitionTable,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) host: HostArgs,
+    pub(crate) memory: MemoryTable,
+
+    #[command(flatten)]
+    pub(crate) count: CountTable,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheTable,
+
+    #[command(flatten)]
+    pub(crate) work: WorkTable,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -72,7 +82,6 @@ pub(crate) struct BenchCommand {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub(crate) report: ReportArgs,
 }
 
@@ -84,6 +93,20 @@ fn seconds(typed: &str) -> Result<Duration, String> {
 }
 
 impl BenchCommand {
+    /// The settings of the jobs on a graph.
+    fn tables(&self, graph: &Path) -> Tables {
+        let Self { input, partition, memory, count, cache, work, .. } = self;
+        Tables {
+            input: InputTable { path: Some(graph.to_path_buf()), ..input.clone() },
+            partition: partition.clone(),
+            memory: memory.clone(),
+            count: count.clone(),
+            cache: cache.clone(),
+            work: work.clone(),
+            ..Tables::default()
+        }
+    }
+
     /// The request.
     ///
     /// # Errors
@@ -102,21 +125,16 @@ impl BenchCommand {
             ))
             .expected("one for each graph, separated by commas, in the order of the graphs"));
         }
-        let mut settings = Tables::default();
-        self.settings.fill(&mut settings);
-        self.host.fill(&mut settings);
-        let graphs = self.graphs.iter().enumerate().map(|(i, path)| BenchGraph {
-            tables: Tables {
-                input: InputTable { path: Some(path.clone()), ..self.reading.table() },
-                ..settings.clone()
-            },
-            expected: self.expect.get(i).copied(),
-        });
+        let graphs = self
+            .graphs
+            .iter()
+            .enumerate()
+            .map(|(i, path)| BenchGraph { tables: self.tables(path), expected: self.expect.get(i).copied() });
         Ok(BenchRequest {
             graphs: graphs.collect(),
             methods: self.methods.clone(),
             baseline: self.baseline.clone(),
-            backend: self.settings.backend,
+            backend: self.count.backend.unwrap_or_default(),
             runs: self.runs,
             timeout: self.timeout,
             verify: self.verify,

@@ -5,37 +5,51 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::args::{CountArgs, HostArgs, JobArgs, from_one};
-use trimill::program::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
-use trimill::program::{InputTable, OutputTable, RunTable, Tables};
+use super::args::without;
+use super::count::of_inputs;
+use trimill::program::{CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Tables, WorkTable};
+use trimill::program::{Cluster, Scheduler, from_one};
+
+/// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
+const NOT_OF_PREPARE: &[&str] = &["spill", "spill_dir", "keep_spill", "report", "trace"];
+/// What `trimill merge` does not take: it counts nothing.
+const NOT_OF_MERGE: &[&str] = &[
+    "device_memory",
+    "block_bytes",
+    "backend",
+    "devices",
+    "method",
+    "block_threads",
+    "tile",
+    "device_timeout",
+    "prepare",
+];
+/// What HyperQueue's scripts have no place for.
+const NOT_OF_HQ: &[&str] = &["time", "partition", "account", "memory"];
 
 /// `trimill prepare`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PREPARE)))]
+#[command(mut_arg("run_dir", |dir| {
+    dir.required(true)
+        .help_heading("Shards")
+        .help("The directory that receives the graph, the plan and the spills, and later what is counted; all nodes must see it")
+}))]
+#[command(mut_arg("output", |dir| dir.help("Have `trimill merge` also write result.json and partitions.tsv into DIR")))]
+#[command(mut_arg("force", |force| {
+    force.help("Have it replace a result that is there already, and files of vertices and edges that are there")
+}))]
 pub(crate) struct PrepareCommand {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) job: JobArgs,
+    /// The graph's file, or several files of one graph; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) counts: CountArgs,
-
-    /// The directory that receives the graph, the plan and the spills, and later what is counted; all nodes must see it
-    #[arg(long, value_name = "DIR", required = true, help_heading = "Shards")]
-    pub(crate) run_dir: PathBuf,
+    pub(crate) settings: Tables,
 
     /// Cut the graph into at least N partitions, one for each shard [default: as few as fit]
     #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", help_heading = "Shards")]
     pub(crate) shards: Option<NonZeroU32>,
-
-    /// Have `trimill merge` also write result.json and partitions.tsv into DIR
-    #[arg(long, value_name = "DIR", group = "files", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Have it replace a result that is there already, and files of vertices and edges that are there
-    #[arg(long, requires = "files", help_heading = "Output")]
-    pub(crate) force: bool,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
@@ -44,14 +58,23 @@ pub(crate) struct PrepareCommand {
 
 /// `trimill merge`
 #[derive(Debug, Args)]
+#[command(mut_args(|arg| without(arg, NOT_OF_MERGE)))]
 pub(crate) struct MergeCommand {
     /// The run directory of `trimill prepare`
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) host: HostArgs,
+    pub(crate) memory: MemoryTable,
+
+    #[command(flatten)]
+    pub(crate) count: CountTable,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheTable,
+
+    #[command(flatten)]
+    pub(crate) work: WorkTable,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -62,33 +85,10 @@ pub(crate) struct MergeCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
     /// Write RUN/slurm: an array of tasks that count, a job that merges, and what submits both
-    Slurm {
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        tasks: TaskArgs,
-
-        /// The most time of a task, such as 4:00:00 [default: the cluster's]
-        #[arg(long, value_name = "TIME", help_heading = "Tasks")]
-        time: Option<String>,
-
-        /// The partition of the cluster [default: its own]
-        #[arg(long, value_name = "NAME", help_heading = "Tasks")]
-        partition: Option<String>,
-
-        /// The account that is charged [default: the user's]
-        #[arg(long, value_name = "NAME", help_heading = "Tasks")]
-        account: Option<String>,
-
-        /// The host's memory of a task, such as 64G [default: the cluster's]
-        #[arg(long, value_name = "SIZE", help_heading = "Tasks")]
-        memory: Option<String>,
-    },
+    Slurm(TaskArgs),
     /// Write RUN/hq: a job file for `hq job submit-file`, and a Python script that does the same
-    Hq {
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        tasks: TaskArgs,
-    },
+    #[command(mut_args(|arg| without(arg, NOT_OF_HQ)))]
+    Hq(TaskArgs),
 }
 
 /// What all schedulers understand.
@@ -98,17 +98,8 @@ pub(crate) struct TaskArgs {
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
 
-    /// How many tasks count [default: as many as the job was prepared for]
-    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", help_heading = "Tasks")]
-    pub(crate) shards: Option<NonZeroU32>,
-
-    /// GPUs of a task; 0: its cores count
-    #[arg(long, value_name = "N", default_value_t = USUAL_GPUS, help_heading = "Tasks")]
-    pub(crate) gpus_per_task: u32,
-
-    /// Cores of a task
-    #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", default_value_t = USUAL_CPUS, help_heading = "Tasks")]
-    pub(crate) cpus_per_task: NonZeroU32,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterTable,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
@@ -121,27 +112,25 @@ pub(super) fn input_of(run: &Path) -> InputTable {
 }
 
 impl PrepareCommand {
-    /// The same as a job's tables.
+    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
-        let mut output = OutputTable { dir: self.output.clone(), force: Some(self.force), ..OutputTable::default() };
-        self.counts.fill(&mut output);
-        Tables { run: RunTable { dir: Some(self.run_dir.clone()) }, output, ..self.job.tables() }
+        of_inputs(&self.settings, &self.inputs)
     }
 }
 
 impl MergeCommand {
-    /// The same as a job's tables.
+    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
-        let run = RunTable { dir: Some(self.run.clone()) };
-        let mut tables = Tables { input: input_of(&self.run), run, ..Tables::default() };
-        self.host.fill(&mut tables);
-        tables
+        let Self { run, memory, count, cache, work, .. } = self;
+        let (memory, count, cache, work) = (memory.clone(), count.clone(), cache.clone(), work.clone());
+        let (input, run) = (input_of(run), RunTable { dir: Some(run.clone()) });
+        Tables { input, run, memory, count, cache, work, ..Tables::default() }
     }
 }
 
 impl ClusterCommand {
     fn tasks(&self) -> &TaskArgs {
-        let (Self::Slurm { tasks, .. } | Self::Hq { tasks }) = self;
+        let (Self::Slurm(tasks) | Self::Hq(tasks)) = self;
         tasks
     }
 
@@ -157,22 +146,10 @@ impl ClusterCommand {
 
     /// The scheduler, and what each task gets.
     pub(crate) fn cluster(&self) -> Cluster {
-        let TaskArgs { shards, gpus_per_task, cpus_per_task, .. } = self.tasks();
-        let of = |engine| Cluster {
-            shards: *shards,
-            gpus_per_task: *gpus_per_task,
-            cpus_per_task: *cpus_per_task,
-            ..Cluster::new(engine)
+        let engine = match self {
+            Self::Slurm(_) => Scheduler::Slurm,
+            Self::Hq(_) => Scheduler::Hq,
         };
-        match self {
-            Self::Slurm { time, partition, account, memory, .. } => Cluster {
-                time: time.clone(),
-                partition: partition.clone(),
-                account: account.clone(),
-                memory: memory.clone(),
-                ..of(Scheduler::Slurm)
-            },
-            Self::Hq { .. } => of(Scheduler::Hq),
-        }
+        self.tasks().cluster.of(engine)
     }
 }

@@ -4,30 +4,50 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::{CountArgs, HostArgs, InputArgs, JobArgs, ReportArgs, SpillArgs};
-use trimill::program::ShardChoice;
-use trimill::program::{OutputTable, RunTable, SpillTable, Tables};
+use super::args::without;
+use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTable, ShardChoice, Tables, WorkTable};
+
+/// What `trimill plan` does not take: it writes a report alone.
+const NOT_OF_PLAN: &[&str] = &["run_dir", "output", "force", "trace"];
+/// What `trimill partition` does not take: it counts nothing, and keeps what it spills.
+const NOT_OF_PARTITION: &[&str] = &[
+    "spill",
+    "keep_spill",
+    "run_dir",
+    "output",
+    "clustering",
+    "per_vertex",
+    "by_degree",
+    "per_edge",
+    "report",
+    "trace",
+];
+/// What `trimill verify` does not take: it counts in memory, on the cores.
+const NOT_OF_VERIFY: &[&str] = &[
+    "device_memory",
+    "block_bytes",
+    "backend",
+    "devices",
+    "method",
+    "block_threads",
+    "tile",
+    "device_timeout",
+    "prepare",
+    "output",
+    "report",
+    "trace",
+];
 
 /// `trimill count`
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("files").multiple(true)))]
-#[command(mut_arg("inputs", |inputs| inputs.required(false).required_unless_present("shard")))]
 pub(crate) struct CountCommand {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) job: JobArgs,
+    /// The graph's file, or several files of one graph; `-` is standard input
+    #[arg(value_name = "INPUT", required_unless_present = "shard")]
+    pub(crate) inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) spill: SpillArgs,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) counts: CountArgs,
-
-    /// Keep what is done in DIR, so that the same command continues where it was, however it ended
-    #[arg(long, value_name = "DIR", help_heading = "Resume")]
-    pub(crate) run_dir: Option<PathBuf>,
+    pub(crate) settings: Tables,
 
     /// Count a share of the partitions of a job that `trimill prepare` made in the run directory: I/N, or auto for the one that the
     /// scheduler's environment names
@@ -44,22 +64,6 @@ pub(crate) struct CountCommand {
     )]
     pub(crate) shard: Option<ShardChoice>,
 
-    /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
-    #[arg(long, value_name = "DIR", group = "files", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Replace a result that is in the directory of --output already, and files of vertices, edges and kept spills that are there
-    #[arg(long, requires = "files", help_heading = "Output")]
-    pub(crate) force: bool,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) report: ReportArgs,
-
-    /// Also write when each thread and device did what, in the Trace Event format, which Perfetto shows
-    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
-    pub(crate) trace: Option<PathBuf>,
-
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -67,23 +71,14 @@ pub(crate) struct CountCommand {
 
 /// `trimill plan`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PLAN)))]
 pub(crate) struct PlanCommand {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) job: JobArgs,
+    /// The graph's file, or several files of one graph; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) spill: SpillArgs,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) counts: CountArgs,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) report: ReportArgs,
+    pub(crate) settings: Tables,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -92,18 +87,16 @@ pub(crate) struct PlanCommand {
 
 /// `trimill partition`
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PARTITION)))]
+#[command(mut_arg("spill_dir", |dir| dir.required(true).group("files").help("The directory that receives the partitions and their manifest")))]
+#[command(mut_arg("force", |force| force.help("Replace files that are there under the names of partitions")))]
 pub(crate) struct PartitionCommand {
+    /// The graph's file, or several files of one graph; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) job: JobArgs,
-
-    /// The directory that receives the partitions and their manifest
-    #[arg(long, value_name = "DIR", required = true, help_heading = "Spill")]
-    pub(crate) spill_dir: PathBuf,
-
-    /// Replace files that are there under the names of partitions
-    #[arg(long, help_heading = "Spill")]
-    pub(crate) force: bool,
+    pub(crate) settings: Tables,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -112,71 +105,76 @@ pub(crate) struct PartitionCommand {
 
 /// `trimill verify`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_VERIFY)))]
+#[command(mut_arg("force", |force| force.help("Replace files of vertices and edges that are there already")))]
 pub(crate) struct VerifyCommand {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) input: InputArgs,
+    /// The graph's file, or several files of one graph; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) host: HostArgs,
+    pub(crate) input: InputTable,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) counts: CountArgs,
+    pub(crate) memory: MemoryTable,
 
-    /// Replace files of vertices that are there already
-    #[arg(long, requires = "files", help_heading = "Output")]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) count: CountTable,
+
+    #[command(flatten)]
+    pub(crate) output: OutputTable,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheTable,
+
+    #[command(flatten)]
+    pub(crate) work: WorkTable,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
+/// The settings of a job with these inputs.
+pub(super) fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
+    let mut tables = settings.clone();
+    tables.input.paths = Some(inputs.to_vec());
+    tables
+}
+
 impl CountCommand {
-    /// The same as a job's tables. The input of a shard is its run directory.
+    /// The settings of its job. The input of a shard is its run directory.
     pub(crate) fn tables(&self) -> Tables {
-        if let (Some(_), Some(run)) = (&self.shard, &self.run_dir) {
-            let tables = Tables { input: super::cluster::input_of(run), ..self.job.tables() };
-            return Tables { run: RunTable { dir: Some(run.clone()) }, ..tables };
+        let mut tables = of_inputs(&self.settings, &self.inputs);
+        if let (Some(_), Some(run)) = (&self.shard, &self.settings.run.dir) {
+            tables.input = super::cluster::input_of(run);
         }
-        let mut output = OutputTable { dir: self.output.clone(), force: Some(self.force), ..OutputTable::default() };
-        self.counts.fill(&mut output);
-        output.report.clone_from(&self.report.report);
-        output.trace.clone_from(&self.trace);
-        Tables { spill: self.spill.table(), run: RunTable { dir: self.run_dir.clone() }, output, ..self.job.tables() }
+        tables
     }
 }
 
 impl PlanCommand {
-    /// The same as a job's tables.
+    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
-        let mut output = OutputTable { report: self.report.report.clone(), ..OutputTable::default() };
-        self.counts.fill(&mut output);
-        Tables { spill: self.spill.table(), output, ..self.job.tables() }
+        of_inputs(&self.settings, &self.inputs)
     }
 }
 
 impl PartitionCommand {
-    /// The same as a job's tables; the spill is kept.
+    /// The settings of its job; the spill is kept.
     pub(crate) fn tables(&self) -> Tables {
-        Tables {
-            spill: SpillTable { to: None, dir: Some(self.spill_dir.clone()), keep: Some(true) },
-            output: OutputTable { force: Some(self.force), ..OutputTable::default() },
-            ..self.job.tables()
-        }
+        let mut tables = of_inputs(&self.settings, &self.inputs);
+        tables.spill.keep = Some(true);
+        tables
     }
 }
 
 impl VerifyCommand {
-    /// The same as a job's tables.
+    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
-        let mut tables = Tables { input: self.input.table(), ..Tables::default() };
-        self.host.fill(&mut tables);
-        self.counts.fill(&mut tables.output);
-        tables.output.force = Some(self.force);
-        tables
+        let Self { input, memory, count, output, cache, work, .. } = self;
+        let (input, memory, count) = (input.clone(), memory.clone(), count.clone());
+        let (output, cache, work) = (output.clone(), cache.clone(), work.clone());
+        of_inputs(&Tables { input, memory, count, output, cache, work, ..Tables::default() }, &self.inputs)
     }
 }

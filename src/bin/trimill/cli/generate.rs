@@ -6,12 +6,11 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-use super::args::from_one;
-use super::{HostArgs, ReadingArgs};
 use trimill::Bytes;
 use trimill::Result;
 use trimill::program::Job;
 use trimill::program::execute::GenerateRequest;
+use trimill::program::from_one;
 use trimill::program::{Family, SUFFIXES, StarKind, parse_leaves};
 use trimill::program::{InputTable, Tables};
 
@@ -72,8 +71,7 @@ pub(crate) struct GraphArgs {
     pub(crate) graph: PathBuf,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) input: InputTable,
 
     /// The most memory of the host for cleaning [default: half of the RAM]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
@@ -223,12 +221,10 @@ impl FamilyCommand {
 
 impl GraphArgs {
     fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
-        let mut tables = Tables {
-            input: InputTable { path: Some(self.graph.clone()), ..self.reading.table() },
-            ..Tables::default()
-        };
-        HostArgs { host_memory: self.host_memory, threads, work_dir: self.work_dir.clone(), ..HostArgs::default() }
-            .fill(&mut tables);
+        let mut tables = Tables { input: self.input.clone(), ..Tables::default() };
+        tables.input.path = Some(self.graph.clone());
+        (tables.memory.host, tables.count.threads) = (self.host_memory, threads);
+        tables.work.dir.clone_from(&self.work_dir);
         Job::resolve(None, &tables, std::path::Path::new("")).map(Box::new)
     }
 }

@@ -14,7 +14,7 @@ use trimill::program::{follow_parent, serve};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    check_comparison(&command.settings)?;
+    check_comparison(command)?;
     let request = command.request()?;
     for file in [&command.output, &command.report.report].into_iter().flatten() {
         disk::make_dir(parent(file))?;

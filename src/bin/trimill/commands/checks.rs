@@ -1,6 +1,6 @@
 //! Settings without effect: refused before anything is read.
 
-use crate::cli::SettingArgs;
+use crate::cli::BenchCommand;
 use trimill::program::Choice;
 use trimill::program::Tables;
 use trimill::program::{BatchJob, Job, Prepare};
@@ -92,16 +92,18 @@ pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
 ///
 /// # Errors
 /// [`trimill::Kind::Usage`].
-pub(super) fn check_comparison(flags: &SettingArgs) -> Result<()> {
-    if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
-        return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))
+pub(super) fn check_comparison(flags: &BenchCommand) -> Result<()> {
+    let partitioner = flags.partition.partitioner.clone().unwrap_or_default();
+    let backend = flags.count.backend.unwrap_or_default();
+    if flags.partition.metis.contract.is_some() && !matches!(partitioner, Partitioner::Metis { .. }) {
+        return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {partitioner}"))
             .expected("--partitioner metis"));
     }
-    if flags.devices.is_some() && flags.backend == Backend::Cpu {
+    if flags.count.devices.is_some() && backend == Backend::Cpu {
         return Err(Error::usage("--devices has no effect with the backend cpu").expected("--backend cuda or auto"));
     }
-    if flags.devices.is_some()
-        && flags.backend == Backend::Auto
+    if flags.count.devices.is_some()
+        && backend == Backend::Auto
         && let Err(absence) = trimill_kernels::find()
     {
         return Err(Error::usage(format!("--devices has no effect on the CPU, which counts here: {absence}"))

@@ -8,7 +8,7 @@ use trimill::program::{PartitionReport, Paths, execute, files, paths};
 pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
-    files::prepare(&command.spill_dir)?;
+    job.spill_dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report: &PartitionReport| report.table(short))

@@ -160,6 +160,35 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
     }
 }
 
+/// Settings are declared once, for all commands; each shows and takes those that mean something to it.
+#[test]
+fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
+    use clap::CommandFactory;
+    for (line, flag) in [
+        ("plan g --run-dir r", "--run-dir"),
+        ("plan g --force", "--force"),
+        ("partition g --spill-dir s --per-edge e.tsv", "--per-edge"),
+        ("partition g --spill-dir s --keep-spill", "--keep-spill"),
+        ("verify g --backend cpu", "--backend"),
+        ("verify g --device-memory 1GiB", "--device-memory"),
+        ("prepare g --run-dir r --spill-dir s", "--spill-dir"),
+        ("merge r --method lstc", "--method"),
+        ("cluster hq r --time 4:00:00", "--time"),
+        ("bench g --tile 64", "--tile"),
+    ] {
+        let words = || line.split(' ').map(str::to_owned);
+        let error = Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words())).unwrap_err().to_string();
+        assert!(error.contains(flag) && error.contains("this command has no such option"), "{line}: {error}");
+        let mut command = Cli::command();
+        let mut found = &mut command;
+        for name in words().take_while(|word| word != "g" && word != "r") {
+            found = found.find_subcommand_mut(name).unwrap();
+        }
+        let help = found.render_long_help().to_string();
+        assert!(!help.contains(&format!("{flag} ")) && !help.contains(&format!("{flag}\n")), "{line}: {help}");
+    }
+}
+
 /// Every flag that takes a number from 1 on, of every command.
 #[test]
 fn zero_is_refused_in_plain_words() {

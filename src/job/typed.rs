@@ -1,0 +1,99 @@
+//! How settings are typed as flags: names that shells complete, numbers above zero, and what `--help` says at length.
+
+use std::num::{IntErrorKind, ParseIntError};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use trimill_input::Header;
+use trimill_input::format::Format;
+
+/// A number above zero.
+///
+/// # Errors
+/// What is wrong with it, for clap.
+pub fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, String> {
+    typed.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large".into(),
+        _ => "expected a whole number from 1 on".into(),
+    })
+}
+
+/// The name of a page.
+///
+/// # Errors
+/// What is wrong with it, for clap.
+pub fn html(typed: &str) -> Result<PathBuf, String> {
+    match typed.strip_suffix(".html") {
+        Some(name) if !name.is_empty() => Ok(typed.into()),
+        _ => Err("expected a name that ends with .html".into()),
+    }
+}
+
+pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
+    let name = |format: Format| PossibleValue::new(format.name()).help(format.about());
+    PossibleValuesParser::new(Format::ALL.map(name)).try_map(|name| name.parse::<Format>())
+}
+
+pub(super) fn headers() -> impl TypedValueParser<Value = Header> {
+    let name = |header: Header| PossibleValue::new(header.name()).help(header.about());
+    PossibleValuesParser::new(Header::ALL.map(name)).try_map(|name| name.parse::<Header>())
+}
+
+/// Of `--format`.
+pub(super) const FORMAT: &str = "\
+The format [default: found from content and suffix]:
+  bvgraph        web crawls of the WebGraph framework: .graph with .properties; .offsets makes reading faster
+  text           edge lists (SNAP, KONECT, Graph Challenge, CSV)
+  matrix-market  coordinate files, pattern, integer or real
+  metis          adjacency files, also of KaMinPar and the DIMACS challenge
+  gapbs-sg       serialised graphs of the GAP Benchmark Suite
+  graph500       packed edges of Graph500
+  bin-u32        pairs of u32, little-endian
+  bin-u64        pairs of u64, little-endian
+  npy            NumPy .npy: an array of integers of two columns
+  scipy-npz      SciPy .npz: a sparse matrix (CSR, CSC, COO)
+  parquet        Parquet: two columns of integers; only in builds with the feature parquet
+All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
+A file that may be of two formats is refused.";
+
+/// Of `--header`.
+pub(super) const HEADER: &str = "\
+Whether the first line of an edge list is a header [default: found from the content]:
+  yes  it is skipped, whatever it contains
+  no   it is an arc
+Without this option, names of columns, a single number, and `n m` are headers; the last where as many
+lines follow and no id is larger than n. A list whose first line may be either is refused.";
+
+/// Of `--partitioner`.
+pub(super) const PARTITIONER: &str = "\
+How vertices are assigned to partitions [default: auto]:
+  auto                 rank or contiguous, whichever is estimated to be faster
+  rank                 runs of consecutive ranks in falling degree order, as few as fit: nothing is spilled,
+                       and only the graph's rows below a run are streamed
+  random               drawn from --seed
+  contiguous           runs of consecutive ids, balanced by arcs; keeps a crawl's locality
+  contiguous-vertices  runs of consecutive ids with equal numbers of vertices
+  metis                METIS, in a child process
+  file:PATH            read from a file, as METIS and KaMinPar write it";
+
+/// Of `--prune`.
+pub(super) const PRUNE: &str = "\
+What is dropped from a partition before it is spilled [default: direct]; makes auto take contiguous:
+  none           nothing: the whole induced subgraph
+  zero-indegree  proxies without an in-arc, round after round, as LSTC does
+  direct         all that cannot close a triangle counted in the partition";
+
+/// Under `--per-vertex`.
+pub(super) const PER_VERTEX: &str = "\
+Write the triangles at each vertex to FILE, whose name decides the format; rows are in the order of the input's ids:
+  .tsv, .tsv.gz, .tsv.zst  id, degree, triangles, local clustering coefficient of each vertex with an edge
+  .parquet                 the same columns; only in builds with the feature parquet
+  .npy                     triangles alone, u64, the entry of a vertex at the place of its id";
+
+/// Under `--per-edge`.
+pub(super) const PER_EDGE: &str = "\
+Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:
+  .tsv, .tsv.gz, .tsv.zst  u, v, triangles of each edge, u below v
+  .parquet                 the same columns; only in builds with the feature parquet";
