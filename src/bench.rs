@@ -195,7 +195,7 @@ fn settings_of(request: &BenchRequest, job: Option<&Job>) -> BenchSettings {
         parts: job.parts,
         seed: job.seed,
         prune: job.prune,
-        stream: job.stream,
+        mode: job.mode,
         ..settings
     }
 }

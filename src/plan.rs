@@ -12,7 +12,7 @@
 //! big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit into each of two
 //! blocks; every graph fits every budget above it.
 //!
-//! [`ranges`] plans rank ranges for the graph stream, [`sets`] all partitions of the partition stream; [`auto`] chooses.
+//! [`ranges`] plans rank ranges for the in-place mode, [`sets`] all partitions of the spilled mode; [`auto`] chooses.
 
 pub mod auto;
 pub mod choose;
@@ -131,10 +131,10 @@ impl GraphCut {
         }
     }
 
-    pub fn stream(&self) -> Mode {
+    pub fn mode(&self) -> Mode {
         match self {
-            Self::Ranges(..) => Mode::Graph,
-            Self::Sets(_) => Mode::Partition,
+            Self::Ranges(..) => Mode::InPlace,
+            Self::Sets(_) => Mode::Spilled,
         }
     }
 }
@@ -150,7 +150,7 @@ pub struct Plan {
     pub times: [Duration; 2],
     /// The number of parts before those that did not fit were split.
     pub parts_asked: u32,
-    /// What either stream would take, where there was a choice.
+    /// What either mode would take, where there was a choice.
     pub estimates: Option<Estimates>,
 }
 

@@ -15,9 +15,9 @@ use common::job::{data, listing};
 use common::place::{Place, stderr};
 use trimill::testing::report::{PreparedReport, RunResult, ShardReport};
 
-/// A graph of `tests/data`, its triangles as published, and settings that divide it by either stream.
+/// A graph of `tests/data`, its triangles as published, and settings that divide it by either mode.
 const GRAPH: (&str, u128) = ("soc-Slashdot0902.txt.gz", 602_592);
-const STREAMS: [&[&str]; 2] = [&["--partitioner", "rank"], &["--partitioner", "random", "--prune", "zero-indegree"]];
+const MODES: [&[&str]; 2] = [&["--partitioner", "rank"], &["--partitioner", "random", "--prune", "zero-indegree"]];
 
 /// A directory with run directories, as several nodes see it.
 struct Shared(Place);
@@ -76,11 +76,11 @@ fn verified(place: &Shared, flag: &str, name: &str) -> String {
 fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothing() {
     let place = Shared::new();
     let (edges, vertices) = (verified(&place, "--per-edge", "e.tsv"), verified(&place, "--per-vertex", "v.tsv"));
-    for (i, stream) in STREAMS.iter().enumerate() {
+    for (i, mode) in MODES.iter().enumerate() {
         let run = format!("run{i}");
         let files = [format!("e{i}.tsv"), format!("v{i}.tsv"), format!("out{i}")];
         let asked = ["--per-edge", &files[0], "--per-vertex", &files[1], "--output", &files[2]];
-        let prepared = place.prepare(&run, "4", &[stream, &asked[..], &["--parts", "9"]].concat());
+        let prepared = place.prepare(&run, "4", &[mode, &asked[..], &["--parts", "9"]].concat());
         assert_eq!((prepared.parts, prepared.costs.len()), (9, 9));
         assert!(prepared.counts_bytes.get() > 0 && prepared.graph_bytes.get() > 0);
         assert_eq!(prepared.spilled_bytes.get() > 0, i == 1);
@@ -105,8 +105,8 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
 
         let result = place.merge(&run);
         assert_eq!((result.parts, result.method.as_str() != "", result.clustering.is_some()), (9, true, true));
-        assert_eq!(fs::read_to_string(place.path(&files[0])).unwrap(), edges, "{stream:?}");
-        assert_eq!(fs::read_to_string(place.path(&files[1])).unwrap(), vertices, "{stream:?}");
+        assert_eq!(fs::read_to_string(place.path(&files[0])).unwrap(), edges, "{mode:?}");
+        assert_eq!(fs::read_to_string(place.path(&files[1])).unwrap(), vertices, "{mode:?}");
         assert_eq!(listing(&place.path(&files[2])), ["partitions.tsv", "result.json"]);
         let left = listing(&place.path(&run));
         let kept = |name: &String| name.ends_with(".json") || name == "lock" || name == "locals.zst";
@@ -268,10 +268,10 @@ impl Swapped<'_> {
 #[test]
 fn no_file_of_another_job_is_counted() {
     let place = Shared::new();
-    for stream in STREAMS {
+    for mode in MODES {
         let job = Swapped {
             place: &place,
-            settings: [stream, &["--per-vertex", "v.tsv", "--force"]].concat(),
+            settings: [mode, &["--per-vertex", "v.tsv", "--force"]].concat(),
             input: data(ROUTERS.0).display().to_string(),
         };
         let karate = data(KARATE).display().to_string();
@@ -313,7 +313,7 @@ fn no_file_of_another_job_is_counted() {
                     let Some(from) = from else { continue };
                     copy(&place.path("mine"), &place.path("run"));
                     fs::copy(from, place.path("run").join(&file)).unwrap();
-                    let shown = format!("{stream:?} {more:?} {stage} {}", file.display());
+                    let shown = format!("{mode:?} {more:?} {stage} {}", file.display());
                     if stage > 1 {
                         // Merged already: the recorded result is this job's, or it is refused.
                         let output = place.run(&["merge", "run", "--json"]);
@@ -347,7 +347,7 @@ fn no_file_of_another_job_is_counted() {
                 }
             }
         }
-        assert!(refused >= 12, "{refused} of {stream:?}");
+        assert!(refused >= 12, "{refused} of {mode:?}");
     }
 }
 
@@ -372,8 +372,8 @@ fn all_spills_of_another_job_are_refused() {
 #[test]
 fn prepared_again_what_is_damaged_is_made_again() {
     let place = Shared::new();
-    for stream in STREAMS {
-        let settings = [stream, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
+    for mode in MODES {
+        let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
         let _ = fs::remove_dir_all(place.path("good"));
         place.prepare("good", "3", &settings);
         // The lock says that the directory is this program's: without it nothing there is touched.
@@ -391,7 +391,7 @@ fn prepared_again_what_is_damaged_is_made_again() {
                     }
                     None => fs::remove_file(&path).unwrap(),
                 }
-                let shown = format!("{stream:?}: byte {at:?} of {}", file.display());
+                let shown = format!("{mode:?}: byte {at:?} of {}", file.display());
                 let output = place.run(&place.shard("run", "0/1"));
                 let said = stderr(&output);
                 if output.status.success() {
@@ -413,8 +413,8 @@ fn prepared_again_what_is_damaged_is_made_again() {
 #[test]
 fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
     let place = Shared::new();
-    for stream in STREAMS {
-        let settings = [stream, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
+    for mode in MODES {
+        let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
         let first = place.prepare("run", "3", &settings);
         place.count("run", "0/1");
         let result = place.merge("run");
@@ -440,10 +440,10 @@ fn paths_that_are_not_utf8_are_prepared_counted_and_merged() {
     let odd = |name: &[u8]| place.path("").join(OsStr::from_bytes(name));
     let (input, run, vertices) = (odd(b"g\xe9.txt"), odd(b"r\xff"), OsStr::from_bytes(b"v\xfe.tsv"));
     fs::copy(data(ROUTERS.0), &input).unwrap();
-    for stream in STREAMS {
+    for mode in MODES {
         let prepare = || {
             let mut command = place.command(&["prepare"]);
-            command.arg(&input).arg("--run-dir").arg(&run).arg("--per-vertex").arg(vertices).args(stream);
+            command.arg(&input).arg("--run-dir").arg(&run).arg("--per-vertex").arg(vertices).args(mode);
             command
                 .args(["--parts", "3", "--shards", "2", "--work-dir"])
                 .arg(odd(b"w\xe9"))

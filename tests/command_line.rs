@@ -97,28 +97,28 @@ fn auto_chooses_by_the_rates_of_the_machine() {
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
     };
     let graph = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cnr-2000.graph");
-    let stream = || {
+    let mode = || {
         let plan = at(&["plan", graph, "--backend", "cpu", "--parts", "16"]);
         (
-            plan["stream"].clone(),
-            plan["estimates"]["graph"].as_f64().unwrap(),
-            plan["estimates"]["partition"].as_f64().unwrap(),
+            plan["mode"].clone(),
+            plan["estimates"]["in_place"].as_f64().unwrap(),
+            plan["estimates"]["spilled"].as_f64().unwrap(),
         )
     };
     let usual = Rates::default();
-    let (chosen, by_graph, by_partition) = stream();
-    assert!(chosen == "graph" && by_graph < by_partition, "{chosen} {by_graph} {by_partition}");
+    let (chosen, in_place, spilled) = mode();
+    assert!(chosen == "in-place" && in_place < spilled, "{chosen} {in_place} {spilled}");
     // A core that reads the graph file slowly and spills very fast.
     let slow = Rates { cpu: ArcRates { graph: 1e4, spill: 1e9 }, ..usual };
     slow.store(&cache).unwrap();
-    let (chosen, by_graph, by_partition) = stream();
-    assert!(chosen == "partition" && by_graph > by_partition, "{chosen} {by_graph} {by_partition}");
+    let (chosen, in_place, spilled) = mode();
+    assert!(chosen == "spilled" && in_place > spilled, "{chosen} {in_place} {spilled}");
     let doctor = at(&["doctor"]);
     assert_eq!((&doctor["rates"]["cpu"]["graph"], &doctor["rates_measured"]), (&1e4.into(), &true.into()));
     let file = cache.join(RATES_NAME);
     let damaged = std::fs::read_to_string(&file).unwrap().replace("10000", "10001");
     std::fs::write(&file, damaged).unwrap();
-    assert_eq!(stream().0, "graph");
+    assert_eq!(mode().0, "in-place");
     assert_eq!(at(&["doctor"])["rates_measured"], false);
 }
 

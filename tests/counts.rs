@@ -98,7 +98,7 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
         ] {
             let result = count(&(input.clone() + settings), dir.path()).unwrap();
             assert_eq!(result.triangles, triangles, "{name} {settings}");
-            assert_eq!((result.stream, result.partitioner.as_str()), (Mode::Graph, "rank"));
+            assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
             assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
             assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
             let stream = result.stages.iter().find(|stage| stage.name == "stream").unwrap();
@@ -398,7 +398,7 @@ fn kept_spills_are_counted_without_their_graph() {
         let keep =
             format!("input.path = '{}'\nspill = {{ keep = true, dir = 'kept' }}\n{settings}", data(name).display());
         let first = count(&keep, dir.path()).unwrap();
-        assert_eq!((first.triangles, first.stream), (triangles, Mode::Partition), "{name}");
+        assert_eq!((first.triangles, first.mode), (triangles, Mode::Spilled), "{name}");
         let files = listing(&kept);
         for settings in ["", "count.method = 'reverse-edge'", "memory.host = '160MiB'\ncount.threads = 1"] {
             let again = count(&format!("input.path = 'kept'\n{settings}"), dir.path()).unwrap();
@@ -406,7 +406,7 @@ fn kept_spills_are_counted_without_their_graph() {
                 (again.triangles, again.wedges, again.vertices, again.edges),
                 (triangles, first.wedges, first.vertices, first.edges)
             );
-            assert_eq!((again.parts, again.stream, again.prune), (first.parts, first.stream, first.prune), "{name}");
+            assert_eq!((again.parts, again.mode, again.prune), (first.parts, first.mode, first.prune), "{name}");
             assert_eq!((&again.partitioner, &again.input), (&first.partitioner, &first.input), "{name}");
             for (a, b) in again.partitions.iter().zip(&first.partitions) {
                 assert_eq!((a.id, a.triangles, a.spill_bytes), (b.id, b.triangles, b.spill_bytes), "{name}");

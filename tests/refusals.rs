@@ -225,7 +225,7 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     }
     let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());
     let left = fs::read_dir(&small).unwrap().count();
-    // The graph stream needs no space there, even if the rows do not fit the host's budget.
+    // The in-place mode needs no space there, even if the rows do not fit the host's budget.
     let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
     let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
     assert!(Command::new("umount").arg(&small).status().unwrap().success());

@@ -46,18 +46,18 @@ fn worked<'a>(result: &'a RunResult, kind: &'a str) -> impl Iterator<Item = &'a 
     of_kind.flat_map(|track| &track.spans).filter(|span| !span.waiting)
 }
 
-const STREAMS: [&[&str]; 2] = [
+const MODES: [&[&str]; 2] = [
     &["--partitioner", "rank", "--parts", "3", "--block-bytes", "64KiB"],
     &["--partitioner", "random", "--parts", "4", "--prune", "zero-indegree", "--clustering"],
 ];
 
 #[test]
 fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job() {
-    for stream in STREAMS {
+    for mode in MODES {
         let place = Place::new();
         let input = graph();
         let words = ["count", &input, "--json", "--report", "r.html", "--trace", "t.json", "--backend", "cpu"];
-        let result = result(&place.prints(&[&words, stream].concat()));
+        let result = result(&place.prints(&[&words, mode].concat()));
         let timeline = result.timeline.as_ref().unwrap();
         assert_eq!(timeline.seconds, result.seconds);
         for track in &timeline.tracks {
@@ -90,7 +90,7 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
             }
         }
         let built = worked(&result, "building").any(|span| span.name == "spill");
-        assert_eq!(built, stream.contains(&"random"));
+        assert_eq!(built, mode.contains(&"random"));
 
         let degrees = result.degrees.as_ref().unwrap();
         assert_eq!(degrees.iter().map(|range| range.vertices).sum::<u64>(), result.vertices);
@@ -124,21 +124,21 @@ fn nothing_is_recorded_unless_it_is_asked_for() {
 
 #[test]
 fn the_job_in_a_report_repeats_the_job() {
-    for stream in STREAMS {
+    for mode in MODES {
         let place = Place::new();
         let input = graph();
         let words = ["count", &input, "--json", "--report", "r.html", "--backend", "cpu", "--device-memory", "3MiB"];
-        let first = result(&place.prints(&[&words, stream].concat()));
+        let first = result(&place.prints(&[&words, mode].concat()));
         let page = fs::read_to_string(place.path("r.html")).unwrap();
         place.write("again.toml", context(&page)["entries"][0]["job"].as_str().unwrap());
         let second = result(&place.prints(&["run", "again.toml", "--json"]));
         let of = |result: &RunResult| {
             let partitions = result.partitions.iter().map(|p| (p.id, p.local_vertices, p.arcs_kept, p.triangles));
             let budgets = (result.device_memory, result.host_memory);
-            let chosen = (result.method.clone(), result.partitioner.clone(), result.stream, budgets);
+            let chosen = (result.method.clone(), result.partitioner.clone(), result.mode, budgets);
             (partitions.collect::<Vec<_>>(), chosen, result.clustering.clone())
         };
-        assert_eq!(of(&second), of(&first), "{stream:?}");
+        assert_eq!(of(&second), of(&first), "{mode:?}");
     }
 }
 

@@ -214,7 +214,7 @@ impl AfterPreparing for Session {
             }
             _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), longest_row), gpus()),
         };
-        let graph = GraphToCount { size: graph, held: Bytes::ZERO, mode: job.stream };
+        let graph = GraphToCount { size: graph, held: Bytes::ZERO, mode: job.mode };
         self.host_needs(graph).enough(least, gpus)
     }
 }

@@ -1,7 +1,7 @@
 //! What `trimill count` does: from the input to the result.
 //!
 //! Once there is a plan, partitions are built, spilled, streamed and counted concurrently, on one device or several
-//! (`super::counting`); in the graph stream nothing is built or spilled.
+//! (`super::counting`); in the in-place mode nothing is built or spilled.
 
 use std::path::Path;
 
@@ -97,7 +97,7 @@ impl Planned {
             edges: graph.edges(),
             wedges: graph.wedges(),
             input: input_report(graph.report()),
-            stream: self.plan.cut.stream(),
+            mode: self.plan.cut.mode(),
             partitioner: self.partitioner.to_string(),
             backend: backend.into(),
             method: method.into(),

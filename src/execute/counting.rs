@@ -1,6 +1,6 @@
 //! The counting loop: a queue of partitions, and for each device a thread that takes the next one (`super::device`).
 //!
-//! A partition of the graph stream is a rank range, and all of them are in the queue from the beginning. Those of the partition
+//! A partition of the in-place mode is a rank range, and all of them are in the queue from the beginning. Those of the partition
 //! stream are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill is removed once it was
 //! counted. Stages that overlap share one thread pool. Where the device has memory of its own, the first rows of the next
 //! partition are prefetched while the current one is counted. With several devices the largest partitions come first, so that

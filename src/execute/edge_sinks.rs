@@ -1,6 +1,6 @@
 //! Where the triangles on the arcs of a partition belong: the places of its arcs among all arcs of the graph.
 //!
-//! In the graph stream the arcs of a partition, and those of a row block, are consecutive. In the partition stream the rows of locals
+//! In the in-place mode the arcs of a partition, and those of a row block, are consecutive. In the spilled mode the rows of locals
 //! are whole rows of the graph, but those of proxies have only some of its successors. Their places are found by going through the
 //! graph's rows beside the row block's: a pass over the graph for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a
 //! row.
@@ -53,7 +53,7 @@ enum ArcPlaces {
     Listed(ListedPlaces),
 }
 
-/// The partition stream.
+/// The spilled mode.
 struct ListedPlaces {
     /// The rank of each number.
     ranks: Vec<u32>,

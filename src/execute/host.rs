@@ -93,10 +93,10 @@ impl HostNeeds {
     /// The largest of the floors below which the job ends.
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
         let floors = match (self.shard, self.mode) {
-            (true, Some(Mode::Partition)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
+            (true, Some(Mode::Spilled)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
             (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
-            // Either stream will do, and the graph stream needs less.
-            (false, None) => Self { mode: Some(Mode::Graph), ..*self }.floors(least, gpus),
+            // Either mode will do, and the in-place mode needs less.
+            (false, None) => Self { mode: Some(Mode::InPlace), ..*self }.floors(least, gpus),
             (false, Some(_)) => self.floors(least, gpus),
         };
         floors.into_iter().map(|floor| floor.bytes).max().unwrap_or_default()
@@ -106,25 +106,25 @@ impl HostNeeds {
         let host = self.host;
         let counting = |needs: Needs| host.left(&needs.buffers(least));
         if self.shard {
-            let needs = if self.mode == Some(Mode::Partition) { self.spilled(gpus) } else { self.streaming(gpus) };
+            let needs = if self.mode == Some(Mode::Spilled) { self.spilled(gpus) } else { self.streaming(gpus) };
             return Ok(Division { counting: counting(needs)?, building: None, spills: Bytes::ZERO });
         }
         self.can_write()?;
         let streaming = counting(self.streaming(gpus));
-        if self.mode == Some(Mode::Graph) || self.spilled {
+        if self.mode == Some(Mode::InPlace) || self.spilled {
             return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
         }
         let planned = host.left(&self.planning());
         let built = planned.and_then(|_| counting(self.building(gpus)));
         match (built, streaming) {
             // Rank ranges need no memory for each vertex. If setting memory aside for building leaves counting less than half of
-            // what it has with rank ranges, the partition stream is not offered.
+            // what it has with rank ranges, the spilled mode is not offered.
             (built, Ok(streaming))
                 if self.mode.is_none() && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
             {
                 Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
             }
-            // Neither stream fits: report the floor of the graph stream, which is the lower one.
+            // Neither mode fits: report the floor of the in-place mode, which is the lower one.
             (Err(_), Err(error)) if self.mode.is_none() => Err(error),
             (built, _) => {
                 let left = built?;
@@ -154,8 +154,8 @@ impl HostNeeds {
         let partitions = [host.floor(&self.planning()), host.floor(&self.building(gpus).buffers(least))];
         let writing = self.writing().map(|needs| host.floor(&needs));
         let mut floors: Vec<HostFloor> = match self.mode {
-            Some(Mode::Graph) => vec![graph],
-            Some(Mode::Partition) => partitions.into(),
+            Some(Mode::InPlace) => vec![graph],
+            Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
         floors.extend(writing);
@@ -172,7 +172,7 @@ impl HostNeeds {
     }
 
     fn streaming(&self, gpus: u64) -> Needs {
-        self.with_details(self.always(Needs::to("count by the graph stream")), gpus)
+        self.with_details(self.always(Needs::to("count in the in-place mode")), gpus)
     }
 
     /// Adds what the triangles at each vertex or on each edge take, where they are wanted.
@@ -224,7 +224,7 @@ impl HostNeeds {
             (false, true) => (4 * gpus.max(1), Bytes::ZERO),
             (false, false) => (0, Bytes::ZERO),
         };
-        self.with_details(self.always(Needs::to("count by the partition stream")), gpus)
+        self.with_details(self.always(Needs::to("count in the spilled mode")), gpus)
             .array(ranks, self.size.vertices.into(), "vertices")
             .fixed("rows beside a row block", rows)
     }

@@ -34,7 +34,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let ManifestGraph { size, wedges, report } = manifest.graph.clone();
     let session = Session::open(Job { cache: false, ..job }, Purpose::Count, None, control)?;
     let Session { job, control, host, .. } = &session;
-    let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.stream }, None)?;
+    let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.mode }, None)?;
     if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)
@@ -64,7 +64,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         edges: size.edges,
         wedges,
         input: input_report(&report),
-        stream: Mode::Partition,
+        mode: Mode::Spilled,
         partitioner: manifest.job.partitioner.clone(),
         prune: manifest.job.prune.parse().unwrap_or_default(),
         backend: backend.into(),
@@ -90,7 +90,7 @@ fn refuse_partition_settings(job: &Job, dir: &Path) -> Result<()> {
     let fixed = [
         (job.partitioner != Partitioner::Auto, "a partitioner"),
         (job.parts != Parts::Auto, "a number of parts"),
-        (job.stream.is_some(), "a prune level"),
+        (job.mode.is_some(), "a prune level"),
         (job.block_bytes.is_some(), "a size of row blocks"),
         (job.format.is_some(), "a format"),
         (job.header.is_some(), "a header"),

@@ -1,6 +1,6 @@
 //! Measures the rates of this machine, which `trimill doctor --measure` writes.
 //!
-//! Input: a directory. Output: [`Rates`]. A Kronecker graph is generated there and counted by both streams on the cores and, where
+//! Input: a directory. Output: [`Rates`]. A Kronecker graph is generated there and counted in both modes on the cores and, where
 //! there is one, on the first GPU; the rates follow from the stage times of these jobs, the best of three runs. A file is
 //! written and read to measure the disk. Rates that cannot be measured, as those of a missing GPU, keep their defaults.
 
@@ -99,7 +99,7 @@ struct Jobs<'a> {
 struct Best {
     results: Vec<RunResult>,
     edges: f64,
-    /// Arcs that the partitions of the partition stream kept.
+    /// Arcs that the partitions of the spilled mode kept.
     kept: f64,
     /// Arcs that were streamed.
     streamed: f64,

@@ -43,7 +43,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     run.check(&prepared)?;
     details::check(job)?;
     let graph = run.graph(&prepared)?;
-    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.stream };
+    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.mode };
     session.host_needs(to_count).can_write()?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
@@ -63,7 +63,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         edges: graph.edges(),
         wedges: graph.wedges(),
         input: input_report(graph.report()),
-        stream: prepared.stream,
+        mode: prepared.mode,
         partitioner: prepared.partitioner.to_string(),
         backend: of_all(|record| &record.by.backend),
         method: of_all(|record| &record.by.method),

@@ -26,14 +26,14 @@ use trimill_system::machine;
 /// # Errors
 /// The error of any stage; a job that names no directory for the spills ([`trimill_system::error::Kind::Usage`]).
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
-    if job.stream == Some(Mode::Graph) {
+    if job.mode == Some(Mode::InPlace) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
             .expected("another partitioner: rank ranges are not spilled"));
     }
     let Some(directory) = job.spill_dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
-    let job = Job { stream: Some(Mode::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job };
+    let job = Job { mode: Some(Mode::Spilled), keep_spill: true, spill_to: SpillTo::Disk, ..job };
     let session = Session::open(job, Purpose::Count, metis, control)?;
     let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
     let path = planned.graph.path().map(Path::to_path_buf);

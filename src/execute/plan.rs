@@ -41,7 +41,7 @@ impl Planned {
         let footprint = self.backends[0].footprint();
         let Self { graph, plan, limits, session, .. } = &self;
         let Session { job, pool, .. } = session;
-        let spills = plan.cut.stream() == Mode::Partition;
+        let spills = plan.cut.mode() == Mode::Spilled;
         let partitions: Vec<PlannedPartition> = plan
             .sizes
             .iter()
@@ -67,7 +67,7 @@ impl Planned {
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
             None => {
-                let mode = job.stream.unwrap_or(plan.cut.stream());
+                let mode = job.mode.unwrap_or(plan.cut.mode());
                 parallel::within(pool, || planning.alternatives(mode, plan.row_block_limit, &self.partitioner))?
             }
         };
@@ -75,7 +75,7 @@ impl Planned {
         if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && self.builds) {
             let child_peak = AtomicU64::new(0);
             let runs = parallel::within(pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
-            estimates.partition = partition_sized(&limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
+            estimates.spilled = partition_sized(&limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
             estimates.sized = true;
         }
         let mut advice = Vec::new();
@@ -105,7 +105,7 @@ impl Planned {
             },
             alternatives,
             advice,
-            stream: plan.cut.stream(),
+            mode: plan.cut.mode(),
             partitioner: self.partitioner.to_string(),
             estimates,
             job: job.name.clone(),
@@ -147,7 +147,7 @@ impl Planning<'_> {
                 fits: largest <= budget,
             }
         };
-        if mode == Mode::Graph {
+        if mode == Mode::InPlace {
             let of = |parts| Ok(alternative(parts, planner.even_ranges(parts)?));
             return PARTS.into_iter().map(of).collect();
         }

@@ -164,7 +164,7 @@ impl Prepared {
             );
         }
         // The mode that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
-        let mode = recorded.as_ref().map(|(record, _)| record.stream).or(job.stream);
+        let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.mode);
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
         let start = Instant::now();
         let chosen = session.backends(to_count, None)?;
@@ -241,9 +241,9 @@ impl Prepared {
         let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
         stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
         stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
-        let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
+        let partitioner = resolved(&job.partitioner, plan.cut.mode()).clone();
         let fingerprint = before.unwrap_or_else(|| {
-            let (parts, mode, block) = (plan.parts(), plan.cut.stream(), plan.row_block_limit);
+            let (parts, mode, block) = (plan.parts(), plan.cut.mode(), plan.row_block_limit);
             let cut = match &plan.cut {
                 GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
                 GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
@@ -277,11 +277,11 @@ impl Prepared {
     }
 }
 
-/// Resolves `auto` for a stream; returns any other partitioner unchanged.
-fn resolved(partitioner: &Partitioner, stream: Mode) -> &Partitioner {
-    match (partitioner, stream) {
-        (Partitioner::Auto, Mode::Graph) => &Partitioner::Rank,
-        (Partitioner::Auto, Mode::Partition) => &Partitioner::Contiguous,
+/// Resolves `auto` for a mode; returns any other partitioner unchanged.
+fn resolved(partitioner: &Partitioner, mode: Mode) -> &Partitioner {
+    match (partitioner, mode) {
+        (Partitioner::Auto, Mode::InPlace) => &Partitioner::Rank,
+        (Partitioner::Auto, Mode::Spilled) => &Partitioner::Contiguous,
         (other, _) => other,
     }
 }
@@ -309,7 +309,7 @@ impl Planning<'_> {
             Parts::Exactly(parts) => Some(parts.get()),
             Parts::Auto => None,
         };
-        match (&job.partitioner, job.stream) {
+        match (&job.partitioner, job.mode) {
             (Partitioner::Rank, _) => planner.ranges(parts),
             (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
             (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
@@ -377,7 +377,7 @@ pub(super) fn recorded(
 ) -> Result<Option<(PlanRecord, RecordedCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
     let of_job = || {
-        let (parts, mode, block) = (record.parts, record.stream, record.block_bytes);
+        let (parts, mode, block) = (record.parts, record.mode, record.block_bytes);
         let cut = match &cut {
             RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
             RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),

@@ -1,4 +1,4 @@
-//! What `trimill prepare` does: everything up to the plan, and in the partition stream the spills, once for all shards of a job. Nothing is
+//! What `trimill prepare` does: everything up to the plan, and in the spilled mode the spills, once for all shards of a job. Nothing is
 //! counted.
 
 use std::num::NonZeroU32;
@@ -135,7 +135,7 @@ impl Session {
             let missing = || Error::data(run.path(), "its plan is missing or damaged");
             run.planned(Some(graph.vertices()))?.map(drop).ok_or_else(missing)
         }))?;
-        if prepared.stream == Mode::Partition {
+        if prepared.mode == Mode::Spilled {
             let (dir, mut spilled) = (run.spills(None), None);
             look(Manifest::read(&dir).map(|manifest| spilled = Some(manifest)))?;
             for (manifest, partition) in spilled.iter().flat_map(|all| all.partitions.iter().map(move |one| (all, one)))
@@ -148,7 +148,7 @@ impl Session {
 }
 
 impl Planned {
-    /// Spills the partitions, if the stream is that, and records the plan for shards.
+    /// Spills the partitions, if the mode is that, and records the plan for shards.
     fn for_shards(mut self, shards: Option<NonZeroU32>) -> Result<PreparedReport> {
         let mut stages = std::mem::take(&mut self.stages);
         let Self { graph, plan, fingerprint, partitioner, session, .. } = &self;
@@ -183,7 +183,7 @@ impl Planned {
             fingerprint: *fingerprint,
             job: job.with_absolute_outputs()?,
             partitioner: partitioner.clone(),
-            stream: plan.cut.stream(),
+            mode: plan.cut.mode(),
             made,
             shards,
             costs,
@@ -205,7 +205,7 @@ fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
     PreparedReport {
         vertices,
         edges,
-        stream: prepared.stream,
+        mode: prepared.mode,
         partitioner: prepared.partitioner.to_string(),
         parts: prepared.parts(),
         shards: prepared.shards,
@@ -227,9 +227,9 @@ fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
             // Every arc that is read is in a row.
             edges::part::bytes_at_most(predicted.stream.get() / size_of::<u32>() as u64)
         } else if counts.vertices {
-            vertices::part::bytes_at_most(match plan.cut.stream() {
-                Mode::Graph => plan.sizes[..=part].iter().map(|size| size.locals).sum(),
-                Mode::Partition => size.numbered(),
+            vertices::part::bytes_at_most(match plan.cut.mode() {
+                Mode::InPlace => plan.sizes[..=part].iter().map(|size| size.locals).sum(),
+                Mode::Spilled => size.numbered(),
             })
         } else {
             Bytes::ZERO

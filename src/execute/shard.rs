@@ -38,7 +38,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     };
     let (run, prepared) = RunDir::share(&path)?;
     let shard = chosen(choice, &prepared)?;
-    let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.stream);
+    let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.mode);
     // The graph is there again where a merged job was prepared again, because its outputs were gone.
     if run.lacks_graph(&prepared)
         && run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?.is_some()
@@ -63,9 +63,9 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     };
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
-        let counted = match prepared.stream {
-            Mode::Graph => counting.ranges(state, &missing),
-            Mode::Partition => counting.spills(&state, &missing),
+        let counted = match prepared.mode {
+            Mode::InPlace => counting.ranges(state, &missing),
+            Mode::Spilled => counting.spills(&state, &missing),
         };
         let counted = counted.map_err(|error| with_prepare_advice(error, &path))?;
         (report.backend, report.method) = (counted.backend.into(), counted.method.into());
@@ -156,7 +156,7 @@ impl ShardCounter<'_> {
         let dir = run.spills(None);
         let manifest = Manifest::read(&dir)?;
         session.open_gpus(Bytes(u64::MAX))?;
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.stream };
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.mode };
         let mut chosen = session.backends(to_count, None)?;
         let mut spills = chosen.open(&manifest, &dir, |part| parts.contains(&part), &session.control)?;
         if chosen.backends.len() > 1 {

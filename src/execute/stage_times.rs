@@ -74,7 +74,7 @@ impl StageTimes {
         stages
     }
 
-    /// Bytes of the graph's file that were read for the graph stream.
+    /// Bytes of the graph's file that were read for the in-place mode.
     pub(super) fn read(&self, graph: &OrientedGraph) -> Bytes {
         let passes = self.streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
         Bytes((passes * graph.stored_bytes().get() as f64) as u64)

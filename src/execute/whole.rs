@@ -32,7 +32,7 @@ use trimill_system::error::{Error, Result};
 impl Planned {
     /// Whether the devices share a whole graph by its edges.
     pub(super) fn is_shared(&self) -> bool {
-        let whole = self.plan.parts() == 1 && self.plan.cut.stream() == Mode::Graph;
+        let whole = self.plan.parts() == 1 && self.plan.cut.mode() == Mode::InPlace;
         let backends = &self.backends;
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
     }

@@ -63,7 +63,7 @@ pub(super) struct SharedWork<'a> {
     /// The budget of each device.
     pub(super) device_memory: Bytes,
     pub(super) queue: &'a Queue<Item>,
-    /// In the partition stream, what builds spills and removes them once they were counted.
+    /// In the spilled mode, what builds spills and removes them once they were counted.
     pub(super) spills: Option<&'a SpillWork<'a>>,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
@@ -76,7 +76,7 @@ pub(super) struct SharedWork<'a> {
     pub(super) control: &'a Control,
 }
 
-/// What only the partition stream has.
+/// What only the spilled mode has.
 pub(super) struct SpillWork<'a> {
     pub(super) builders: Builders<'a>,
     pub(super) builder: Builder<'a>,

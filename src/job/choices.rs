@@ -1,4 +1,4 @@
-//! Settings with named values: partitioner, number of parts, stream, backend.
+//! Settings with named values: partitioner, number of parts, mode, backend.
 //!
 //! Each is written the same way on the command line, in job files and in results.
 
@@ -211,21 +211,21 @@ impl JsonSchema for Parts {
     }
 }
 
-/// The rows that are streamed while a partition's resident rows are on the device.
+/// How a device is fed: which rows pass while a partition's resident rows are on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The rows of the graph below the partition's rank range; nothing is induced, pruned or spilled.
-    Graph,
+    InPlace,
     /// The rows of the partition's proxies, pruned and spilled with it.
-    Partition,
+    Spilled,
 }
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Graph => "graph",
-            Self::Partition => "partition",
+            Self::InPlace => "in-place",
+            Self::Spilled => "spilled",
         })
     }
 }

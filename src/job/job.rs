@@ -49,8 +49,8 @@ pub struct Job {
     pub seed: u64,
     /// The prune level.
     pub prune: Prune,
-    /// The stream; none: the one that is estimated to be faster.
-    pub stream: Option<Mode>,
+    /// The mode; none: the one that is estimated to be faster.
+    pub mode: Option<Mode>,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM.
@@ -181,15 +181,15 @@ impl Job {
             (None, true) => Some("the spill is to be kept".into()),
             (None, false) => None,
         };
-        let stream = match (&partitioner, spills) {
+        let mode = match (&partitioner, spills) {
             (Partitioner::Rank, Some(other)) => {
                 return Err(refuse(format!("the partitioner rank, and {other}")).expected(
                     "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
                 ));
             }
-            (Partitioner::Rank, None) => Some(Mode::Graph),
+            (Partitioner::Rank, None) => Some(Mode::InPlace),
             (Partitioner::Auto, None) => None,
-            _ => Some(Mode::Partition),
+            _ => Some(Mode::Spilled),
         };
         let (block_threads, tile) = (typed.count.block_threads, typed.count.tile);
         let usual = Shape::default();
@@ -232,7 +232,7 @@ impl Job {
             parts: partition.parts.unwrap_or_default(),
             seed: partition.seed.unwrap_or(1),
             prune: partition.prune.unwrap_or_default(),
-            stream,
+            mode,
             device_memory: bytes(typed.memory.device, "the device memory")?,
             host_memory: bytes(typed.memory.host, "the host memory")?,
             block_bytes: bytes(typed.memory.block, "the size of a row block")?,

@@ -24,8 +24,8 @@ pub struct ChosenSettings<'a> {
     pub method: &'a str,
     /// The partitioner.
     pub partitioner: &'a str,
-    /// The stream.
-    pub stream: Option<Mode>,
+    /// The mode.
+    pub mode: Option<Mode>,
     /// The prune level.
     pub prune: Prune,
     /// The budget on the device.
@@ -63,7 +63,7 @@ fn tables(job: &Job, chosen: &ChosenSettings<'_>) -> Tables {
         Partitioner::Metis { contract } => contract,
         _ => None,
     };
-    let spills = chosen.stream == Some(Mode::Partition);
+    let spills = chosen.mode == Some(Mode::Spilled);
     // A directory of kept partitions is counted as it was cut.
     let cut = job.kept_spills().is_none();
     let on_gpu = chosen.backend == "cuda";
@@ -161,7 +161,7 @@ mod tests {
             backend: "cuda",
             method: "lstc",
             partitioner: "metis",
-            stream: Some(Mode::Partition),
+            mode: Some(Mode::Spilled),
             prune: Prune::None,
             device_memory: Bytes::mib(2),
             host_memory: Bytes::mib(1024),
@@ -177,7 +177,7 @@ mod tests {
             backend: "cpu",
             method: "bitmap",
             partitioner: "rank",
-            stream: Some(Mode::Graph),
+            mode: Some(Mode::InPlace),
             device_memory: Bytes::mib(3),
             host_memory: Bytes::mib(9),
             ..ChosenSettings::default()
@@ -185,8 +185,8 @@ mod tests {
         let repeated = again(&typed, &chosen);
         assert_eq!((repeated.backend, repeated.method.as_deref()), (Backend::Cpu, Some("bitmap")));
         assert_eq!(
-            (repeated.partitioner, repeated.stream, repeated.parts),
-            (Partitioner::Rank, Some(Mode::Graph), Parts::Auto)
+            (repeated.partitioner, repeated.mode, repeated.parts),
+            (Partitioner::Rank, Some(Mode::InPlace), Parts::Auto)
         );
         assert_eq!((repeated.device_memory, repeated.host_memory), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
         assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);

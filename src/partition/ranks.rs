@@ -1,4 +1,4 @@
-//! What a partition of the graph stream counts: triangles by the ranks of two of their corners.
+//! What a partition of the in-place mode counts: triangles by the ranks of two of their corners.
 
 use std::ops::Range;
 

@@ -145,7 +145,7 @@ pub enum RowsLocation {
 ///
 /// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
 /// range in ascending local number. A row block with as many rows as its range is long has those of all its numbers,
-/// whether local or not. This is so in the graph stream, and in a spill where the range has no local. The row blocks of a
+/// whether local or not. This is so in the in-place mode, and in a spill where the range has no local. The row blocks of a
 /// partition tile `0..numbered` in ascending order.
 ///
 /// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`; rows

@@ -1,4 +1,4 @@
-//! Chooses the stream, graph or partition, that is estimated to be faster.
+//! Chooses the mode, in place or spilled, that is estimated to be faster.
 //!
 //! Rank ranges are planned first, since that takes no pass over the graph; runs of consecutive ids, whose partitions are spilled
 //! with the rows of their proxies, only where they could be faster ([`estimate::partition_at_least`]). A graph that fits as one
@@ -17,16 +17,16 @@ impl Planner<'_> {
         }
         let (graph, machine) = (self.graph, &self.limits.machine);
         let least = Estimates {
-            graph: estimate::graph(machine, graph, &ranges.predictions, &ranges.sizes),
-            partition: estimate::partition_at_least(machine, graph.vertices(), graph.edges()),
+            in_place: estimate::graph(machine, graph, &ranges.predictions, &ranges.sizes),
+            spilled: estimate::partition_at_least(machine, graph.vertices(), graph.edges()),
             sized: false,
         };
-        if least.graph <= least.partition {
+        if least.in_place <= least.spilled {
             return Ok(Plan { estimates: Some(least), ..ranges });
         }
         let runs = by_id()?;
         let partition = estimate::partition_sized(machine, graph.edges(), &runs.sizes, &runs.predictions);
-        let estimates = Some(Estimates { partition, sized: true, ..least });
-        Ok(Plan { estimates, ..if partition < least.graph { runs } else { ranges } })
+        let estimates = Some(Estimates { spilled: partition, sized: true, ..least });
+        Ok(Plan { estimates, ..if partition < least.in_place { runs } else { ranges } })
     }
 }

@@ -1,4 +1,4 @@
-//! Estimates how long either stream takes, from the arcs and bytes to build, spill, read and copy, and the machine's [`Rates`].
+//! Estimates how long either mode takes, from the arcs and bytes to build, spill, read and copy, and the machine's [`Rates`].
 //! Counting itself is left out: it takes both equally long.
 
 use serde::{Deserialize, Serialize};
@@ -53,15 +53,15 @@ impl Machine {
 /// Seconds from the plan to the result, without the counting itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimates {
-    /// By the graph stream.
-    pub graph: f64,
-    /// By the partition stream; a lower bound where `sized` is not set.
-    pub partition: f64,
+    /// By the in-place mode.
+    pub in_place: f64,
+    /// By the spilled mode; a lower bound where `sized` is not set.
+    pub spilled: f64,
     /// Whether all partitions were sized for it, which takes a while: not done where even the lower bound is above `graph`.
     pub sized: bool,
 }
 
-/// Seconds by the partition stream, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
+/// Seconds in the spilled mode, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
 /// are sized, a batch is built, then counted.
 fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
     let (arcs, bytes) = (arcs as f64, SPILLED * arcs as f64);
@@ -70,17 +70,17 @@ fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
     sizing + building + machine.moving(arcs, bytes, true, true) + machine.visiting(visits)
 }
 
-/// The least seconds by the partition stream, whatever the partitions keep: every arc is resident in one of them.
+/// The least seconds in the spilled mode, whatever the partitions keep: every arc is resident in one of them.
 pub fn partition_at_least(machine: &Machine, vertices: u32, edges: u64) -> f64 {
     partition(machine, edges, edges, u64::from(vertices))
 }
 
-/// Seconds by the partition stream, once partitions are sized.
+/// Seconds in the spilled mode, once partitions are sized.
 pub fn partition_sized(machine: &Machine, edges: u64, sizes: &[PartitionSize], predictions: &[Prediction]) -> f64 {
     partition(machine, edges, sizes.iter().map(|size| size.arcs_kept).sum(), visits(sizes, predictions))
 }
 
-/// Seconds by the graph stream.
+/// Seconds in the in-place mode.
 pub fn graph(machine: &Machine, graph: &OrientedGraph, predictions: &[Prediction], sizes: &[PartitionSize]) -> f64 {
     let streamed: Bytes = predictions.iter().map(|predicted| predicted.stream).sum();
     let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;

@@ -1,4 +1,4 @@
-//! Plans rank ranges, for the graph stream.
+//! Plans rank ranges, for the in-place mode.
 //!
 //! Ranges are as few as fit the budget, or as many as were asked for, and even in the bytes of their resident rows. They follow
 //! from the index of the graph's file blocks and the lengths of some rows: nothing of size `O(n)` is made or read. What each range

@@ -1,4 +1,4 @@
-//! Plans partitions of any sets of locals, for the partition stream.
+//! Plans partitions of any sets of locals, for the spilled mode.
 //!
 //! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then all partitions are sized exactly, in
 //! passes over the graph ([`crate::partition::sizes`]). From that, resident rows and what is kept are known exactly, and the number

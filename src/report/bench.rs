@@ -63,10 +63,10 @@ pub struct BenchSettings {
     pub parts: Parts,
     /// The seed of random choices.
     pub seed: u64,
-    /// The prune level; without effect in the graph stream.
+    /// The prune level; without effect in the in-place mode.
     pub prune: Prune,
-    /// The stream; null: the one that is estimated to be faster.
-    pub stream: Option<Mode>,
+    /// The mode; null: the one that is estimated to be faster.
+    pub mode: Option<Mode>,
 }
 
 /// A method on a backend.

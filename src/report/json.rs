@@ -137,7 +137,7 @@ pub(crate) mod tests {
             "seed",
             "seconds",
             "devices",
-            "stream",
+            "mode",
             "methods",
             "driver_host_bytes",
             "clustering",
@@ -226,7 +226,7 @@ pub(crate) mod tests {
         let one = std::num::NonZeroU32::MIN;
         let fields = [
             ("trimill prepare --json", keys_of(&PreparedReport::default())),
-            ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), 1, Mode::Graph))),
+            ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), 1, Mode::InPlace))),
             ("trimill cluster --json", keys_of(&ClusterReport::new("run".into(), one, Vec::new(), Vec::new()))),
         ];
         for (command, keys) in fields {

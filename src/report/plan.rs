@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
-use super::result_table::{applies, method, parts, shown, stream, used_of_budget};
+use super::result_table::{applies, method, mode, parts, shown, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
@@ -46,7 +46,7 @@ pub struct PlanReport {
     pub block_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// The smallest budgets of the host with which its graph is prepared and counted in either stream.
+    /// The smallest budgets of the host with which its graph is prepared and counted in either mode.
     pub host_floors: Vec<HostFloor>,
     /// Raw bytes streamed to the device, over all partitions.
     pub stream_bytes: Bytes,
@@ -58,9 +58,9 @@ pub struct PlanReport {
     pub alternatives: Vec<Alternative>,
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,
-    /// The stream: `graph` or `partition`.
-    pub stream: Mode,
-    /// The seconds that either stream would take, where there is a choice.
+    /// The mode: `in-place` or `spilled`.
+    pub mode: Mode,
+    /// The seconds that either mode would take, where there is a choice.
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     pub methods: Vec<MethodEstimate>,
@@ -81,15 +81,15 @@ pub struct PlannedPartition {
     pub arcs_kept: u64,
     /// The resident section in memory.
     pub resident_bytes: Bytes,
-    /// Row blocks; in the partition stream approximate.
+    /// Row blocks; in the spilled mode approximate.
     pub row_blocks: u64,
-    /// The largest row block in memory; in the partition stream an upper bound.
+    /// The largest row block in memory; in the spilled mode an upper bound.
     pub largest_block_bytes: Bytes,
     /// The partition on disk, at most.
     pub spill_bytes: Bytes,
-    /// Raw bytes streamed to the device; in the partition stream an upper bound.
+    /// Raw bytes streamed to the device; in the spilled mode an upper bound.
     pub stream_bytes: Bytes,
-    /// The peak of device (or counting) memory; in the partition stream, and on the CPU, an upper bound.
+    /// The peak of device (or counting) memory; in the spilled mode, and on the CPU, an upper bound.
     pub peak_bytes_predicted: Bytes,
     /// Whether that is within the budget.
     pub fits: bool,
@@ -100,7 +100,7 @@ pub struct PlannedPartition {
 pub struct Alternative {
     /// The number.
     pub parts: u32,
-    /// Arcs left after pruning in the partition that has most of them; in the graph stream, its resident arcs.
+    /// Arcs left after pruning in the partition that has most of them; in the in-place mode, its resident arcs.
     pub largest_arcs_kept: u64,
     /// Locals and kept proxies of the partition that has most of them.
     pub largest_vertices_kept: u64,
@@ -140,7 +140,7 @@ impl Default for PlanReport {
             duplication: 0.0,
             alternatives: Vec::new(),
             advice: Vec::new(),
-            stream: Mode::Partition,
+            mode: Mode::Spilled,
             estimates: None,
             methods: Vec::new(),
         }
@@ -193,13 +193,13 @@ fn yes(fits: bool) -> String {
     if fits { "yes" } else { "no" }.into()
 }
 
-/// What either stream would take.
+/// What either mode would take.
 fn faster(estimates: &Estimates) -> String {
     format!(
-        "building, reading and copying take about {} by the graph stream, {}{} by the partition stream",
-        seconds(estimates.graph),
+        "building, reading and copying take about {} in the in-place mode, {}{} in the spilled mode",
+        seconds(estimates.in_place),
         if estimates.sized { "" } else { "at least " },
-        seconds(estimates.partition)
+        seconds(estimates.spilled)
     )
 }
 
@@ -222,7 +222,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
                 method(&plan.method, &plan.methods),
                 parts(plan.parts),
                 plan.partitioner,
-                stream(plan.stream, plan.prune)
+                mode(plan.mode, plan.prune)
             ),
         ),
     ]);
@@ -230,7 +230,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     if !plan.partitions.is_empty() {
         text.push('\n');
         let (rows, note) = shown(&plan.partitions, short, |p| p.peak_bytes_predicted);
-        text.push_str(&grid(PARTITIONS.iter().filter(|column| applies(column, plan.stream)), rows, None));
+        text.push_str(&grid(PARTITIONS.iter().filter(|column| applies(column, plan.mode)), rows, None));
         text.push_str(&note);
     }
     text.push_str(&list(&[
@@ -244,20 +244,16 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     for floor in &plan.host_floors {
         text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.parts_text()));
     }
-    if plan.stream == Mode::Partition {
+    if plan.mode == Mode::Spilled {
         let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);
         text.push_str(&list(&[("duplication", duplication)]));
     }
     if let Some(estimates) = &plan.estimates {
-        text.push_str(&list(&[("streams", faster(estimates))]));
+        text.push_str(&list(&[("modes", faster(estimates))]));
     }
     if !plan.alternatives.is_empty() {
         text.push_str("\nOther numbers of parts\n");
-        text.push_str(&grid(
-            ALTERNATIVES.iter().filter(|column| applies(column, plan.stream)),
-            &plan.alternatives,
-            None,
-        ));
+        text.push_str(&grid(ALTERNATIVES.iter().filter(|column| applies(column, plan.mode)), &plan.alternatives, None));
     }
     for advice in &plan.advice {
         text.push_str(&format!("advice: {advice}\n"));

@@ -29,8 +29,8 @@ pub struct PreparedReport {
     pub edges: u64,
     /// The partitioner, as on the command line.
     pub partitioner: String,
-    /// The stream: `graph` or `partition`.
-    pub stream: Mode,
+    /// The mode: `in-place` or `spilled`.
+    pub mode: Mode,
     /// The number of partitions.
     pub parts: u32,
     /// How many shards were asked for; null where none were.
@@ -39,7 +39,7 @@ pub struct PreparedReport {
     pub costs: Vec<u64>,
     /// The prepared graph on disk.
     pub graph_bytes: Bytes,
-    /// The spilled partitions on disk; 0 in the graph stream.
+    /// The spilled partitions on disk; 0 in the in-place mode.
     pub spilled_bytes: Bytes,
     /// What the counts at vertices or on edges of all partitions take on disk until they are added, at most.
     pub counts_bytes: Bytes,
@@ -63,7 +63,7 @@ impl Default for PreparedReport {
             vertices: 0,
             edges: 0,
             partitioner: String::new(),
-            stream: Mode::Graph,
+            mode: Mode::InPlace,
             parts: 0,
             shards: None,
             costs: Vec::new(),
@@ -93,7 +93,7 @@ impl PreparedReport {
             ("run directory", directory.to_string()),
             ("vertices", thousands(self.vertices)),
             ("edges", thousands(self.edges)),
-            ("partitions", format!("{} by {}, counted by the {} stream", self.parts, self.partitioner, self.stream)),
+            ("partitions", format!("{} by {}, counted by the {} mode", self.parts, self.partitioner, self.mode)),
         ];
         if let Some(shards) = self.shards {
             let costliest =

@@ -69,8 +69,8 @@ pub struct RunResult {
     pub seconds: f64,
     /// The share of each GPU; empty on the CPU.
     pub devices: Vec<DeviceResult>,
-    /// The stream: `graph` or `partition`.
-    pub stream: Mode,
+    /// The mode: `in-place` or `spilled`.
+    pub mode: Mode,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     pub methods: Vec<MethodEstimate>,
     /// What the drivers of GPUs mapped in the process when they started.
@@ -218,7 +218,7 @@ impl Default for RunResult {
             seed: 0,
             seconds: 0.0,
             devices: Vec::new(),
-            stream: Mode::Partition,
+            mode: Mode::Spilled,
             methods: Vec::new(),
             clustering: None,
             degrees: None,

@@ -29,13 +29,13 @@ const PARTITIONS: [TableColumn<PartitionResult>; 14] = [
     TableColumn { heading: "seconds", cell: |p| format!("{:.3}", p.seconds) },
 ];
 
-/// Columns that mean nothing in the graph stream: nothing is induced, pruned or spilled there.
-pub(super) const OF_PARTITION_STREAM: [&str; 6] =
+/// Columns that mean nothing in the in-place mode: nothing is induced, pruned or spilled there.
+pub(super) const OF_SPILLED_MODE: [&str; 6] =
     ["proxies\ninduced", "proxies\nkept", "arcs\ninduced", "spilled", "spill\nat most", "duplication"];
 
-/// Whether a column means something in a stream.
-pub(super) fn applies<T>(column: &TableColumn<T>, stream: Mode) -> bool {
-    stream == Mode::Partition || !OF_PARTITION_STREAM.contains(&column.heading)
+/// Whether a column means something in a mode.
+pub(super) fn applies<T>(column: &TableColumn<T>, mode: Mode) -> bool {
+    mode == Mode::Spilled || !OF_SPILLED_MODE.contains(&column.heading)
 }
 
 const STAGES: [TableColumn<Stage>; 5] = [
@@ -63,7 +63,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
     let mut text = answer(result);
     if !result.partitions.is_empty() {
         text.push_str("\nPartition memory\n");
-        text.push_str(&partitions(&result.partitions, result.stream, "all", short));
+        text.push_str(&partitions(&result.partitions, result.mode, "all", short));
         text.push_str(&totals(result));
     }
     if !result.devices.is_empty() {
@@ -146,7 +146,7 @@ fn answer(result: &RunResult) -> String {
                 method(&result.method, &result.methods),
                 parts(result.parts),
                 result.partitioner,
-                stream(result.stream, result.prune)
+                mode(result.mode, result.prune)
             ),
         ),
     ]);
@@ -166,7 +166,7 @@ pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
 }
 
 /// The partition-memory report; `of_all` is the name of the row of sums.
-pub(super) fn partitions(partitions: &[PartitionResult], stream: Mode, of_all: &str, short: bool) -> String {
+pub(super) fn partitions(partitions: &[PartitionResult], mode: Mode, of_all: &str, short: bool) -> String {
     let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
     let largest =
         |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
@@ -187,7 +187,7 @@ pub(super) fn partitions(partitions: &[PartitionResult], stream: Mode, of_all: &
         format!("{:.3}", partitions.iter().map(|p| p.seconds).sum::<f64>()),
     ];
     let (shown, note) = shown(partitions, short, |p| p.peak_bytes.max(p.peak_bytes_predicted));
-    let columns = PARTITIONS.iter().zip(totals).filter(|(column, _)| applies(column, stream));
+    let columns = PARTITIONS.iter().zip(totals).filter(|(column, _)| applies(column, mode));
     let (columns, totals): (Vec<_>, Vec<_>) = columns.unzip();
     let mut text = grid(columns, shown, Some(totals));
     text.push_str(&note);
@@ -216,9 +216,9 @@ pub(crate) fn shown<T>(rows: &[T], short: bool, size: impl Fn(&T) -> Bytes) -> (
 fn totals(result: &RunResult) -> String {
     let largest = result.partitions.iter().max_by_key(|p| p.peak_bytes);
     let streamed: u128 = result.partitions.iter().map(|p| u128::from(p.stream_bytes.get())).sum();
-    let mut entries = match result.stream {
-        Mode::Graph => Vec::new(),
-        Mode::Partition => vec![
+    let mut entries = match result.mode {
+        Mode::InPlace => Vec::new(),
+        Mode::Spilled => vec![
             ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", result.duplication)),
             (
                 "compression",
@@ -245,11 +245,11 @@ pub(crate) fn parts(parts: u32) -> String {
     if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
 }
 
-/// `graph stream`, or `partition stream, prune direct`.
-pub(crate) fn stream(stream: Mode, prune: Prune) -> String {
-    match stream {
-        Mode::Graph => "graph stream".into(),
-        Mode::Partition => format!("partition stream, prune {prune}"),
+/// `in-place mode`, or `spilled mode, prune direct`.
+pub(crate) fn mode(mode: Mode, prune: Prune) -> String {
+    match mode {
+        Mode::InPlace => "in-place mode".into(),
+        Mode::Spilled => format!("spilled mode, prune {prune}"),
     }
 }
 

@@ -26,8 +26,8 @@ pub struct ShardReport {
     pub backend: String,
     /// The method that counted.
     pub method: String,
-    /// The stream: `graph` or `partition`.
-    pub stream: Mode,
+    /// The mode: `in-place` or `spilled`.
+    pub mode: Mode,
     /// The partitions of this shard, as in a result; `resumed` says which were counted before.
     pub partitions: Vec<PartitionResult>,
     /// The number of partitions of the whole job.
@@ -42,7 +42,7 @@ pub struct ShardReport {
 
 impl ShardReport {
     /// A report without partitions.
-    pub fn new(directory: PathBuf, shard: String, parts: u32, stream: Mode) -> Self {
+    pub fn new(directory: PathBuf, shard: String, parts: u32, mode: Mode) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -50,7 +50,7 @@ impl ShardReport {
             shard,
             backend: String::new(),
             method: String::new(),
-            stream,
+            mode,
             partitions: Vec::new(),
             parts,
             missing: 0,
@@ -76,7 +76,7 @@ impl ShardReport {
         lines.push(("seconds", format!("{:.3}", self.seconds)));
         let mut text = list(&lines);
         text.push('\n');
-        text.push_str(&partitions(&self.partitions, self.stream, "shard", short));
+        text.push_str(&partitions(&self.partitions, self.mode, "shard", short));
         text.push_str(&match self.missing {
             0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
             missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),

@@ -35,8 +35,8 @@ pub struct PlanRecord {
     pub fingerprint: u128,
     /// The number of parts, after splitting.
     pub parts: u32,
-    /// The stream that they are counted by.
-    pub stream: Mode,
+    /// The mode that they are counted by.
+    pub mode: Mode,
     pub block_bytes: Bytes,
     vertices: u32,
     /// The ranks of each partition; empty where partitions are not rank ranges.
@@ -48,12 +48,12 @@ pub struct PlanRecord {
 
 impl PlanRecord {
     /// A record without the partitions themselves.
-    pub(super) fn of(parts: u32, stream: Mode, block_bytes: Bytes) -> Self {
+    pub(super) fn of(parts: u32, mode: Mode, block_bytes: Bytes) -> Self {
         Self {
             kind: KIND.into(),
             fingerprint: 0,
             parts,
-            stream,
+            mode,
             block_bytes,
             vertices: 0,
             ranges: Vec::new(),
@@ -62,7 +62,7 @@ impl PlanRecord {
     }
 
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
-        let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.row_block_limit) };
+        let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.mode(), plan.row_block_limit) };
         match &plan.cut {
             GraphCut::Ranges(ranges, _) => {
                 record.vertices = ranges.last().map_or(0, |ranks| ranks.locals.end);
@@ -104,9 +104,9 @@ impl PlanRecord {
     /// number is named.
     pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<RecordedCut> {
         let vertices = vertices.unwrap_or(self.vertices);
-        match self.stream {
-            Mode::Graph => self.ranges(dir, vertices).map(RecordedCut::Ranges),
-            Mode::Partition => self.locals(dir, vertices).map(RecordedCut::Sets),
+        match self.mode {
+            Mode::InPlace => self.ranges(dir, vertices).map(RecordedCut::Ranges),
+            Mode::Spilled => self.locals(dir, vertices).map(RecordedCut::Sets),
         }
     }
 

@@ -27,8 +27,8 @@ pub struct PreparedJob {
     pub job: Job,
     /// The partitioner; never `auto`.
     pub partitioner: Partitioner,
-    /// The stream that the partitions are counted by.
-    pub stream: Mode,
+    /// The mode that the partitions are counted by.
+    pub mode: Mode,
     pub made: SharedFiles,
     /// How many shards were asked for.
     pub shards: Option<NonZeroU32>,
@@ -81,7 +81,7 @@ impl PreparedJob {
             work_dir: how.work_dir,
             run_dir: how.run_dir,
             partitioner: self.partitioner.clone(),
-            stream: Some(self.stream),
+            mode: Some(self.mode),
             cache: false,
             ..self.job.clone()
         }

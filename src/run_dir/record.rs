@@ -38,8 +38,8 @@ pub struct JobRecord {
     prune: String,
     /// The number of parts that was asked for.
     parts: String,
-    /// The stream that was asked for.
-    stream: String,
+    /// The mode that was asked for.
+    mode: String,
     /// The size of row blocks that was asked for.
     block_bytes: Option<u64>,
 }
@@ -78,7 +78,7 @@ impl JobRecord {
             seed: job.seed,
             prune: job.prune.to_string(),
             parts: job.parts.to_string(),
-            stream: job.stream.map_or_else(|| "auto".into(), |stream| stream.to_string()),
+            mode: job.mode.map_or_else(|| "auto".into(), |mode| mode.to_string()),
             block_bytes: job.block_bytes.map(|bytes| bytes.get()),
         })
     }
@@ -113,7 +113,7 @@ impl JobRecord {
         for ((name, before), (_, now)) in self.settings().into_iter().zip(now.settings()) {
             let free = match name {
                 "parts" => now == "auto" || plan.is_some_and(|plan| now == plan.parts.to_string()),
-                "stream" => now == "auto" || plan.is_some_and(|plan| now == plan.stream.to_string()),
+                "mode" => now == "auto" || plan.is_some_and(|plan| now == plan.mode.to_string()),
                 "block bytes" => now == NONE || plan.is_some_and(|plan| now == plan.block_bytes.get().to_string()),
                 _ => false,
             };
@@ -141,7 +141,7 @@ impl JobRecord {
             ("seed", self.seed.to_string()),
             ("prune", self.prune.clone()),
             ("parts", self.parts.clone()),
-            ("stream", self.stream.clone()),
+            ("mode", self.mode.clone()),
             ("block bytes", or_none(self.block_bytes)),
         ]
     }
@@ -216,13 +216,13 @@ mod tests {
             seed: 1,
             prune: "direct".into(),
             parts: "auto".into(),
-            stream: "auto".into(),
+            mode: "auto".into(),
             block_bytes: None,
         }
     }
 
     fn recorded(parts: u32) -> PlanRecord {
-        PlanRecord::of(parts, Mode::Partition, Bytes(4096))
+        PlanRecord::of(parts, Mode::Spilled, Bytes(4096))
     }
 
     fn difference(change: impl Fn(&mut JobRecord), plan: Option<&PlanRecord>) -> Option<String> {
@@ -242,7 +242,7 @@ mod tests {
             (|job| job.metis_contract = Some(4), "(metis contract: recorded none, now 4)"),
             (|job| job.seed = 2, "(seed: recorded 1, now 2)"),
             (|job| job.prune = "none".into(), "(prune: recorded direct, now none)"),
-            (|job| job.stream = "graph".into(), "(stream: recorded auto, now graph)"),
+            (|job| job.mode = "in-place".into(), "(mode: recorded auto, now in-place)"),
             (|job| job.parts = "9".into(), "(parts: recorded auto, now 9)"),
             (|job| job.input[1].stat.bytes = 11, "(bytes of /b.txt: recorded 10, now 11)"),
             (
@@ -265,7 +265,7 @@ mod tests {
         // Other permissions, another inode: the contents are known to be the same.
         assert_eq!(difference(|job| (job.input[0].stat.changed, job.input[0].stat.inode) = ((9, 9), 4), None), None);
         let asked: fn(&mut JobRecord) =
-            |job| (job.parts, job.stream, job.block_bytes) = ("8".into(), "partition".into(), Some(4096));
+            |job| (job.parts, job.mode, job.block_bytes) = ("8".into(), "spilled".into(), Some(4096));
         assert_eq!(difference(asked, Some(&recorded(8))), None);
         assert!(difference(asked, Some(&recorded(9))).is_some());
         assert!(difference(asked, None).is_some());

@@ -1,4 +1,4 @@
-//! The graph stream: a partition is a rank range, and the graph's rows below it are streamed.
+//! The in-place mode: a partition is a rank range, and the graph's rows below it are streamed.
 //!
 //! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: each triangle
 //! once, because each vertex is local once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs

@@ -248,8 +248,8 @@ fn empty_parts_cost_nothing() {
         let result = count(&["--parts", "1000000", "--partitioner", partitioner]);
         let parts = result["parts"].as_u64().unwrap();
         assert!(result["triangles"] == 45 && (30..=34).contains(&parts), "{partitioner}: {parts} parts");
-        let stream = if ["auto", "rank"].contains(&partitioner) { "graph" } else { "partition" };
-        assert_eq!(result["stream"], stream, "{partitioner}");
+        let mode = if ["auto", "rank"].contains(&partitioner) { "in-place" } else { "spilled" };
+        assert_eq!(result["mode"], mode, "{partitioner}");
     }
     let lines: String = (0..34).map(|id| if id == 7 { "1000000\n" } else { "12\n" }).collect();
     fs::write(place.path("p.txt"), lines).unwrap();

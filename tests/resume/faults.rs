@@ -217,7 +217,7 @@ fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
     assert!(found == verified(COLLABORATION.0, flag));
 }
 
-/// The graph stream: nothing is spilled.
+/// The in-place mode: nothing is spilled.
 #[test]
 fn the_same_with_rank_ranges() {
     let budgets = ["--host-memory", "64MiB", "--device-memory", "512KiB"];

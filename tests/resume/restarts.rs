@@ -67,8 +67,8 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
 fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
     let parts = |partitioner: &'static str| ["--no-cache", "--parts", "6", "--partitioner", partitioner];
     for (first, now, differs) in [
-        ("rank", "contiguous", "(partitioner: recorded rank, now contiguous; stream: recorded graph, now partition)"),
-        ("auto", "random", "(partitioner: recorded auto, now random; stream: recorded auto, now partition)"),
+        ("rank", "contiguous", "(partitioner: recorded rank, now contiguous; mode: recorded in-place, now spilled)"),
+        ("auto", "random", "(partitioner: recorded auto, now random; mode: recorded auto, now spilled)"),
     ] {
         let place = Place::new();
         killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
@@ -76,7 +76,7 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
         assert!(stderr(&output).contains(differs), "{}", stderr(&output));
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
         let (result, _) = place.completes(ROUTERS, &parts(first));
-        assert_eq!((result.stream, result.partitioner.as_str()), (Mode::Graph, "rank"));
+        assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
         assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 4);
     }
 }

@@ -36,13 +36,13 @@ fn relative_paths_are_taken_from_the_base_and_others_left() {
 fn pruning_and_keeping_imply_the_partition_stream() {
     for (settings, stream) in [
         ("", None),
-        ("partition.prune = 'direct'", Some(Mode::Partition)),
-        ("partition.partitioner = 'random'", Some(Mode::Partition)),
-        ("spill = { keep = true, dir = 's' }", Some(Mode::Partition)),
+        ("partition.prune = 'direct'", Some(Mode::Spilled)),
+        ("partition.partitioner = 'random'", Some(Mode::Spilled)),
+        ("spill = { keep = true, dir = 's' }", Some(Mode::Spilled)),
         ("spill = { keep = false, dir = 's' }", None),
-        ("partition.partitioner = 'rank'", Some(Mode::Graph)),
+        ("partition.partitioner = 'rank'", Some(Mode::InPlace)),
     ] {
-        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().stream, stream, "{settings}");
+        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().mode, stream, "{settings}");
     }
 }
 

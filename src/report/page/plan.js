@@ -29,8 +29,8 @@ function planSummary(plan) {
             : "A budget of the host is too small; see below.";
     const estimated =
         plan.estimates &&
-        `Building, reading and copying take about ${seconds(plan.estimates.graph)} by the graph stream, ` +
-            `${plan.estimates.sized ? "" : "at least "}${seconds(plan.estimates.partition)} by the partition stream.`;
+        `Building, reading and copying take about ${seconds(plan.estimates.in_place)} in the in-place mode, ` +
+            `${plan.estimates.sized ? "" : "at least "}${seconds(plan.estimates.spilled)} in the spilled mode.`;
     return [
         el("p", { class: plan.fits ? "answer" : "answer bad" }, plan.fits ? "The job fits" : "The job does not fit"),
         sentences(
@@ -41,7 +41,7 @@ function planSummary(plan) {
         ),
         sentences(
             `The graph has ${counted(plan.vertices, "vertex", "vertices")} and ${counted(plan.edges, "edge")}. Method ${plan.method} would count it on ` +
-                `${BACKENDS[plan.backend] ?? plan.backend}, in ${counted(plan.parts, "partition")} by ${plan.partitioner}, by the ${plan.stream} stream.`,
+                `${BACKENDS[plan.backend] ?? plan.backend}, in ${counted(plan.parts, "partition")} by ${plan.partitioner}, in the ${plan.mode} mode.`,
             estimated,
         ),
         plan.advice.length === 0

@@ -42,7 +42,7 @@ function work(result) {
 function summary(result) {
     const most = largest(result.partitions, (partition) => partition.peak_bytes);
     const sum = (name) => result.partitions.reduce((total, partition) => total + Number(partition[name]), 0);
-    const streams = { graph: "rows of the graph file", partition: "rows of each partition's own file" };
+    const streamed = { "in-place": "rows of the graph file", spilled: "rows of each partition's own file" };
     return [
         el("p", { class: "answer" }, `${thousands(result.triangles)} ${Number(result.triangles) === 1 ? "triangle" : "triangles"}`),
         sentences(meaning(result)),
@@ -53,7 +53,7 @@ function summary(result) {
             ["Host memory, of its budget", ofBudget(result.peak_host_bytes, result.host_memory)],
             ["Drivers of GPUs, on the host", result.driver_host_bytes > 0 ? bytes(result.driver_host_bytes) : null],
             ["Streamed to the device", bytes(sum("stream_bytes"))],
-            ["What is streamed", streams[result.stream] ?? result.stream],
+            ["What is streamed", streamed[result.mode] ?? result.mode],
             ["Spilled to files", sum("spill_bytes") > 0 ? bytes(sum("spill_bytes")) : null],
             ["Duplication: arcs kept / edges", result.duplication.toFixed(3)],
             ["Compression of spills", result.compression_ratio === null ? null : times(result.compression_ratio)],
