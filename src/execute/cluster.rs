@@ -11,7 +11,7 @@ use trimill_system::error::{Error, Result};
 /// Writes the scripts, in which `program` counts.
 ///
 /// # Errors
-/// [`trimill_system::error::Kind::Resource`] where no job is prepared; those of [`cluster::write`].
+/// [`trimill_system::error::Kind::Resource`] where no job is prepared; paths that scripts would misread; files that cannot be written.
 pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
