@@ -85,9 +85,6 @@ impl Cluster {
 }
 
 /// Writes the files for `shards` shards of the job in `run`, counted by `program`.
-///
-/// # Errors
-/// Paths that scripts would misread ([`trimill_system::error::Kind::Usage`]); files that cannot be written ([`trimill_system::error::Kind::Resource`]).
 pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) -> Result<ClusterReport> {
     cluster.check()?;
     let [run, program] = [run, program].map(|path| {

@@ -199,12 +199,6 @@ type WriteRows = fn(&dyn Sequence, &Path, &Control) -> Result<u64>;
 ///
 /// The file is written under a temporary name in the same directory and renamed when it is complete; after an error or an
 /// interruption nothing is left of it, and a file that was there before is untouched.
-///
-/// # Errors
-/// - [`Usage`](trimill_system::error::Kind::Usage): parameters that give no graph or one too big for its ids; an unknown suffix.
-/// - [`Resource`](trimill_system::error::Kind::Resource): too little free space (found out before anything is written), or
-///   writing fails.
-/// - [`Interrupted`](trimill_system::error::Kind::Interrupted): `control` was stopped.
 pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
     let (as_bvgraph, as_sg): (WriteRows, WriteRows) = (bvgraph::write, sg::write);
     let write_rows = match output.extension().and_then(|suffix| suffix.to_str()) {

@@ -57,10 +57,6 @@ pub struct Preparation<'a, 'd> {
 impl Preparation<'_, '_> {
     /// Cleans and orients the input, on a device if there is one, or takes the graph from the cache. Appends the stages that ran to
     /// `stages`.
-    ///
-    /// # Errors
-    /// Invalid input, or input that changed while it was read; directories that cannot be written; a device that is required and cannot
-    /// prepare the graph.
     pub fn prepare(mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Some(cache) = cache.filter(|_| self.origin.is_some()) else { return self.graph(None, stages) };
         let start = Instant::now();

@@ -104,9 +104,6 @@ pub struct RunDir {
 impl RunDir {
     /// Opens the directory, or makes it, and removes unfinished files of a process that ended midway; not where shards of a prepared job
     /// may be writing them.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let lock = Lock::take(path)?;
@@ -125,9 +122,6 @@ impl RunDir {
 
     /// Opens the directory of a prepared job for one of several processes that count its partitions: nothing is locked, and nothing of
     /// other processes is removed.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] where no job is prepared there; [`trimill_system::error::Kind::Data`] where its record is damaged.
     pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
         let run = Self { path: path.to_path_buf(), lock: None };
         let prepared = run.prepared()?;
@@ -140,9 +134,6 @@ impl RunDir {
     }
 
     /// What was prepared for shards.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] where there is nothing; [`trimill_system::error::Kind::Data`] where it is damaged.
     pub fn prepared(&self) -> Result<PreparedJob> {
         PreparedJob::read(&self.path)?.ok_or_else(|| {
             Error::resource("holds no prepared job")
@@ -161,9 +152,6 @@ impl RunDir {
 
     /// Fails where the directory belongs to another job than `job`. Where the record has hashes of the files' contents, `job` has
     /// them afterwards, too. A directory without a record is open to any job, until [`Self::record`] is called.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] with what differs; [`trimill_system::error::Kind::Data`] where the record is damaged.
     pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)
@@ -205,9 +193,7 @@ impl RunDir {
     }
 
     /// The complete result of the job with this fingerprint, where it was done on an earlier start.
-    ///
-    /// # Errors
-    /// [`Kind::Data`] where it is of another job; when the file cannot be read. A damaged one is put together again.
+    /// One of another job is an error; a damaged one is put together again.
     pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
         #[derive(Deserialize)]
         struct Of {
@@ -231,9 +217,6 @@ impl RunDir {
     }
 
     /// The graph of a prepared job.
-    ///
-    /// # Errors
-    /// [`Kind::Data`] where it is missing, damaged, or another one.
     pub fn graph(&self, prepared: &PreparedJob) -> Result<OrientedGraph> {
         let path = self.graphs().join(&prepared.made.graph);
         let graph = graph_file::open(&path).map_err(|error| with_prepare_advice(error, &self.path))?;
@@ -252,9 +235,7 @@ impl RunDir {
     }
 
     /// Fails where the plan or the manifest of the spills is of another job than the one that was prepared.
-    ///
-    /// # Errors
-    /// [`Kind::Data`]. One that is missing or damaged is no error here, but where it is needed.
+    /// One that is missing or damaged is no error here, but where it is needed.
     pub fn check(&self, prepared: &PreparedJob) -> Result<()> {
         let spills = self.spills(None);
         let plan =
@@ -268,9 +249,7 @@ impl RunDir {
 
     /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices; if none are named, of as many as were
     /// recorded.
-    ///
-    /// # Errors
-    /// When the files cannot be read; if they are damaged, the job is planned anew.
+    /// If the files are damaged, the job is planned anew.
     pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, RecordedCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);

@@ -12,19 +12,14 @@ const AUTO: &str = "auto";
 /// The default baselines, of which the first that takes part is used.
 const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Backend::Cpu)];
 
-/// The methods of a comparison.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Selection {
     /// The methods in the order asked for, the baseline among them; each once, at least one.
     pub(super) methods: Vec<MethodName>,
-    /// The method that the others are compared with.
     pub(super) baseline: MethodName,
 }
 
 /// The methods of a request on a machine with or without a GPU.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`] for an unknown name, or a method that the backend does not have.
 pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Selection> {
     let mut methods = Vec::new();
     let mut add = |name: MethodName| {

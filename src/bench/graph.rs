@@ -14,10 +14,6 @@ use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
 /// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
-///
-/// # Errors
-/// Invalid input; [`trimill_system::error::Kind::Usage`] for input that cannot be read again;
-/// [`trimill_system::error::Kind::Resource`] if the graph does not fit in the cache.
 pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
     let (title, input) = (job.title(), job.inputs[0].clone());
     let on_gpu = job.prepare != Prepare::Cpu;

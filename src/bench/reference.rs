@@ -2,7 +2,6 @@
 
 use crate::report::bench::{GraphReport, MethodName};
 
-/// A count, and where it comes from.
 pub(super) struct Reference {
     pub(super) triangles: u128,
     pub(super) from: String,

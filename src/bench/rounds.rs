@@ -27,7 +27,6 @@ pub(super) trait Runner {
     fn run(&mut self, place: usize, limit: Duration) -> Result<Turn>;
 }
 
-/// How often methods run, and how long.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunLimits {
     /// Runs of each method, without the first.
@@ -54,7 +53,6 @@ pub(super) fn run(
     Ok(states.into_iter().map(MethodState::report).collect())
 }
 
-/// A method, its runs so far and its time.
 struct MethodState {
     report: MethodReport,
     warm_up: Option<BenchRun>,

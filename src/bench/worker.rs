@@ -31,7 +31,6 @@ const POLL: Duration = Duration::from_millis(50);
 /// The most bytes that are kept of a child's standard error.
 const STDERR_KEPT: usize = 4096;
 
-/// A child for each method, on one graph.
 pub(super) struct Workers<'a> {
     program: &'a Helper,
     jobs: Vec<Tables>,

@@ -72,7 +72,6 @@ impl Buckets {
         self.lanes.len()
     }
 
-    /// Bytes written to files so far.
     pub fn bytes_written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -193,7 +192,6 @@ impl Buckets {
         Ok(self.dir.get().map_or(&*self.parent, TemporaryDir::path).join(format!("lane-{lane:05}")))
     }
 
-    /// The number of keys in a lane.
     pub fn len(&self, lane: usize) -> u64 {
         lock(&self.lanes[lane]).len
     }

@@ -13,7 +13,6 @@ use trimill_system::error::{Error, Result};
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;
 
-/// Which bucket a pair goes to.
 pub(super) enum BucketChoice {
     /// By a hash of the pair, shifted by so many bits.
     Hash { shift: u32 },

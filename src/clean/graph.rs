@@ -12,7 +12,6 @@ use trimill_system::bytes::Bytes;
 pub struct CleanReport {
     /// Vertices that the input declares; for lists of arcs, the distinct ids that occur.
     pub vertices_declared: u64,
-    /// Arcs in the input.
     pub arcs: u64,
     /// Arcs from a vertex to itself.
     pub loops_removed: u64,

@@ -27,10 +27,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 }
 
 /// Reads the arcs that `source` delivers, and distributes them to buckets.
-///
-/// # Errors
-/// Invalid input; more than 2^32 - 2 vertices ([`trimill_system::error::Kind::Data`]); bucket files that cannot be written
-/// ([`trimill_system::error::Kind::Resource`]).
+/// More than 2^32 - 2 vertices are refused.
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
     if let Some(n) = source.declared_vertices().filter(|&n| n > MOST_VERTICES) {
         return Err(too_many(n));

@@ -93,9 +93,6 @@ impl<'a> Workspace<'a> {
     }
 
     /// The shares of what the arrays in `needs` leave.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] if the budget is below the floor.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         let left = self.memory.left(needs)?;
         Ok(Shares { left, threads: self.memory.threads(), dir: self.dir, in_memory: self.buckets })
@@ -107,7 +104,6 @@ impl<'a> Workspace<'a> {
 pub struct Shares<'a> {
     pub left: Bytes,
     pub threads: u64,
-    /// The directory of buckets that do not fit in memory.
     pub dir: &'a Path,
     in_memory: Option<Bytes>,
 }

@@ -15,9 +15,6 @@ use trimill_system::error::{Error, Result};
 
 impl Session {
     /// What [`Session::backends`] would choose on a machine with such GPUs; they cannot count.
-    ///
-    /// # Errors
-    /// A budget of the host below the floor ([`trimill_system::error::Kind::Resource`]); block threads or a tile out of bounds.
     pub(super) fn absent(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
         let GpuSettings { devices, kernels, memory, .. } = self.gpu_settings();
         let (graph, counts) = (&needs.size, needs.counts);

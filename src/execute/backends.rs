@@ -49,11 +49,7 @@ impl Session {
     }
 
     /// The backends, and their budget, by the method of the job unless another one is named.
-    ///
-    /// # Errors
-    /// A budget of the host below the floor ([`trimill_system::error::Kind::Resource`]).
-    /// A backend or method that is not there: [`trimill_system::error::Kind::Resource`] where a GPU is missing,
-    /// [`trimill_system::error::Kind::Usage`] where the name is wrong.
+    /// The error is of kind `Resource` where a GPU is missing, and `Usage` where a name is wrong.
     pub fn backends(&self, graph: GraphToCount, method: Option<&str>) -> Result<ChosenBackends> {
         let needs = self.host_needs(graph);
         match Choice::of(self.job.backend, method.or(self.job.method.as_deref()))? {
@@ -187,7 +183,6 @@ impl Session {
     }
 }
 
-/// The counter of method `bitmap`.
 fn bitmap(counts: CountsWanted, graph: &GraphSize, budget: Bytes) -> Cpu {
     match (counts.edges, counts.vertices) {
         (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),

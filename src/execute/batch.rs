@@ -35,7 +35,6 @@ pub const BUFFERS: Bytes = Bytes::mib(3);
 /// Bytes of filtered rows that wait to be written, for each thread; as many are being filtered meanwhile.
 pub const HELD: u64 = 1 << 20;
 
-/// Builds batches of partitions.
 pub struct BatchBuilder<'a> {
     builder: Builder<'a>,
     /// Bytes of a block of rows.
@@ -52,9 +51,6 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// Builds `parts` together; runs in the current thread pool. The times of the whole batch are reported with the first.
-    ///
-    /// # Errors
-    /// When rows cannot be read or a spill cannot be written; when stopped.
     pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         let Builder { graph, locals, prune, .. } = self.builder;
         let start = Instant::now();
@@ -149,7 +145,6 @@ impl BlockTasks {
 /// Rows of a partition: those of its locals, and those of its proxies.
 type RowsByRole = [CodedRows; 2];
 
-/// The rows that the tasks of a thread found.
 #[derive(Default)]
 struct FoundRows {
     rows: RowsByRole,
@@ -203,7 +198,6 @@ struct Growing {
 }
 
 impl Growing {
-    /// Appends rows.
     fn add(&mut self, [resident, proxies]: [CodedSlice<'_>; 2]) -> Result<()> {
         self.writer.resident_rows(resident)?;
         let (mut rest, mut taken) = (proxies, 0);

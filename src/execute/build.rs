@@ -16,15 +16,11 @@ use trimill_system::error::{Kind, Result};
 
 /// A partition on disk, and what it took to build.
 pub struct BuiltPartition {
-    /// The number of the partition.
     pub part: u32,
-    /// The spill.
     pub spill: SpillSummary,
     /// Its share of the memory for spills, held while the spill exists.
     pub(super) _held: Option<TakenRoom>,
-    /// How long inducing took.
     pub inducing: Duration,
-    /// How long pruning took.
     pub pruning: Duration,
     /// How long filtering, encoding and writing took.
     pub spilling: Duration,
@@ -33,13 +29,10 @@ pub struct BuiltPartition {
 /// What all partitions of a job have in common.
 #[derive(Clone, Copy)]
 pub struct Builder<'a> {
-    /// The graph.
     pub graph: &'a OrientedGraph,
     /// The partition where each vertex is local.
     pub locals: &'a Locals,
-    /// The plan.
     pub plan: &'a Plan,
-    /// The prune level.
     pub prune: Prune,
     /// The directory of spills that do not fit in memory.
     pub dir: &'a Path,
@@ -53,9 +46,6 @@ pub struct Builder<'a> {
 
 impl Builder<'_> {
     /// Begins a partition's spill, in memory if it fits there.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
         let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.plan.sizes[part as usize];
@@ -82,9 +72,6 @@ impl Builder<'_> {
 impl BuiltPartition {
     /// The spill that an earlier start left in `dir`, if it is there and valid. One that is damaged, or of another job, is
     /// removed with a warning, and is built again.
-    ///
-    /// # Errors
-    /// When the file cannot be removed.
     pub fn found(dir: &Path, part: u32, fingerprint: u128) -> Result<Option<Self>> {
         let path = dir.join(file_name(part));
         if !path.exists() {

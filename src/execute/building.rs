@@ -26,7 +26,6 @@ use trimill_system::parallel;
 /// The most spills that are written at the same time: each is an open file.
 const MOST_AT_ONCE: u64 = 128;
 
-/// The environment variable.
 const VARIABLE: &str = "TRIMILL_BATCH";
 
 /// Spills are taken to compress to no less than their bound divided by this: with less free disk space a job fails at once.
@@ -37,7 +36,6 @@ const COMPRESSED: u64 = 5;
 pub struct Building {
     /// The most partitions of a batch.
     pub many: usize,
-    /// Bytes of a block of rows.
     pub block: Bytes,
     /// The most bytes on disk at a time.
     pub disk: Bytes,
@@ -60,9 +58,6 @@ pub(super) struct BuildingSpace<'a> {
 
 impl BuildingSpace<'_> {
     /// Chooses for `parts` partitions of a plan of a graph of so many vertices.
-    ///
-    /// # Errors
-    /// When the free space of the disk cannot be read.
     pub(super) fn choose(&self, vertices: u32, plan: &Plan, parts: usize) -> Result<Building> {
         let block = Bytes(self.memory.get() / 8).clamp(LEAST_BLOCK, self.block);
         let disk = |many: usize| {
@@ -100,25 +95,18 @@ impl Building {
 
 /// Builds partitions as a [`Building`] says.
 pub struct Builders<'a> {
-    /// Builds batches.
     pub batches: BatchBuilder<'a>,
-    /// How many at a time.
     pub many: usize,
-    /// The thread pool.
     pub pool: &'a ThreadPool,
 }
 
 impl<'a> Builders<'a> {
-    /// Builds with `builder` as `building` says, in `pool`.
     pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool) -> Self {
         Self { batches: BatchBuilder::new(builder, building.block), many: building.many, pool }
     }
 
     /// Builds `parts` in their order, except those that `found` returns; hands the partitions of a batch to `each`, until that
     /// breaks.
-    ///
-    /// # Errors
-    /// When something cannot be read or written; when stopped.
     pub fn build(
         &self,
         parts: &[u32],

@@ -23,7 +23,7 @@ use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
 use trimill_system::parallel;
 
-/// CountsWanted the triangles of `edges`, or if there are none of the job's input.
+/// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
 /// # Errors
 /// The error of any stage. Where only files could not be written, the result is the error's answer.
@@ -71,7 +71,7 @@ impl Opened<'_> {
 }
 
 impl Planned {
-    /// CountsWanted what is planned, and writes what is asked for beside the result.
+    /// Counts what is planned, and writes what is asked for beside the result.
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
         let (whole, backends) = (self.is_shared(), std::mem::take(&mut self.backends));

@@ -38,7 +38,6 @@ use trimill_system::timeline::TrackKind;
 /// The name of the builder thread in messages.
 const BUILDER: &str = "the thread that builds partitions";
 
-/// All partitions, counted.
 #[derive(Debug)]
 pub(super) struct CountedAll {
     pub(super) partitions: Vec<PartitionResult>,
@@ -46,11 +45,9 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// CountsWanted all partitions.
-    ///
-    /// # Errors
-    /// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped. A manifest of kept
-    /// spills that cannot be written: what would have been returned is then the error's answer.
+    /// Counts all partitions.
+    /// The first error of the builder or of a device stops the others. If only the manifest of kept spills cannot be written, what would
+    /// have been returned is the error's answer.
     pub(super) fn count_partitions(
         &self,
         mut backends: Vec<Box<dyn CountBackend>>,
@@ -154,7 +151,6 @@ impl Planned {
 }
 
 impl Session {
-    /// The directory of the spills.
     fn spills(&self, fingerprint: u128) -> Result<SpillDir> {
         let Self { job, spill_dir, run, .. } = self;
         match run {

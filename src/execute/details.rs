@@ -22,18 +22,13 @@ use trimill_system::error::{Error, Kind, Result};
 
 /// The sums of a job.
 pub(super) enum Details<'g> {
-    /// The total only.
     Total,
-    /// The triangles at each vertex.
     Vertices(VertexSums<'g>),
     /// The triangles on each edge, from which those at vertices follow.
     Edges(OnEdges<'g>),
 }
 
 /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`], [`trimill_system::error::Kind::Resource`].
 pub(super) fn check(job: &Job) -> Result<()> {
     if job.counts_vertices() || job.counts_edges() {
         Choice::check_details(job.backend, job.method.as_deref())?;
@@ -55,10 +50,7 @@ pub(super) fn keeps_answer(error: &Error) -> bool {
 }
 
 impl<'g> Details<'g> {
-    /// Zeros.
-    ///
-    /// # Errors
-    /// Formats that cannot hold the graph's ids ([`trimill_system::error::Kind::Usage`]); temporary files that cannot be made.
+    /// Zeros. Formats that cannot hold the graph's ids are refused.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let job = &session.job;
         job.output_files().check_ids(array_len(graph))?;
@@ -78,7 +70,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// CountsWanted a partition. `first` is its source; `again` opens it for further passes.
+    /// Counts a partition. `first` is its source; `again` opens it for further passes.
     pub(super) fn count<'s>(
         &self,
         part: u32,
@@ -94,9 +86,6 @@ impl<'g> Details<'g> {
     }
 
     /// Completes the result: the summary and the files. A file that cannot be written keeps no other from being written.
-    ///
-    /// # Errors
-    /// When the sums contradict the total; when files cannot be written ([`keeps_answer`]).
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         match self {
             Self::Total => Ok(()),
@@ -118,7 +107,6 @@ impl<'g> Details<'g> {
         matches!(self, Self::Edges(_))
     }
 
-    /// Whether more than the total is counted.
     pub(super) fn are_counted(&self) -> bool {
         !matches!(self, Self::Total)
     }

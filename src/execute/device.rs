@@ -26,7 +26,7 @@ use trimill_system::{disk, lock, parallel};
 /// The name of the prefetching thread in messages.
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
-/// CountsWanted all partitions of the queue on all devices; returns the results of each device.
+/// Counts all partitions of the queue on all devices; returns the results of each device.
 pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
     if work.control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
@@ -40,17 +40,13 @@ pub(super) struct PartitionsToCount<'a> {
     pub(super) known: PlannedFigures<'a>,
     /// Those that are rank ranges.
     pub(super) ranges: Option<Ranges<'a>>,
-    /// The budget of each device.
     pub(super) device_memory: Bytes,
     pub(super) journal: Option<&'a Journal>,
     pub(super) details: &'a Details<'a>,
 }
 
 impl PartitionsToCount<'_> {
-    /// CountsWanted them, in their order, on all devices.
-    ///
-    /// # Errors
-    /// The first error of a device, the others are then stopped; when stopped.
+    /// Counts them, in their order, on all devices. The first error of a device stops the others.
     pub(super) fn count(
         self,
         backends: &mut [Box<dyn CountBackend>],
@@ -155,7 +151,6 @@ impl<'a> SharedWork<'a> {
 
 /// What counts a partition.
 struct By {
-    /// The GPU.
     device: Option<u32>,
     /// The most stored bytes of a file block that it unpacks, where it takes rows as they are stored.
     stored: Option<Bytes>,
@@ -234,7 +229,7 @@ pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
     }
 }
 
-/// CountsWanted a partition. A spill that turns out to be damaged is built again from the graph.
+/// Counts a partition. A spill that turns out to be damaged is built again from the graph.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<Box<dyn PartitionSource + '_>>>,

@@ -41,7 +41,6 @@ pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport
     Ok(survey(request.work_dir.as_deref(), request.cache_dir.as_deref()))
 }
 
-/// What this machine has.
 pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
     let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
     let measured = cache.as_deref().and_then(Rates::measured);

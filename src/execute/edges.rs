@@ -67,7 +67,7 @@ impl<'g> OnEdges<'g> {
         }
     }
 
-    /// CountsWanted a partition, or what of it was not added to the sums yet.
+    /// Counts a partition, or what of it was not added to the sums yet.
     pub(super) fn count(
         &self,
         part: u32,
@@ -115,10 +115,7 @@ impl<'g> OnEdges<'g> {
         self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 
-    /// Writes the file.
-    ///
-    /// # Errors
-    /// When the sums are not three times the triangles; when the file cannot be written.
+    /// Writes the file; fails if the sums are not three times the triangles.
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.sums()?);
@@ -138,9 +135,6 @@ impl<'g> OnEdges<'g> {
     }
 
     /// The triangles at vertices: half of those on their edges.
-    ///
-    /// # Errors
-    /// When the graph or the sums cannot be read; when stopped.
     pub(super) fn at_vertices(&self, session: &Session) -> Result<VertexSums<'g>> {
         let Session { job, host, pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;

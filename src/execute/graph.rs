@@ -50,9 +50,6 @@ pub struct Prepared {
 
 impl Session {
     /// Opens `edges`, or if there are none the input of the job: detects formats and reads headers.
-    ///
-    /// # Errors
-    /// Errors in the files; impossibly many edges; when stopped.
     pub fn input<'e>(self, edges: Option<&'e dyn EdgeSource>) -> Result<Opened<'e>> {
         if let Some(edges) = edges {
             let edges = checked(edges)?;
@@ -84,9 +81,6 @@ impl Session {
 
 impl Opened<'_> {
     /// Claims the run directory, if there is one, for this job.
-    ///
-    /// # Errors
-    /// Another job's run directory; one that cannot be written.
     pub(super) fn claim(&mut self) -> Result<()> {
         let Session { job, run, pool, control, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
@@ -100,9 +94,6 @@ impl Opened<'_> {
     }
 
     /// Opens the GPUs of a job that counts there, beside the reading of the input.
-    ///
-    /// # Errors
-    /// As [`Session::open_gpus`].
     pub(crate) fn open_gpus(&self) -> Result<()> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.arcs_at_most();
@@ -112,9 +103,6 @@ impl Opened<'_> {
     }
 
     /// Reads, cleans and orients the input, or takes the graph from the cache, on a GPU that is open or on the cores.
-    ///
-    /// # Errors
-    /// Errors in the input; directories that cannot be written.
     pub(crate) fn graph(&self, stages: &mut Vec<Stage>) -> Result<(OrientedGraph, Option<Origin>)> {
         let Session { pool, cache, gpus, control, .. } = &self.session;
         parallel::within(pool, || {
@@ -138,9 +126,6 @@ impl Opened<'_> {
 
     /// Prepares the graph with [`Self::open_gpus`] and [`Self::graph`], and records what identifies the input in a run directory that is
     /// claimed.
-    ///
-    /// # Errors
-    /// As these.
     pub(super) fn prepare(self) -> Result<Prepared> {
         self.open_gpus()?;
         let mut stages = Vec::new();

@@ -41,7 +41,6 @@ const PER_BUILT: u64 = 4;
 /// How the host's memory is divided from planning to counting.
 #[derive(Debug, Clone, Copy)]
 pub struct Division {
-    /// For counting.
     pub counting: Bytes,
     /// For building partitions; none if there is too little for that.
     pub building: Option<Bytes>,
@@ -68,9 +67,6 @@ pub(super) struct HostNeeds {
 
 impl HostNeeds {
     /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] below the floor.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         // The error of a stage names what that stage needs; the advice is for all of them.
         self.divided_now(least, gpus).map_err(|error| error.advice(HostMemory::advice(self.enough(least, gpus))))
@@ -140,9 +136,6 @@ impl HostNeeds {
     }
 
     /// Checks that the triangles at vertices or on edges can be written, where they are wanted.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] below the floor.
     pub(super) fn can_write(&self) -> Result<()> {
         self.writing().map_or(Ok(()), |writing| self.host.left(&writing).map(drop))
     }
@@ -162,7 +155,6 @@ impl HostNeeds {
         floors
     }
 
-    /// What every stage needs.
     fn always(&self, needs: Needs) -> Needs {
         let threads = self.host.threads();
         let row = 12 * u64::from(self.size.longest_row);
@@ -191,7 +183,6 @@ impl HostNeeds {
         }
     }
 
-    /// What writing these takes.
     fn writing(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let (what, stage, (fixed, least)) = match (self.counts.edges, self.counts.vertices) {

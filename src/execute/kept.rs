@@ -22,12 +22,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
-/// CountsWanted the spills of the manifest in `dir`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;
-/// [`trimill_system::error::Kind::Usage`] for settings that were fixed when the graph was partitioned;
-/// [`trimill_system::error::Kind::Resource`] when a partition does not fit the device.
+/// Counts the spills of the manifest in `dir`.
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
     refuse_partition_settings(&job, dir)?;
     let manifest = Manifest::read(dir)?;

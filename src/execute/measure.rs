@@ -41,15 +41,11 @@ pub(super) fn measured_scale() -> u32 {
     (19 + cores().ilog2()).min(24)
 }
 
-/// The threads that jobs use.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 /// Measures with a Kronecker graph of `2^scale` vertices, in a directory of its own in `work`.
-///
-/// # Errors
-/// When the directory has no room; when stopped.
 pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rates> {
     let dir = TemporaryDir::new(work, "measure-")?;
     let task = control.task("measure", Some(STEPS), Unit::Runs);

@@ -90,9 +90,6 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
 }
 
 /// The records of all partitions that were counted.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] for a record of another plan, or of another version of the program.
 fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>> {
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let read = |part| {

@@ -24,7 +24,6 @@ const AMPLE: Bytes = Bytes::mib(8 << 10);
 /// Page-locked memory of a GPU that was opened beside reading.
 const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
 
-/// What a job says about its GPUs.
 #[derive(Debug, Clone)]
 pub(super) struct GpuSettings {
     pub(super) devices: Devices,
@@ -42,7 +41,6 @@ pub(super) struct Gpus {
     pub(super) have_more: bool,
 }
 
-/// GPUs that are being opened.
 pub(super) struct Opening {
     thread: Option<JoinHandle<Result<Gpus>>>,
     opened: Option<Result<Gpus>>,
@@ -102,15 +100,11 @@ impl Opening {
         }
     }
 
-    /// Whether the GPUs are opened beside other work.
     pub(super) fn is_beside(&self) -> bool {
         self.driver.is_none()
     }
 
     /// The GPUs, and the bytes that their drivers mapped. `held`: bytes that the job itself holds now and did not hold before.
-    ///
-    /// # Errors
-    /// Why they cannot be opened.
     pub(super) fn finish(mut self, held: Bytes) -> Result<(Gpus, Bytes)> {
         self.wait();
         let gpus = self.opened.take().unwrap_or_else(|| Err(Error::defect("GPUs were opened twice")))?;

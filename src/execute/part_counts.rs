@@ -24,10 +24,7 @@ impl<T> Default for Unfinished<T> {
 }
 
 impl<T> Unfinished<T> {
-    /// CountsWanted a partition from where it was left, or from what `begin` returns. If `count` fails, the next call continues from there.
-    ///
-    /// # Errors
-    /// Those of `begin` and `count`.
+    /// Counts a partition from where it was left, or from what `begin` returns. If `count` fails, the next call continues from there.
     pub(super) fn finish<C>(
         &self,
         part: u32,
@@ -78,17 +75,11 @@ impl PartFiles {
     }
 
     /// Begins the file of a partition by `writer`; none without a run directory.
-    ///
-    /// # Errors
-    /// Those of `writer`.
     pub(super) fn begin<W>(&self, writer: impl FnOnce(&Path, u128) -> Result<W>) -> Result<Option<W>> {
         self.run.as_ref().map(|(dir, fingerprint)| writer(dir, *fingerprint)).transpose()
     }
 
     /// Opens the file of a partition by `reader`; none where it is missing, or damaged, which is logged.
-    ///
-    /// # Errors
-    /// All other errors of `reader`.
     pub(super) fn open<C>(
         &self,
         part: u32,

@@ -41,7 +41,6 @@ pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<P
 }
 
 impl Planned {
-    /// Spills the partitions into `directory`, and reports them.
     fn spill(mut self, directory: &Path) -> Result<PartitionReport> {
         let GraphCut::Sets(locals) = &self.plan.cut else {
             return Err(Error::defect("rank ranges that are to be spilled"));
@@ -85,9 +84,6 @@ impl Planned {
     }
 
     /// Builds the partitions, spills those into `dir` that are not there, and writes the manifest.
-    ///
-    /// # Errors
-    /// Too little disk space; rows that cannot be read; when stopped.
     pub(super) fn write_spills(
         &self,
         locals: &Locals,

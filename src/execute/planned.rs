@@ -39,13 +39,10 @@ use trimill_system::parallel;
 /// A session whose partitions are planned, and can be built and counted.
 pub(super) struct Planned {
     pub(super) stages: Vec<Stage>,
-    /// The graph.
     pub(super) graph: OrientedGraph,
     /// The partitioner; never `auto`.
     pub(super) partitioner: Partitioner,
-    /// The plan.
     pub(super) plan: Plan,
-    /// The limits of the plan.
     pub(super) limits: PlanLimits,
     /// Host memory for building partitions; enough for one at a time.
     pub(super) building: Bytes,
@@ -59,7 +56,6 @@ pub(super) struct Planned {
     pub(super) driver: Bytes,
     /// At least one; one for each device.
     pub(super) backends: Vec<Box<dyn CountBackend>>,
-    /// How many backends.
     pub(super) devices: usize,
     /// The budget of the device.
     pub(super) device: Bytes,
@@ -78,9 +74,6 @@ pub(super) struct Planned {
 
 impl Planned {
     /// How `parts` of its partitions are built; `kept`: all of them stay on disk.
-    ///
-    /// # Errors
-    /// When the free space of the disk cannot be read.
     pub(super) fn building(&self, parts: usize, kept: bool) -> Result<Building> {
         let Self { session, plan, .. } = self;
         let space = BuildingSpace {
@@ -106,7 +99,6 @@ impl Planned {
         Builder { graph, locals, plan, prune: session.job.prune, dir, fingerprint: *fingerprint, room, durable }
     }
 
-    /// The manifest of its spills.
     pub(super) fn manifest(&self, spills: &[SpillSummary]) -> Manifest {
         let Self { graph, partitioner, plan, fingerprint, session: Session { job, .. }, .. } = self;
         let partitions = spills.iter().map(ManifestPartition::from).collect();
@@ -139,10 +131,7 @@ pub(super) struct PlanRequest {
 
 impl Prepared {
     /// Plans, or takes the plan that an earlier start recorded in the run directory.
-    ///
-    /// # Errors
-    /// A budget below the floor; those of the partitioner; a graph file that is damaged, which is then removed, unless it is shared with other
-    /// processes; when stopped.
+    /// A graph file that turns out to be damaged is removed, unless other processes share it.
     pub(super) fn plan(self, wanted: PlanRequest) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
         Session::unless_graph_damaged(self.planned(wanted), path.as_deref())
@@ -292,7 +281,6 @@ pub(super) struct Planning<'a> {
     pub(super) graph: &'a OrientedGraph,
     pub(super) footprint: &'a Footprint,
     pub(super) limits: &'a PlanLimits,
-    /// Whether the host's memory suffices for building partitions.
     pub(super) builds: bool,
 }
 
@@ -318,7 +306,6 @@ impl Planning<'_> {
         }
     }
 
-    /// Plans the sets of a partitioner.
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
         let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
         let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
@@ -366,9 +353,6 @@ static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Ve
 /// The plan that an earlier start recorded in `run`, if it is one of this job, whose input is `identity`; of a graph of `vertices`
 /// vertices, if their number is known. A shard takes the plan as it is, which is compared with the prepared job elsewhere: its input need
 /// not be there.
-///
-/// # Errors
-/// When its files cannot be read.
 pub(super) fn recorded(
     run: &RunDir,
     job: &Job,

@@ -27,12 +27,11 @@ struct QueueState<T> {
 
 /// An item that was taken; finished when dropped.
 pub(super) struct TakenItem<'q, T> {
-    /// The item.
     pub(super) item: T,
     held: Held<'q, T>,
 }
 
-/// CountsWanted an item as taken until it is dropped.
+/// Counts an item as taken until it is dropped.
 struct Held<'q, T>(&'q Queue<T>);
 
 impl<T> Queue<T> {

@@ -19,7 +19,6 @@ const TRIES: usize = 4;
 pub(super) trait Reserve {
     /// The driver's number.
     fn ordinal(&self) -> u32;
-    /// Bytes that are free.
     fn free(&self) -> Result<Bytes>;
     /// Takes the budget, in place of one taken before; returns the free bytes if it is refused.
     fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>>;
@@ -39,7 +38,6 @@ impl Reserve for Cuda {
     }
 }
 
-/// A budget to reserve.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Budget {
     /// What the user asked for.
@@ -56,10 +54,7 @@ impl Budget {
 }
 
 /// Takes the same budget for all `workers`, on each GPU as much as `asked` says; workers of one GPU share it.
-/// Returns a worker's budget, which is less where a GPU has less.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when a GPU has less than `least` for a worker.
+/// Returns a worker's budget, which is less where a GPU has less; fails where that is less than `least`.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;

@@ -16,7 +16,6 @@ pub(super) struct PlannedFigures<'a> {
     pub(super) predictions: &'a [Prediction],
 }
 
-/// What the report says of the input.
 pub(super) fn input_report(report: &CleanReport) -> InputReport {
     InputReport {
         vertices_declared: Some(report.vertices_declared),
@@ -28,7 +27,6 @@ pub(super) fn input_report(report: &CleanReport) -> InputReport {
     }
 }
 
-/// What the report says of a partition.
 pub(super) fn partition_result(
     known: PlannedFigures<'_>,
     part: u32,

@@ -78,10 +78,6 @@ pub struct Session {
 
 impl Session {
     /// Makes named directories that do not exist, and opens the run directory, if there is one.
-    ///
-    /// # Errors
-    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between the method and the partitions, and
-    /// unless it is a plan a budget above the memory of this machine ([`trimill_system::error::Kind::Usage`]).
     pub fn open(job: Job, purpose: Purpose, metis: Option<Helper>, control: &Control) -> Result<Self> {
         check_partitions(&job.partitioner, job.parts, job.backend, job.method.as_deref())?;
         if purpose != Purpose::Plan {
@@ -92,9 +88,6 @@ impl Session {
     }
 
     /// For a shard, in the run directory that it shares with others.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub fn of_shard(job: Job, run: RunDir, control: &Control) -> Result<Self> {
         memory::check(job.host_memory)?;
         Self::within(job, Some(run), control)
@@ -150,12 +143,10 @@ impl Session {
         })
     }
 
-    /// Whether this process counts a shard of a prepared job.
     pub fn is_shard(&self) -> bool {
         self.run.as_ref().is_some_and(RunDir::is_shared)
     }
 
-    /// Seconds since it began.
     pub(super) fn seconds(&self) -> f64 {
         self.begin.elapsed().as_secs_f64()
     }
@@ -175,10 +166,6 @@ impl Session {
     }
 
     /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: there is no such method. [`trimill_system::error::Kind::Resource`]: the graph is to be prepared on a GPU,
-    /// and there is no driver.
     pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
         let method = match Choice::of(self.job.backend, self.job.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,

@@ -26,7 +26,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE};
 use trimill_system::error::{Error, Result};
 
-/// CountsWanted a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
+/// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] where no job is prepared there, and those of counting; [`trimill_system::error::Kind::Usage`] where the
@@ -98,7 +98,6 @@ struct ShardCounter<'a> {
     journal: &'a Journal,
 }
 
-/// What was counted.
 struct ShardCount {
     backend: &'static str,
     method: &'static str,
@@ -124,7 +123,6 @@ impl ShardCounter<'_> {
         Ok((results, missing))
     }
 
-    /// CountsWanted rank ranges.
     fn ranges(&self, prepared: Prepared, parts: &[u32]) -> Result<ShardCount> {
         prepared.session.open_gpus(Bytes(u64::MAX))?;
         let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
@@ -149,7 +147,6 @@ impl ShardCounter<'_> {
         ShardCount::of(partitions, &mut backends, session)
     }
 
-    /// CountsWanted spills.
     fn spills(&self, prepared: &Prepared, parts: &[u32]) -> Result<ShardCount> {
         let Prepared { session, graph, .. } = prepared;
         let Some(run) = &session.run else { return Err(Error::defect("a shard without a run directory")) };

@@ -15,14 +15,12 @@ pub enum SpillDir {
     Temporary(TemporaryDir),
     /// Kept with its run directory, so that later starts find what is there.
     Lasting {
-        /// The directory.
         dir: PathBuf,
         /// Whether spills stay in the end.
         keep: bool,
     },
     /// Kept; the files written are removed when this value is dropped, unless [`SpillDir::complete`] was called.
     Kept {
-        /// The directory.
         dir: PathBuf,
         /// Files written by this job so far.
         written: Vec<PathBuf>,
@@ -31,9 +29,6 @@ pub enum SpillDir {
 
 impl SpillDir {
     /// Makes the directory for a job with this fingerprint. With `force`, spills of other jobs without a manifest are replaced.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
     pub fn open(parent: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
             let dir = TemporaryDir::new(parent, "trimill-spill-")
@@ -51,9 +46,6 @@ impl SpillDir {
     }
 
     /// The directory for a job that is resumed in a run directory.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: it holds the kept spills of another job.
     pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
         manifest_of(dir, fingerprint)?.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
@@ -61,9 +53,6 @@ impl SpillDir {
 
     /// The directory of a run directory's own, for a job that is prepared there. A manifest that is there is removed, with a warning if
     /// it is damaged or of another job.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: it cannot be removed.
     pub fn of_prepared(dir: &Path, fingerprint: u128) -> Result<Self> {
         let manifest = dir.join(MANIFEST_NAME);
         if manifest.exists() {
@@ -75,7 +64,6 @@ impl SpillDir {
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep: true })
     }
 
-    /// The directory.
     pub fn path(&self) -> &Path {
         match self {
             Self::Temporary(dir) => dir.path(),
@@ -84,9 +72,6 @@ impl SpillDir {
     }
 
     /// Checks that `needed` bytes are free.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] with both numbers when they are not.
     pub fn check_space(&self, needed: Bytes) -> Result<()> {
         let free = free_space(self.path())?;
         if free < needed {
@@ -110,7 +95,6 @@ impl SpillDir {
         matches!(self, Self::Lasting { .. })
     }
 
-    /// Whether spills stay.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })
     }

@@ -16,7 +16,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
-/// Spills that are to be counted.
 #[derive(Default)]
 pub(super) struct SpillsToCount {
     /// In the order of the partitions.
@@ -28,10 +27,6 @@ pub(super) struct SpillsToCount {
 
 impl ChosenBackends {
     /// Opens those spills of `manifest` in `dir` that are `wanted`; each is compared with the manifest.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] for spills that are missing, damaged or not of this job; [`trimill_system::error::Kind::Resource`] when a
-    /// partition does not fit the device; when stopped.
     pub(super) fn open(
         &self,
         manifest: &Manifest,

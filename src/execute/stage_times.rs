@@ -23,7 +23,6 @@ pub(super) struct StageTimes {
 }
 
 impl StageTimes {
-    /// Adds what a partition took to build.
     pub(super) fn add_built(&mut self, built: &BuiltPartition) {
         self.inducing += built.inducing;
         self.pruning += built.pruning;
@@ -31,7 +30,6 @@ impl StageTimes {
         self.spilled += Bytes(built.spill.bytes);
     }
 
-    /// Adds what a partition took to count.
     pub(super) fn add_counted(&mut self, counted: &CountedPartition) {
         self.reading += counted.reading;
         self.counting += counted.counting;

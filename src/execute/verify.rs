@@ -17,7 +17,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::parallel;
 
-/// CountsWanted the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
+/// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
 /// # Errors
 /// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped. Where only
@@ -78,9 +78,6 @@ fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<
 }
 
 /// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
-///
-/// # Errors
-/// When stopped.
 fn written(
     job: &Job,
     array_len: Option<u64>,

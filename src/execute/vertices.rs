@@ -71,7 +71,7 @@ impl<'g> VertexSums<'g> {
         }
     }
 
-    /// CountsWanted a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
+    /// Counts a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
     pub(super) fn count<'s>(
         &self,
         part: u32,
@@ -128,7 +128,6 @@ impl<'g> VertexSums<'g> {
         }
     }
 
-    /// Adds the counts of a window.
     fn add(
         &self,
         counts: &VertexCounts,
@@ -166,7 +165,6 @@ impl<'g> VertexSums<'g> {
         self.totals().unwrap().each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
     }
 
-    /// The sums.
     pub(super) fn totals(&self) -> Result<&Totals> {
         self.totals.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }

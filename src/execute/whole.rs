@@ -37,10 +37,7 @@ impl Planned {
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
     }
 
-    /// CountsWanted its one partition in shares.
-    ///
-    /// # Errors
-    /// The first error of a device, the others are then stopped; when stopped.
+    /// Counts its one partition in shares. The first error of a device stops the others.
     pub(super) fn count_shares(
         &self,
         mut backends: Vec<Box<dyn CountBackend>>,

@@ -33,9 +33,7 @@ pub(super) struct DeviceOutcome {
 
 /// A partition in the queue.
 pub(super) enum Item {
-    /// A rank range.
     Range(u32),
-    /// A spill.
     Built(Box<BuiltPartition>),
 }
 
@@ -60,7 +58,6 @@ pub(super) struct SharedWork<'a> {
     pub(super) known: PlannedFigures<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) pool: &'a ThreadPool,
-    /// The budget of each device.
     pub(super) device_memory: Bytes,
     pub(super) queue: &'a Queue<Item>,
     /// In the spilled mode, what builds spills and removes them once they were counted.

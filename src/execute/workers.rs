@@ -59,7 +59,6 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
     })
 }
 
-/// The name of a device in messages.
 fn name(backend: &dyn CountBackend) -> String {
     backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
 }

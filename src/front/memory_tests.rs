@@ -66,7 +66,6 @@ fn brute_force(n: u64, arcs: &[(u64, u64)]) -> u128 {
     triangles
 }
 
-/// Refuses a graph; returns the words.
 fn refusal(source: impl EdgeSource) -> String {
     let error = Graph::from_source(source).count(&Options::new()).unwrap_err();
     assert_eq!(error.kind(), Kind::Data, "{error}");

@@ -135,9 +135,6 @@ settings! {
 }
 
 /// Makes a setting.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`]: an unknown name, with the likely one; a value that the setting cannot have.
 pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<()> {
     if !NAMES.contains(&name) {
         let hint = did_you_mean(name, NAMES.iter().copied());

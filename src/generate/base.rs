@@ -27,7 +27,6 @@ pub trait BaseGraph: Sync {
     /// order at every call, and for a range in the order of its parts.
     fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64));
 
-    /// The number of its triangles, if it is known.
     fn triangles_known(&self) -> Option<u128>;
 }
 

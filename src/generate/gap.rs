@@ -51,7 +51,6 @@ fn generator(start: u64) -> Mt {
     Mt::new((SEED + start / BLOCK) as u32)
 }
 
-/// GAP-kron.
 pub(super) struct Kron {
     scale: u32,
 }
@@ -98,7 +97,6 @@ impl Sequence for Kron {
     }
 }
 
-/// GAP-urand.
 pub(super) struct Urand {
     scale: u32,
 }

@@ -65,11 +65,8 @@ struct Footer {
 /// The rows of a graph once all blocks are written.
 pub(crate) struct RowsWritten {
     pub(crate) entries: Vec<BlockEntry>,
-    /// Bytes of all blocks.
     pub(crate) block_bytes: u64,
-    /// The most successors of a vertex.
     pub(crate) longest_row: u32,
-    /// The sum over all arcs of the number of successors of the arc's head.
     pub(crate) probes: u64,
 }
 
@@ -160,9 +157,6 @@ impl GraphWriter {
 }
 
 /// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] when it is not a graph file, of another version, truncated or damaged, or not an oriented graph.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     let mut graph = open_file(temporary.as_file(), temporary.path())?;
     if let BlockStore::File { file, .. } = &mut graph.store {

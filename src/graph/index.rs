@@ -90,7 +90,6 @@ impl BlockIndex {
         self.entries[i].position..self.entries[i + 1].position
     }
 
-    /// The xxh3 of block `i`.
     pub(super) fn checksum(&self, i: usize) -> u64 {
         self.entries[i].checksum
     }

@@ -54,17 +54,14 @@ impl Layout {
         section(self.order().end, if self.has_ids { u64::from(self.vertices) * 8 } else { 0 })
     }
 
-    /// The bytes of the file that hold the file blocks.
     pub fn rows(&self) -> Range<u64> {
         section(self.ids().end, self.block_bytes)
     }
 
-    /// The bytes of the file that hold the index of the blocks.
     pub fn index(&self) -> Range<u64> {
         section(self.rows().end, self.blocks * ENTRY)
     }
 
-    /// The bytes of the file that hold the runs of equal degrees.
     pub fn degrees(&self) -> Range<u64> {
         section(self.index().end, self.degree_runs * RUN)
     }

@@ -40,7 +40,6 @@ pub struct OrientedGraph {
 pub struct GraphSize {
     /// Vertices with an edge.
     pub vertices: u32,
-    /// Edges.
     pub edges: u64,
     /// The most successors of a vertex.
     pub longest_row: u32,
@@ -171,9 +170,6 @@ impl OrientedGraph {
     }
 
     /// The vertex of each rank: 4 bytes each, read in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
     pub fn order(&self) -> Result<Vec<u32>> {
         match &self.store {
             BlockStore::Memory(sections) => Ok(sections.order.clone()),
@@ -190,9 +186,6 @@ impl OrientedGraph {
     }
 
     /// The input's ids: 8 bytes a vertex if they are not consecutive.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged or do not ascend.
     pub fn ids(&self) -> Result<Ids> {
         let table = match &self.store {
             _ if !self.layout.has_ids => None,

@@ -119,9 +119,6 @@ impl OrientedGraph {
     /// whose number [`Self::first_arc`] gives, into `successors`. Blocks are read and decoded by all threads of the current pool,
     /// directly into place. Takes `O(rows + arcs)` time, and a block per thread in addition to the result.
     ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] if the file cannot be read, a block is damaged, or its rows are not those of an oriented
-    /// graph.
     pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
         begins[0] = O::of(0);
         if ranks.is_empty() {

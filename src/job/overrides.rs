@@ -89,9 +89,6 @@ impl Override {
 }
 
 /// Refuses a name that no job of the file has.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`], with the likely name.
 pub fn known_job<'a>(job: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
     if names.clone().into_iter().any(|name| name == job) {
         return Ok(());

@@ -20,13 +20,9 @@ use trimill_system::bytes::Bytes;
 pub struct ChosenSettings<'a> {
     /// `cpu` or `cuda`.
     pub backend: &'a str,
-    /// The method.
     pub method: &'a str,
-    /// The partitioner.
     pub partitioner: &'a str,
-    /// The mode.
     pub mode: Option<Mode>,
-    /// The prune level.
     pub prune: Prune,
     /// The budget on the device.
     pub device_memory: Bytes,

@@ -41,7 +41,6 @@ pub(super) fn headers() -> impl TypedValueParser<Value = Header> {
     PossibleValuesParser::new(Header::ALL.map(name)).try_map(|name| name.parse::<Header>())
 }
 
-/// Of `--format`.
 pub(super) const FORMAT: &str = "\
 The format [default: found from content and suffix]:
   bvgraph        web crawls of the WebGraph framework: .graph with .properties; .offsets makes reading faster
@@ -58,7 +57,6 @@ The format [default: found from content and suffix]:
 All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
 A file that may be of two formats is refused.";
 
-/// Of `--header`.
 pub(super) const HEADER: &str = "\
 Whether the first line of an edge list is a header [default: found from the content]:
   yes  it is skipped, whatever it contains
@@ -66,7 +64,6 @@ Whether the first line of an edge list is a header [default: found from the cont
 Without this option, names of columns, a single number, and `n m` are headers; the last where as many
 lines follow and no id is larger than n. A list whose first line may be either is refused.";
 
-/// Of `--partitioner`.
 pub(super) const PARTITIONER: &str = "\
 How vertices are assigned to partitions [default: auto]:
   auto                 rank or contiguous, whichever is estimated to be faster
@@ -78,21 +75,18 @@ How vertices are assigned to partitions [default: auto]:
   metis                METIS, in a child process
   file:PATH            read from a file, as METIS and KaMinPar write it";
 
-/// Of `--prune`.
 pub(super) const PRUNE: &str = "\
 What is dropped from a partition before it is spilled [default: direct]; makes auto take contiguous:
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, round after round, as LSTC does
   direct         all that cannot close a triangle counted in the partition";
 
-/// Under `--per-vertex`.
 pub(super) const PER_VERTEX: &str = "\
 Write the triangles at each vertex to FILE, whose name decides the format; rows are in the order of the input's ids:
   .tsv, .tsv.gz, .tsv.zst  id, degree, triangles, local clustering coefficient of each vertex with an edge
   .parquet                 the same columns; only in builds with the feature parquet
   .npy                     triangles alone, u64, the entry of a vertex at the place of its id";
 
-/// Under `--per-edge`.
 pub(super) const PER_EDGE: &str = "\
 Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:
   .tsv, .tsv.gz, .tsv.zst  u, v, triangles of each edge, u below v

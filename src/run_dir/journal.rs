@@ -36,7 +36,6 @@ pub struct PartitionRecord {
 pub struct CountedBy {
     pub backend: String,
     pub method: String,
-    /// The budget of the device.
     pub device_memory: Bytes,
 }
 
@@ -47,9 +46,6 @@ impl PartitionRecord {
     }
 
     /// Reads the record of `part` in `dir`, which must belong to this partitioning; `None` where there is none.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
     pub fn read(dir: &Path, part: u32, fingerprint: u128, parts: u32) -> Result<Option<Self>> {
         let path = path(dir, part);
         let Some(record) = sealed_file::read::<Self>(&path)? else { return Ok(None) };
@@ -104,9 +100,6 @@ impl Journal {
     }
 
     /// The record of a partition; none where there is none.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
     pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
         PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts)
     }

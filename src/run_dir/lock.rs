@@ -26,9 +26,6 @@ pub(super) struct Lock(#[allow(dead_code)] File);
 
 impl Lock {
     /// Locks `dir`, which must be empty or a run directory.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
         let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();

@@ -84,9 +84,6 @@ impl PlanRecord {
     }
 
     /// The plan in `dir`, if there is one.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where it is damaged.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
         match sealed_file::read::<Self>(&path)? {
@@ -97,11 +94,7 @@ impl PlanRecord {
         }
     }
 
-    /// Its partitions.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices, if a
-    /// number is named.
+    /// Its partitions, which must be those of a graph of `vertices` vertices, if a number is named.
     pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<RecordedCut> {
         let vertices = vertices.unwrap_or(self.vertices);
         match self.mode {

@@ -60,7 +60,6 @@ impl PreparedJob {
     /// With its version.
     pub const KIND: &str = "trimill prepared job 2";
 
-    /// The number of partitions.
     pub fn parts(&self) -> u32 {
         self.costs.len() as u32
     }

@@ -46,9 +46,6 @@ pub struct JobRecord {
 
 impl JobRecord {
     /// The record of `job`, whose input is `origin`.
-    ///
-    /// # Errors
-    /// An input that is not a file ([`trimill_system::error::Kind::Usage`]); an assignment that cannot be read.
     pub fn new(job: &Job, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage("an input that is not a file cannot be identified on a later start")
@@ -102,9 +99,7 @@ impl JobRecord {
     /// Fails where a start with the job `now` cannot go on with the job `self` that was recorded in `dir`. `plan` is what was
     /// chosen then: asking for the same, or leaving the choice to the planner, is no difference. Files that can only be
     /// compared by their contents are hashed; `now` then has the hashes.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: each setting that differs, as it was and as it is; files that cannot be read.
+    /// The error names each setting that differs, as it was and as it is.
     pub fn check(&self, now: &mut Self, plan: Option<&PlanRecord>, dir: &Path, control: &Control) -> Result<()> {
         let mut found = Vec::new();
         if self.kind != now.kind {

@@ -15,9 +15,6 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
 }
 
 /// Reads the value back; `None` where there is no file.
-///
-/// # Errors
-/// [`Kind::Data`] where it is damaged, edited, or of another shape.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -30,9 +27,6 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 }
 
 /// Treats a damaged file as missing, with a warning; `then` says what follows from that.
-///
-/// # Errors
-/// All other errors.
 pub fn unless_damaged<T>(read: Result<Option<T>>, then: &str) -> Result<Option<T>> {
     match read {
         Err(error) if error.kind() == Kind::Data => {

@@ -164,10 +164,6 @@ pub(crate) struct RunCommand {
 }
 
 impl RunCommand {
-    /// The `--set`s.
-    ///
-    /// # Errors
-    /// [`trimill::Kind::Usage`] for one that is wrong.
     pub(crate) fn overrides(&self) -> trimill::Result<Vec<Override>> {
         self.set.iter().map(|typed| Override::parse(typed)).collect()
     }
@@ -252,7 +248,6 @@ pub(crate) struct CacheArgs {
 }
 
 impl Command {
-    /// Whether its result, or its failure, is printed as JSON.
     pub(crate) fn answers_json(&self) -> bool {
         match self {
             Self::Count(command) => command.json,

@@ -39,7 +39,6 @@ pub(crate) struct CommandContext<'a> {
     pub(crate) out: &'a mut dyn Write,
     /// Standard error: errors of the jobs of a batch, and its summary where results are JSON.
     pub(crate) err: &'a mut dyn Write,
-    /// Whether `out` is a terminal.
     pub(crate) terminal: bool,
     /// Stops the command and receives its progress.
     pub(crate) control: Control,
@@ -50,10 +49,7 @@ pub(crate) struct CommandContext<'a> {
 /// How a command ended that has printed everything: none for 'done', or the kind of the worst error on the way.
 pub(crate) type CommandOutcome = Option<Kind>;
 
-/// Runs `command`.
-///
-/// # Errors
-/// The error that stopped it, which is not printed yet.
+/// Runs `command`. The error that stopped it is not printed yet.
 pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     match command {
         Command::Count(command) => count::run(&command, context),
@@ -78,12 +74,10 @@ pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<
 }
 
 impl CommandContext<'_> {
-    /// How METIS is run.
     fn metis(&self) -> Option<Helper> {
         self.program.clone().map(Helper::metis)
     }
 
-    /// Writes `text` to standard output.
     fn say(&mut self, text: &str) -> Result<CommandOutcome> {
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(json::unwritten)?;
         Ok(None)

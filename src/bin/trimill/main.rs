@@ -71,7 +71,6 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     }
 }
 
-/// Prints what is wrong with the command line.
 fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
     let text = error.render().to_string();
     if as_json {

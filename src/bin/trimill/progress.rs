@@ -31,7 +31,6 @@ const SCALE: u64 = 1000;
 
 /// The observer of the stages, and a way to write to standard error beside it.
 pub(crate) struct ProgressLine {
-    /// Receives the reports.
     pub(crate) observer: Arc<dyn Observer>,
     bar: Option<ProgressBar>,
 }
@@ -64,7 +63,6 @@ fn style() -> ProgressStyle {
     style.progress_chars("=> ")
 }
 
-/// Standard error; the bar is hidden during a write.
 #[derive(Clone)]
 pub(crate) struct LogWriter(Option<ProgressBar>);
 
@@ -80,13 +78,11 @@ impl Write for LogWriter {
     }
 }
 
-/// Where the line is shown.
 enum ProgressTarget {
     Bar(ProgressBar),
     Lines(Mutex<Box<dyn Write + Send>>),
 }
 
-/// A task under way.
 struct ShownTask {
     name: String,
     total: Option<u64>,
@@ -95,7 +91,6 @@ struct ShownTask {
     done: AtomicU64,
 }
 
-/// The observer that shows the line.
 struct ShownProgress {
     target: ProgressTarget,
     tasks: RwLock<HashMap<u64, Arc<ShownTask>>>,
@@ -107,7 +102,6 @@ struct ShownProgress {
     next: AtomicU64,
 }
 
-/// The job under way.
 struct ShownJob {
     share: JobShare,
     begun: Instant,

@@ -16,9 +16,6 @@ use trimill::{Error, Result};
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Installs all handlers. `stop` is set by the first of SIGINT and SIGTERM.
-///
-/// # Errors
-/// [`trimill::Kind::Resource`] when the system refuses.
 pub(crate) fn install(stop: &Arc<AtomicBool>) -> Result<()> {
     let refused = |error| Error::resource(format!("signals cannot be received ({error})"));
     flag::register(SIGXFSZ, Arc::default()).map_err(refused)?;

@@ -79,7 +79,7 @@ impl CountBackend for Numbered {
     }
 }
 
-/// CountsWanted a partition to the end, and then fails instead of returning the count.
+/// Counts a partition to the end, and then fails instead of returning the count.
 struct FailsToFinish<'a> {
     counter: Box<dyn PartitionCounter + 'a>,
     error: Error,
@@ -119,7 +119,7 @@ fn cliques() -> (String, u128) {
     (text, triangles)
 }
 
-/// CountsWanted the cliques in 8 parts on devices with these behaviours.
+/// Counts the cliques in 8 parts on devices with these behaviours.
 fn count_on(
     behaviours: &[Behaviour],
     more: &str,
@@ -235,7 +235,6 @@ fn kept_spills_are_all_there_in_order() {
 const VERTICES: &str = "output.clustering = true";
 const EDGES: &str = "output.per_edge = 'edges.tsv'";
 
-/// How many partitions a device counted.
 fn counted_by(results: &[PartitionResult], device: u32) -> usize {
     results.iter().filter(|result| result.device == Some(device)).count()
 }
@@ -330,7 +329,6 @@ fn with_several_devices_the_largest_partition_comes_first() {
 /// The progress of tasks named `count`.
 #[derive(Default, Clone)]
 struct Recorded {
-    /// Their totals and units.
     tasks: Vec<(Option<u64>, Unit)>,
     reports: Vec<u64>,
 }

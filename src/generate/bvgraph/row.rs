@@ -124,7 +124,6 @@ impl BvRowWriter {
         stream.written - before
     }
 
-    /// As [`RowStream::finish`].
     pub(super) fn finish(self) -> (Vec<u64>, u64) {
         self.stream.finish()
     }

@@ -93,7 +93,6 @@ fn seconds(typed: &str) -> Result<Duration, String> {
 }
 
 impl BenchCommand {
-    /// The settings of the jobs on a graph.
     fn tables(&self, graph: &Path) -> Tables {
         let Self { input, partition, memory, count, cache, work, .. } = self;
         Tables {
@@ -107,10 +106,6 @@ impl BenchCommand {
         }
     }
 
-    /// The request.
-    ///
-    /// # Errors
-    /// [`trimill::Kind::Usage`]: standard input, or not as many counts as graphs.
     pub(crate) fn request(&self) -> Result<BenchRequest> {
         if self.graphs.iter().any(|graph| graph.as_os_str() == STANDARD_INPUT) {
             return Err(

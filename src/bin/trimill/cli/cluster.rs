@@ -112,14 +112,12 @@ pub(super) fn input_of(run: &Path) -> InputTable {
 }
 
 impl PrepareCommand {
-    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
         of_inputs(&self.settings, &self.inputs)
     }
 }
 
 impl MergeCommand {
-    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
         let Self { run, memory, count, cache, work, .. } = self;
         let (memory, count, cache, work) = (memory.clone(), count.clone(), cache.clone(), work.clone());
@@ -134,17 +132,14 @@ impl ClusterCommand {
         tasks
     }
 
-    /// Whether the report is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         self.tasks().json
     }
 
-    /// The run directory of the job.
     pub(crate) fn run_dir(&self) -> &Path {
         &self.tasks().run
     }
 
-    /// The scheduler, and what each task gets.
     pub(crate) fn cluster(&self) -> Cluster {
         let engine = match self {
             Self::Slurm(_) => Scheduler::Slurm,

@@ -135,7 +135,6 @@ pub(crate) struct VerifyCommand {
     pub(crate) json: bool,
 }
 
-/// The settings of a job with these inputs.
 pub(super) fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
     let mut tables = settings.clone();
     tables.input.paths = Some(inputs.to_vec());
@@ -143,7 +142,7 @@ pub(super) fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
 }
 
 impl CountCommand {
-    /// The settings of its job. The input of a shard is its run directory.
+    /// The input of a shard is its run directory.
     pub(crate) fn tables(&self) -> Tables {
         let mut tables = of_inputs(&self.settings, &self.inputs);
         if let (Some(_), Some(run)) = (&self.shard, &self.settings.run.dir) {
@@ -154,14 +153,13 @@ impl CountCommand {
 }
 
 impl PlanCommand {
-    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
         of_inputs(&self.settings, &self.inputs)
     }
 }
 
 impl PartitionCommand {
-    /// The settings of its job; the spill is kept.
+    /// The spill is kept.
     pub(crate) fn tables(&self) -> Tables {
         let mut tables = of_inputs(&self.settings, &self.inputs);
         tables.spill.keep = Some(true);
@@ -170,7 +168,6 @@ impl PartitionCommand {
 }
 
 impl VerifyCommand {
-    /// The settings of its job.
     pub(crate) fn tables(&self) -> Tables {
         let Self { input, memory, count, output, cache, work, .. } = self;
         let (input, memory, count) = (input.clone(), memory.clone(), count.clone());

@@ -202,7 +202,6 @@ pub(crate) enum FamilyCommand {
 }
 
 impl FamilyCommand {
-    /// Where the graph goes.
     pub(crate) fn file(&self) -> &FileArgs {
         match self {
             Self::GapKron { file, .. }
@@ -230,10 +229,7 @@ impl GraphArgs {
 }
 
 impl GenerateCommand {
-    /// The request to the engine, and whether the result is printed as JSON.
-    ///
-    /// # Errors
-    /// [`trimill::Kind::Usage`].
+    /// Also returns whether the result is printed as JSON.
     pub(crate) fn request(self) -> Result<(GenerateRequest, bool)> {
         use FamilyCommand as C;
         let mut base = None;

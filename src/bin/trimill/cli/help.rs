@@ -1,6 +1,5 @@
 //! The long texts of `--help`: examples, and what the names mean.
 
-/// Under `trimill --help`.
 pub(crate) const TRIMILL: &str = "\
 Examples:
   trimill count crawl.graph                         count on whatever this machine has
@@ -17,7 +16,6 @@ Exit codes:
   3    a budget, disk, directory or device that does not allow what was asked
   130  stopped by Ctrl-C or SIGTERM; a second one ends at once";
 
-/// Under `trimill count --help`.
 pub(crate) const COUNT: &str = "\
 Examples:
   trimill count crawl.graph
@@ -40,7 +38,6 @@ Examples:
 The number of partitions is only a start: one that does not fit the budget is split until it does.
 The fields of the JSON object are described in docs/result.md.";
 
-/// Under `trimill run --help`.
 pub(crate) const RUN: &str = "\
 Examples:
   trimill run study.toml --check
@@ -52,7 +49,6 @@ taken from the folder of the file, in --set as well. A job that fails does not s
 table at the end says how each of them went, and the exit code is the highest of all. Ctrl-C stops
 the batch.";
 
-/// Under `trimill prepare --help`.
 pub(crate) const PREPARE: &str = "\
 Examples:
   trimill prepare crawl.graph --run-dir /shared/crawl --shards 16 --backend cuda --device-memory 70GiB
@@ -63,7 +59,6 @@ Shards 0 to 15 may be counted by any processes, on any nodes that see the direct
 again: what is there is not counted twice. A machine without a GPU can prepare for GPUs: name the memory of one
 with --device-memory. docs/clusters.md has the details.";
 
-/// Under `trimill merge --help`.
 pub(crate) const MERGE: &str = "\
 Examples:
   trimill merge /shared/crawl
@@ -72,7 +67,6 @@ Examples:
 Prints what `trimill count` would have printed, and writes the files that `trimill prepare` was asked for.
 Where partitions are missing, the exit code is 3, and the message names them and what counts them.";
 
-/// Under `trimill cluster --help`.
 pub(crate) const CLUSTER: &str = "\
 Examples:
   trimill cluster slurm /shared/crawl --shards 16 --time 4:00:00
@@ -80,7 +74,6 @@ Examples:
 
 The scripts are text that may be changed before it is submitted.";
 
-/// Under `trimill plan --help`.
 pub(crate) const PLAN: &str = "\
 Examples:
   trimill plan crawl.graph --device-memory 16GB
@@ -91,7 +84,6 @@ vertices or edges is written. Budgets may be those of another machine: without a
 of --device-memory, unless there is --backend cpu, and --host-memory may be more than there is. The exit
 code is 3 when something does not fit, and the plan says what to change.";
 
-/// Under `trimill partition --help`.
 pub(crate) const PARTITION: &str = "\
 Examples:
   trimill partition crawl.graph --parts 32 --spill-dir /scratch/crawl
@@ -101,13 +93,11 @@ Examples:
 Leaves one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill
 count` takes the directory in place of a graph, any number of times, and reads no other file.";
 
-/// Under `trimill inspect --help`.
 pub(crate) const INSPECT: &str = "\
 Examples:
   trimill inspect /scratch/crawl
   trimill inspect /scratch/crawl --verify --json";
 
-/// Under `trimill verify --help`.
 pub(crate) const VERIFY: &str = "\
 Examples:
   trimill verify karate.mtx
@@ -115,7 +105,6 @@ Examples:
 
 Shares no counting code with `trimill count`, is slow, and keeps the whole graph in memory.";
 
-/// Under `trimill bench --help`.
 pub(crate) const BENCH: &str = "\
 Examples:
   trimill bench crawl.graph
@@ -132,17 +121,14 @@ A method that cannot count is a row with its reason. The exit code is 1 when a c
 the reference: --expect, else --verify, else the baseline's count, else the first. --output and
 --report are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
 
-/// Of `--methods`.
 pub(crate) const METHODS: &str = "\
 The methods, by the names of docs/methods.md [default: all that this machine can run]. `auto` is what \
 `trimill count` takes by itself. NAME@cpu and NAME@cuda tell on what; without it, as --backend says.";
 
-/// Of `--timeout`.
 pub(crate) const TIMEOUT: &str = "\
 The most time for all runs of a method on a graph. A method that would exceed it runs fewer times, and \
 one that does is stopped.";
 
-/// Under `trimill generate --help`.
 pub(crate) const GENERATE: &str = "\
 Examples:
   trimill generate gap-kron --scale 22 --output k22.bin
@@ -153,14 +139,12 @@ Examples:
 The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text.
 The same command makes the same file on any number of threads.";
 
-/// Under `trimill doctor --help`.
 pub(crate) const DOCTOR: &str = "\
 Examples:
   trimill doctor
   trimill doctor --measure
   trimill doctor --work-dir /scratch --json";
 
-/// Under `trimill cache --help`.
 pub(crate) const CACHE: &str = "\
 Examples:
   trimill cache list
@@ -171,7 +155,6 @@ Examples:
 The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is
 found again by path, size, time of modification and a hash of all of its file.";
 
-/// Under `trimill completions --help`.
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   trimill completions bash > ~/.local/share/bash-completion/completions/trimill

@@ -10,9 +10,6 @@ use trimill::{Error, Result};
 /// Checks the method of `job`, and the settings that mean something to some backends, methods and partitioners only. One
 /// that is `stated` for this very job is refused where it would have no effect; one from the settings of many jobs is
 /// ignored.
-///
-/// # Errors
-/// [`trimill::Kind::Usage`].
 pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
@@ -71,9 +68,6 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
 }
 
 /// Refuses jobs for a larger machine than this one, before the first of a batch is started.
-///
-/// # Errors
-/// [`trimill::Kind::Usage`].
 pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| {
         job.check_machine().map_err(|error| error.while_doing(&format!("job '{name}'")))
@@ -81,17 +75,11 @@ pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
 }
 
 /// The same for all jobs of a batch.
-///
-/// # Errors
-/// [`trimill::Kind::Usage`].
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated))
 }
 
 /// Refuses settings of a comparison that would have no effect.
-///
-/// # Errors
-/// [`trimill::Kind::Usage`].
 pub(super) fn check_comparison(flags: &BenchCommand) -> Result<()> {
     let partitioner = flags.partition.partitioner.clone().unwrap_or_default();
     let backend = flags.count.backend.unwrap_or_default();

@@ -55,7 +55,6 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
     Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]) })
 }
 
-/// Writes the report and the trace of a count.
 fn write_views(job: &Job, result: &RunResult) -> Result<()> {
     let page = |file| views::write_report(file, &[views::of_count(job, result, rates(job.cache_dir.as_deref()))?]);
     let report = job.report.as_deref().map_or(Ok(()), page);
@@ -63,7 +62,6 @@ fn write_views(job: &Job, result: &RunResult) -> Result<()> {
     Error::worst_of([report, trace])
 }
 
-/// Writes the files of a result into `dir`, if there is one.
 pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()> {
     let write = |dir| guarded(WORKER, || files::write(dir, result)).and_then(|written| written);
     dir.map_or(Ok(()), write)
