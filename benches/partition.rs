@@ -24,7 +24,7 @@ use trimill::testing::partition::batch::kept;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
-use trimill::testing::plan::estimate::Machine;
+use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::{BudgetFrom, PlanLimits, Planner};
 use trimill::testing::prepare::prepare;
 

@@ -12,13 +12,13 @@
 //! big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit into each of two
 //! blocks; every graph fits every budget above it.
 //!
-//! [`ranges`] plans rank ranges for the in-place mode, [`sets`] all partitions of the spilled mode; [`auto`] chooses.
+//! [`ranges`] plans rank ranges for the in-place mode, [`sets`] all partitions of the spilled mode; [`modes`] chooses.
 
-pub mod auto;
 pub mod choose;
+pub mod cost;
 pub mod costs;
-pub mod estimate;
 mod heads;
+pub mod modes;
 pub mod predict;
 pub mod ranges;
 mod replan;
@@ -41,7 +41,8 @@ use crate::partition::ranks::LocalsAndHeads;
 use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
-use estimate::{Estimates, Machine};
+use cost::Machine;
+use modes::Estimates;
 use predict::Prediction;
 pub use replan::RecordedCut;
 use space::Space;

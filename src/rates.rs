@@ -1,4 +1,4 @@
-//! The rates of the machine, from which `auto` estimates times.
+//! The rates of the machine, from which times are estimated ([`crate::plan::cost`]).
 //!
 //! `trimill doctor --measure` writes what it measured to the cache directory, from where all later jobs read it. Without that file
 //! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, row-blocks-h200.md,
@@ -69,42 +69,6 @@ impl Default for Rates {
     }
 }
 
-/// What a method's kernels take, in seconds.
-#[derive(Debug, Clone, Copy)]
-pub struct Speed {
-    /// For each arc of the graph, once.
-    pub arc: f64,
-    /// For each probe: the sum of the lengths of all successors' rows.
-    pub probe: f64,
-    /// For each arc of a row block.
-    pub streamed: f64,
-    /// For each row block of a partition.
-    pub pass: f64,
-    /// For each local and row block.
-    pub visit: f64,
-}
-
-/// `lstc` on an H200: each probe is a search in shared memory; each local is visited for each row block. Measured from kernels on
-/// the standard graphs in one partition (arcs and probes), and on GAP-kron 24 with budgets of 1/4 to 1/64 of its rows (the rest).
-const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-5, visit: 1.5e-9 };
-
-/// `packed` on an H200: few instructions for many probes at once, a dozen kernels for each row block, which pack its rows and
-/// assign arcs, and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
-const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
-
-impl Speed {
-    fn times(self, factor: f64) -> Self {
-        let Self { arc, probe, streamed, pass, visit } = self;
-        let [arc, probe, streamed, pass, visit] = [arc, probe, streamed, pass, visit].map(|seconds| seconds / factor);
-        Self { arc, probe, streamed, pass, visit }
-    }
-
-    /// Seconds for a graph of so many arcs and probes, in one partition.
-    pub fn whole(&self, arcs: u64, probes: u64) -> f64 {
-        self.arc * arcs as f64 + self.probe * probes as f64
-    }
-}
-
 /// The contents of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,16 +78,6 @@ struct StoredRates {
 }
 
 impl Rates {
-    /// Method `lstc` on the GPU of this machine.
-    pub fn lstc(&self) -> Speed {
-        LSTC.times(self.lstc)
-    }
-
-    /// Method `packed` on it.
-    pub fn packed(&self) -> Speed {
-        PACKED.times(self.packed)
-    }
-
     /// The rates measured on this machine, if their file is in the cache directory `dir`. A file that is damaged or of another
     /// version is ignored with a warning, one of another user without.
     pub fn measured(dir: &Path) -> Option<Self> {
@@ -179,7 +133,6 @@ mod tests {
         let rates = Rates { size_arcs: 1.25e7, lstc: 0.5, ..Rates::default() };
         let path = rates.store(dir.path()).unwrap();
         assert_eq!(Rates::measured(dir.path()), Some(rates));
-        assert_eq!(rates.lstc().whole(1_000_000, 0), 2.0 * LSTC.whole(1_000_000, 0));
         let whole = std::fs::read_to_string(&path).unwrap();
         for (from, to) in [("0.5", "0.6"), ("version\": 1", "version\": 2"), ("size_arcs", "size_arcz")] {
             assert!(whole.contains(from));

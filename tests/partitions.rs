@@ -25,7 +25,7 @@ use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
-use trimill::testing::plan::estimate::Machine;
+use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
 use trimill::testing::spill::{Manifest, SpillReader};

@@ -15,6 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CRAWL = "tests/data/cnr-2000.graph"
 CRAWL_TRIANGLES = 20_977_629
+SLASHDOT = "tests/data/soc-Slashdot0902.txt.gz"
+SLASHDOT_TRIANGLES = 602_592
 KRON_TRIANGLES = {
     10: 74_720, 16: 15_656_287, 18: 82_728_031, 20: 423_625_371, 22: 2_111_140_967, 23: 4_670_391_762, 24: 10_283_205_554,
     27: 106_873_365_648,
@@ -29,26 +31,27 @@ class Wrong(Exception):
 
 
 class Graph:
-    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times), crawlKp (the same with permuted ids) or kingsN
-    (king's moves on N x N squares, as kings500 or kings4k)."""
+    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times), crawlKp (the same with permuted ids), slashK
+    (soc-Slashdot0902 blown up) or kingsN (king's moves on N x N squares, as kings500 or kings4k)."""
 
     def __init__(self, name):
-        match = re.fullmatch(r"(kron|urand|crawl|kings)([1-9]\d*)((?<=\d)k|(?<=\d)p)?", name)
+        match = re.fullmatch(r"(kron|urand|crawl|slash|kings)([1-9]\d*)((?<=\d)k|(?<=\d)p)?", name)
         if match and match[3] and (match[1], match[3]) not in [("kings", "k"), ("crawl", "p")]:
             match = None
         family, size = (match[1], int(match[2]) * (1000 if match[3] == "k" else 1)) if match else (None, 0)
         # Each block of 2 x 2 squares has four triangles, and there are no others.
         known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3,
-                 "kings": 4 * (size - 1)**2}
+                 "slash": SLASHDOT_TRIANGLES * size**3, "kings": 4 * (size - 1)**2}
         if known.get(family) is None:
             kron, urand = (", ".join(map(str, scales)) for scales in (KRON_TRIANGLES, URAND_TRIANGLES))
             raise argparse.ArgumentTypeError(f"'{name}' is no graph with a known count; expected kronS (S of {kron}), "
-                                             f"urandS (S of {urand}), crawlK, crawlKp or kingsN")
+                                             f"urandS (S of {urand}), crawlK, crawlKp, slashK or kingsN")
         self.name, self.triangles = name, known[family]
         self.recipe = {
             "kron": ["gap-kron", "--scale", str(size)],
             "urand": ["gap-urand", "--scale", str(size)],
             "crawl": ["blowup", CRAWL, "--copies", str(size), *(["--permute", "1"] if name.endswith("p") else [])],
+            "slash": ["blowup", SLASHDOT, "--copies", str(size)],
             "kings": ["kings-grid", "--rows", str(size), "--columns", str(size)],
         }[family]
         self.path = self.csr_bytes = self.edges = None
@@ -78,19 +81,21 @@ class Bench:
             "command": command,
         }
 
-    def run(self, words, program=None):
-        """The program's answer as JSON, or that of another build; None if it ended with an error or took too long."""
+    def run(self, words, program=None, limit=None, environment=None):
+        """The program's answer as JSON, or that of another build; None if it ended with an error or took longer than `limit` seconds
+        (--limit). `environment` is added to its environment."""
+        limit = limit or self.options.limit
         words = [str(word) for word in words]
         start = time.monotonic()
         child = subprocess.Popen([program or self.program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
+                                 stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
         try:
-            answer, said = child.communicate(timeout=self.options.limit)
+            answer, said = child.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             # Interrupted, not killed, so that it ends its child processes.
             child.send_signal(signal.SIGINT)
             answer, said = child.communicate()
-            said = f"stopped after {self.options.limit} s\n{said}"
+            said = f"stopped after {limit} s\n{said}"
         record = {
             "stage": self.stage,
             "command": self.without_paths(" ".join(["trimill", *words])),

@@ -6,6 +6,7 @@ use crate::count::{CountBackend, Footprint};
 use crate::graph::GraphSize;
 use crate::plan::Floor;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
+use crate::plan::cost::Speed;
 use crate::rates::Rates;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -58,7 +59,7 @@ pub(super) fn method_for(
     let candidates: Vec<Candidate<'_>> = choices
         .iter()
         .map(|(method, footprint)| {
-            let speed = if *method == CudaMethod::Packed { rates.packed() } else { rates.lstc() };
+            let speed = if *method == CudaMethod::Packed { Speed::packed(rates) } else { Speed::lstc(rates) };
             Candidate { name: method.name(), footprint, speed }
         })
         .collect();

@@ -14,7 +14,8 @@ use super::session::{Purpose, Session};
 use crate::generate::{Family, generate};
 use crate::job::Job;
 use crate::job::file::parse;
-use crate::rates::{ArcRates, Rates, Speed};
+use crate::plan::cost::Speed;
+use crate::rates::{ArcRates, Rates};
 use crate::report::RunResult;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
@@ -78,8 +79,8 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
         rates.gpu_arcs = ranged.streamed / ranged.seconds(&["copy"]);
         task.advance(2);
         let usual = Rates::default();
-        rates.lstc = jobs.speed("lstc", usual.lstc())?;
-        rates.packed = jobs.speed("packed", usual.packed())?;
+        rates.lstc = jobs.speed("lstc", Speed::lstc(&usual))?;
+        rates.packed = jobs.speed("packed", Speed::packed(&usual))?;
         task.advance(2);
     }
     Ok(rates)

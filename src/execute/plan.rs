@@ -12,7 +12,6 @@ use crate::graph::OrientedGraph;
 use crate::job::{Job, Mode, Partitioner};
 use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
-use crate::plan::estimate::partition_sized;
 use crate::plan::predict::Prediction;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Assign, PlanLimits, Planner};
@@ -75,7 +74,7 @@ impl Planned {
         if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && self.builds) {
             let child_peak = AtomicU64::new(0);
             let runs = parallel::within(pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
-            estimates.spilled = partition_sized(&limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
+            estimates.spilled = planning.planner().spilled(&runs);
             estimates.sized = true;
         }
         let mut advice = Vec::new();

@@ -22,7 +22,7 @@ use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::partition::locals::Locals;
 use crate::partition::ranks::LocalsAndHeads;
 use crate::plan::choose::MethodEstimate;
-use crate::plan::estimate::Machine;
+use crate::plan::cost::Machine;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, Planner, RecordedCut, refuse_parts};
 use crate::report::Stage;

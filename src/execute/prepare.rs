@@ -15,7 +15,7 @@ use crate::edges;
 use crate::graph::Direction;
 use crate::job::{Job, Mode};
 use crate::outputs::CountsWanted;
-use crate::plan::costs::{CounterKind, costs};
+use crate::plan::costs::costs;
 use crate::plan::{GraphCut, Plan};
 use crate::report::{PreparedReport, Stage};
 use crate::run_dir::{PreparedJob, RunDir, SharedFiles, unless_damaged};
@@ -152,11 +152,10 @@ impl Planned {
     fn for_shards(mut self, shards: Option<NonZeroU32>) -> Result<PreparedReport> {
         let mut stages = std::mem::take(&mut self.stages);
         let Self { graph, plan, fingerprint, partitioner, session, .. } = &self;
-        let Session { job, run, pool, rates, control, .. } = session;
+        let Session { job, run, pool, control, .. } = session;
         let Some(run) = run else { return Err(Error::defect("a job that is prepared without a run directory")) };
         let start = Instant::now();
-        let gpus = self.backends[0].name() != "cpu";
-        let costs = parallel::within(pool, || costs(graph, plan, CounterKind::new(rates, gpus), control))?;
+        let costs = parallel::within(pool, || costs(graph, plan, &self.limits.machine, control))?;
         stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
         let mut spilled = Bytes::ZERO;
         if let GraphCut::Sets(locals) = &plan.cut {

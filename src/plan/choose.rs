@@ -13,10 +13,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cost::{Speed, Streamed};
 use super::space::Space;
 use crate::count::Footprint;
 use crate::graph::GraphSize;
-use crate::rates::Speed;
 use trimill_system::bytes::Bytes;
 
 /// A method that may count.
@@ -66,16 +66,14 @@ fn seconds(
         return None;
     }
     let (n, m, rows) = (f64::from(vertices), edges as f64, Bytes::of::<u32>(edges).get() as f64);
-    let Speed { streamed, pass, visit, .. } = candidate.speed;
-    let once = candidate.speed.whole(edges, probes);
     if space.whole_fits() {
-        return Some(once.max(m / gpu_arcs));
+        return Some(candidate.speed.whole(edges, probes).max(m / gpu_arcs));
     }
     let resident = candidate.footprint.resident(u64::from(vertices), edges).get() as f64;
     let parts = (resident / space.most(space.row_block).get().max(1) as f64).ceil();
     let row_blocks = (rows / space.row_block.get().max(1) as f64).ceil();
-    let kernels = once + parts * (streamed * m + row_blocks * pass) + visit * n * row_blocks;
-    Some(kernels.max((parts + 1.0) / 2.0 * m / gpu_arcs))
+    let past = Streamed { arcs: parts * m, row_blocks: parts * row_blocks, visits: n * row_blocks };
+    Some(candidate.speed.kernels(m, probes as f64, past).max((parts + 1.0) / 2.0 * m / gpu_arcs))
 }
 
 #[cfg(test)]

@@ -1,64 +1,18 @@
 //! What each partition is expected to cost, so that shards of a plan are even.
 //!
-//! Input: a graph, its plan, the rates of a machine. Output: nanoseconds for each partition. Only their ratios matter, so they need not
-//! be those of the machine that counts.
+//! Input: a graph, its plan, a machine. Output: nanoseconds for each partition. Only their ratios matter, so they need not be those of the
+//! machine that counts.
 
+use super::cost::{Machine, Streamed};
 use super::sample::{SampledWork, sums};
 use super::{GraphCut, Plan};
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::rates::{Rates, Speed};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-/// What counts.
-#[derive(Debug, Clone, Copy)]
-pub enum CounterKind {
-    Cpu,
-    /// A GPU: its method's speed, and how many arcs are copied to it in a second.
-    Gpu(Speed, f64),
-}
-
-/// What the CPU counter takes, in seconds of a core.
-struct Core {
-    near: f64,
-    far: f64,
-    near_probe: f64,
-    far_probe: f64,
-    read: f64,
-}
-
-/// Fitted to 16 partitions of GAP-kron 22 on a server, by least squares: each of them is within a fifth.
-const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
-
-impl CounterKind {
-    /// A GPU, or the CPU, with these rates.
-    pub fn new(rates: &Rates, on_gpu: bool) -> Self {
-        if on_gpu { Self::Gpu(rates.packed(), rates.gpu_arcs) } else { Self::Cpu }
-    }
-
-    /// Seconds to count these arcs, where `read` arcs are read for that.
-    pub(super) fn seconds(&self, work: &SampledWork, read: f64) -> f64 {
-        let SampledWork { near, far, near_probes, far_probes, .. } = *work;
-        match self {
-            Self::Cpu => {
-                CORE.near * near
-                    + CORE.far * far
-                    + CORE.near_probe * near_probes
-                    + CORE.far_probe * far_probes
-                    + CORE.read * read
-            }
-            // Rows are copied while others are counted.
-            Self::Gpu(speed, copied) => {
-                let counting = speed.arc * (near + far) + speed.probe * (near_probes + far_probes);
-                (counting + speed.streamed * read).max(read / copied)
-            }
-        }
-    }
-}
-
 /// The cost of each partition of `plan`. Runs in the current thread pool.
-pub fn costs(graph: &OrientedGraph, plan: &Plan, counter: CounterKind, control: &Control) -> Result<Vec<u64>> {
+pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Control) -> Result<Vec<u64>> {
     let parts = plan.parts() as usize;
     if parts == 1 {
         return Ok(vec![0]);
@@ -75,14 +29,10 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, counter: CounterKind, control: 
         let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
         // What the sample found, for all of the partition's rows.
         let work = work.times(if work.rows == 0.0 { 0.0 } else { size.resident_arcs as f64 / work.rows });
-        let read = predicted.stream.get() as f64 / size_of::<u32>() as f64;
-        let visits = match counter {
-            CounterKind::Cpu => 0.0,
-            CounterKind::Gpu(Speed { pass, visit, .. }, _) => {
-                (pass + visit * size.locals as f64) * predicted.row_blocks as f64
-            }
-        };
-        (1e9 * (counter.seconds(&work, read) + visits)) as u64
+        let row_blocks = predicted.row_blocks as f64;
+        let arcs = predicted.stream.get() as f64 / size_of::<u32>() as f64;
+        let past = Streamed { arcs, row_blocks, visits: size.locals as f64 * row_blocks };
+        (1e9 * machine.counting(&work, past)) as u64
     };
     Ok(work.into_iter().enumerate().map(of).collect())
 }

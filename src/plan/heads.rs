@@ -5,12 +5,12 @@
 //! ranges below it, S = T (T + 1) / 2 shards read 2 / T of the graph each: all together T times the graph. The price is that T ranges
 //! need more memory of a device than S.
 //!
-//! Pieces are cut where they cost about the same, by the costs of a sample of rows ([`super::costs`]): most arcs lead to few heads.
+//! Pieces are cut where they cost about the same, by the costs of a sample of rows ([`super::cost`]): most arcs lead to few heads.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-use super::costs::CounterKind;
+use super::cost::{Machine, Streamed};
 use super::sample::{SampledWork, sums};
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
@@ -54,14 +54,14 @@ pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,
     shards: u32,
-    counter: CounterKind,
+    machine: &Machine,
     control: &Control,
 ) -> Result<Vec<LocalsAndHeads>> {
     if shards == 1 {
         return Ok(ranges.into_iter().map(LocalsAndHeads::of).collect());
     }
     let bounds = bounds(graph, &ranges, shards)?;
-    let costs = Costs::new(graph, &ranges, &bounds, counter, control)?;
+    let costs = Costs::new(graph, &ranges, &bounds, machine, control)?;
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
     let piece = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
     let mut pieces: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
@@ -118,20 +118,20 @@ fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<V
 }
 
 /// The costs of all bins of all ranges.
-struct Costs {
-    counter: CounterKind,
+struct Costs<'a> {
+    machine: &'a Machine,
     /// Of each range: the arcs of its rows.
     resident: Vec<f64>,
     /// Of each range, for each bin: the work of its arcs to heads before the bin, and the arcs of those heads' rows that are streamed.
     before: Vec<Vec<(SampledWork, f64)>>,
 }
 
-impl Costs {
+impl<'a> Costs<'a> {
     fn new(
         graph: &OrientedGraph,
         ranges: &[Range<u32>],
         bounds: &[(u32, u64)],
-        counter: CounterKind,
+        machine: &'a Machine,
         control: &Control,
     ) -> Result<Self> {
         let bins = bounds.len();
@@ -160,13 +160,14 @@ impl Costs {
             resident.push(arcs);
             before.push(sums);
         }
-        Ok(Self { counter, resident, before })
+        Ok(Self { machine, resident, before })
     }
 
     /// What a piece is expected to take.
     fn seconds(&self, range: usize, bins: &Range<usize>) -> f64 {
         let ((first, read), (past, all)) = (self.before[range][bins.start], self.before[range][bins.end]);
-        self.counter.seconds(&past.and(first.times(-1.0)), self.resident[range] + all - read)
+        let streamed = Streamed { arcs: self.resident[range] + all - read, ..Streamed::default() };
+        self.machine.counting(&past.and(first.times(-1.0)), streamed)
     }
 }
 

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::costs::CounterKind;
 use super::heads::{self, BLOCKS};
 use super::predict::Prediction;
 use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
@@ -46,8 +45,7 @@ impl Planner<'_> {
             shards => {
                 let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
                 let shards = if parts.is_some() { 1 } else { shards };
-                let counter = CounterKind::new(&limits.machine.rates, limits.machine.gpus > 0);
-                heads::cut(graph, self.even(least, most)?, shards, counter, control)?
+                heads::cut(graph, self.even(least, most)?, shards, &limits.machine, control)?
             }
         };
         let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };

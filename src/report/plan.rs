@@ -7,7 +7,7 @@ use super::result_table::{applies, method, mode, parts, shown, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
-use crate::plan::estimate::Estimates;
+use crate::plan::modes::Estimates;
 use trimill_system::bytes::Bytes;
 use trimill_system::memory::HostFloor;
 

@@ -24,7 +24,7 @@ use trimill::testing::job::Mode;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::partition::sizes::PartitionSize;
-use trimill::testing::plan::estimate::Machine;
+use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, RecordedCut, floor, is_ample};

@@ -1,0 +1,178 @@
+//! The cost model: how long a machine takes for what jobs do, from its [`Rates`].
+//!
+//! All seconds that are estimated come from here: those of methods ([`super::choose`]), those of the two modes ([`super::modes`]), and
+//! those of partitions, by which rank ranges are cut and shards get theirs ([`super::costs`]). They only rank plans that give the same
+//! count, so they need not be exact. Work that runs beside other work takes the longer of both times.
+
+use super::sample::SampledWork;
+use crate::rates::Rates;
+
+/// Approximate bytes of an arc in a spill: more than most graphs take.
+const SPILLED: f64 = 1.5;
+
+/// Locals that a core looks up for a row block in a second. Not measured by `trimill doctor`: it hardly ever decides.
+const CORE_VISITS: f64 = 50e6;
+
+/// What a method's kernels take, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    /// For each arc of the graph, once.
+    pub arc: f64,
+    /// For each probe: the sum of the lengths of all successors' rows.
+    pub probe: f64,
+    /// For each arc of a row block.
+    pub streamed: f64,
+    /// For each row block of a partition.
+    pub pass: f64,
+    /// For each local and row block.
+    pub visit: f64,
+}
+
+/// `lstc` on an H200: each probe is a search in shared memory; each local is visited for each row block. Measured from kernels on
+/// the standard graphs in one partition (arcs and probes), and on GAP-kron 24 with budgets of 1/4 to 1/64 of its rows (the rest).
+const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-5, visit: 1.5e-9 };
+
+/// `packed` on an H200: few instructions for many probes at once, a dozen kernels for each row block, which pack its rows and
+/// assign arcs, and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
+const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
+
+/// What the CPU counter takes, in seconds of a core.
+struct Core {
+    near: f64,
+    far: f64,
+    near_probe: f64,
+    far_probe: f64,
+    read: f64,
+}
+
+/// Fitted to 16 partitions of GAP-kron 22 on a server, by least squares: each of them is within a fifth.
+const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
+
+/// Rows that pass while partitions are counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Streamed {
+    pub(super) arcs: f64,
+    pub(super) row_blocks: f64,
+    /// How often a local is looked up for a row block.
+    pub(super) visits: f64,
+}
+
+impl Speed {
+    /// Method `lstc` on the GPU of a machine with these rates.
+    pub fn lstc(rates: &Rates) -> Self {
+        LSTC.times(rates.lstc)
+    }
+
+    /// Method `packed` on it.
+    pub fn packed(rates: &Rates) -> Self {
+        PACKED.times(rates.packed)
+    }
+
+    fn times(self, factor: f64) -> Self {
+        let Self { arc, probe, streamed, pass, visit } = self;
+        let [arc, probe, streamed, pass, visit] = [arc, probe, streamed, pass, visit].map(|seconds| seconds / factor);
+        Self { arc, probe, streamed, pass, visit }
+    }
+
+    /// Seconds for a graph of so many arcs and probes, in one partition.
+    pub fn whole(&self, arcs: u64, probes: u64) -> f64 {
+        self.kernels(arcs as f64, probes as f64, Streamed::default())
+    }
+
+    /// Seconds of the kernels for arcs and their probes, past which rows are streamed.
+    pub(super) fn kernels(&self, arcs: f64, probes: f64, past: Streamed) -> f64 {
+        self.arc * arcs
+            + self.probe * probes
+            + self.streamed * past.arcs
+            + self.pass * past.row_blocks
+            + self.visit * past.visits
+    }
+}
+
+/// The machine that a job runs on.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    pub rates: Rates,
+    pub cores: usize,
+    /// GPUs; none where the cores count.
+    pub gpus: usize,
+    /// Whether the graph's file fits the page cache.
+    pub cached: bool,
+}
+
+impl Machine {
+    fn cores(&self) -> f64 {
+        self.cores as f64
+    }
+
+    /// Seconds in which a device, a GPU or one core, counts the arcs of `work` while rows are streamed past them.
+    pub(super) fn counting(&self, work: &SampledWork, past: Streamed) -> f64 {
+        let SampledWork { near, far, near_probes, far_probes, .. } = *work;
+        if self.gpus == 0 {
+            return CORE.near * near
+                + CORE.far * far
+                + CORE.near_probe * near_probes
+                + CORE.far_probe * far_probes
+                + CORE.read * past.arcs;
+        }
+        let kernels = Speed::packed(&self.rates).kernels(near + far, near_probes + far_probes, past);
+        kernels.max(past.arcs / self.rates.gpu_arcs)
+    }
+
+    /// Seconds to read the graph's rows, `bytes` of its file, decode them, copy them to the devices, and look up locals.
+    pub(super) fn streaming_graph(&self, arcs: f64, bytes: f64, visits: f64) -> f64 {
+        let Rates { cpu, gpu, read_bytes, .. } = self.rates;
+        let decoded = if self.gpus > 0 { gpu.graph } else { cpu.graph };
+        self.streaming(arcs, decoded, if self.cached { 0.0 } else { bytes / read_bytes }, visits)
+    }
+
+    /// Seconds to size partitions of a graph of `edges`, to build those that keep `arcs` in total, to write and read their spills, and to
+    /// copy them to the devices and look up locals.
+    pub(super) fn spilling(&self, edges: f64, arcs: f64, visits: f64) -> f64 {
+        let Rates { cpu, gpu, size_arcs, build_arcs, write_bytes, read_bytes, .. } = self.rates;
+        let (bytes, decoded) = (SPILLED * arcs, if self.gpus > 0 { gpu.spill } else { cpu.spill });
+        let building = (arcs / (build_arcs * self.cores())).max(bytes / write_bytes);
+        edges / (size_arcs * self.cores()) + building + self.streaming(arcs, decoded, bytes / read_bytes, visits)
+    }
+
+    /// Reading, decoding and copying overlap; `decoded`: arcs that a core decodes in a second.
+    fn streaming(&self, arcs: f64, decoded: f64, reading: f64, visits: f64) -> f64 {
+        let gpus = self.gpus as f64;
+        let (copying, visiting) = if self.gpus == 0 {
+            (0.0, visits / (CORE_VISITS * self.cores()))
+        } else {
+            (arcs / (self.rates.gpu_arcs * gpus), visits * Speed::packed(&self.rates).visit / gpus)
+        };
+        (arcs / (decoded * self.cores())).max(copying).max(reading) + visiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_multiple_of_the_speed() {
+        let rates = Rates { lstc: 0.5, ..Rates::default() };
+        assert_eq!(Speed::lstc(&rates).whole(1_000_000, 0), 2.0 * LSTC.whole(1_000_000, 0));
+    }
+
+    #[test]
+    fn what_spills_take_grows_with_the_arcs_that_are_kept() {
+        for gpus in [0, 1] {
+            let machine = Machine { rates: Rates::default(), cores: 16, gpus, cached: true };
+            let of = |kept| machine.spilling(80e6, kept, 8000.0);
+            let sizing = 80e6 / (16.0 * machine.rates.size_arcs);
+            assert!(of(800e6) - sizing > 9.0 * (of(80e6) - sizing));
+        }
+    }
+
+    #[test]
+    fn the_slower_of_kernels_and_copies_decides() {
+        let machine = Machine { rates: Rates::default(), cores: 1, gpus: 1, cached: true };
+        let work = SampledWork { near: 1e9, ..SampledWork::default() };
+        let of = |arcs| machine.counting(&work, Streamed { arcs, ..Streamed::default() });
+        assert_eq!(of(0.0), 0.1);
+        assert_eq!(of(8e12), 1000.0);
+    }
+}

@@ -1,0 +1,70 @@
+//! Chooses the mode, in place or spilled, that is estimated to be faster.
+//!
+//! Counting itself is left out: it takes both equally long. Rank ranges are planned first, since that takes no pass over the graph; runs
+//! of consecutive ids, whose partitions are spilled with the rows of their proxies, only where they could be faster. A graph that fits as
+//! one partition is never split. docs/results/modes-h200.md shows where each mode is faster.
+
+use serde::{Deserialize, Serialize};
+
+use super::predict::Prediction;
+use super::{Plan, Planner};
+use crate::graph::OrientedGraph;
+use crate::partition::sizes::PartitionSize;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
+
+/// Seconds from the plan to the result, without the counting itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimates {
+    /// By the in-place mode.
+    pub in_place: f64,
+    /// By the spilled mode; a lower bound where `sized` is not set.
+    pub spilled: f64,
+    /// Whether all partitions were sized for it, which takes a while: not done where even the lower bound is above `in_place`.
+    pub sized: bool,
+}
+
+impl Planner<'_> {
+    /// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
+    pub fn auto(&self, parts: Option<u32>, by_id: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
+        let ranges = self.ranges(parts)?;
+        if ranges.parts() == 1 {
+            return Ok(ranges);
+        }
+        let Self { graph, limits, .. } = self;
+        let least = Estimates {
+            in_place: self.in_place(graph, &ranges),
+            // Whatever the partitions keep, every arc is resident in one of them.
+            spilled: limits.machine.spilling(graph.edges() as f64, graph.edges() as f64, graph.vertices().into()),
+            sized: false,
+        };
+        if least.in_place <= least.spilled {
+            return Ok(Plan { estimates: Some(least), ..ranges });
+        }
+        let runs = by_id()?;
+        let spilled = self.spilled(&runs);
+        let estimates = Some(Estimates { spilled, sized: true, ..least });
+        Ok(Plan { estimates, ..if spilled < least.in_place { runs } else { ranges } })
+    }
+
+    /// Seconds in the in-place mode.
+    fn in_place(&self, graph: &OrientedGraph, ranges: &Plan) -> f64 {
+        let streamed: Bytes = ranges.predictions.iter().map(|predicted| predicted.stream).sum();
+        let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
+        let (arcs, bytes) = (passes * graph.edges() as f64, passes * graph.stored_bytes().get() as f64);
+        self.limits.machine.streaming_graph(arcs, bytes, visits(&ranges.sizes, &ranges.predictions))
+    }
+
+    /// Seconds in the spilled mode, whose partitions are sized.
+    pub fn spilled(&self, sets: &Plan) -> f64 {
+        let kept: u64 = sets.sizes.iter().map(|size| size.arcs_kept).sum();
+        let edges = self.graph.edges() as f64;
+        self.limits.machine.spilling(edges, kept as f64, visits(&sets.sizes, &sets.predictions))
+    }
+}
+
+/// How often a local is looked up for a row block.
+fn visits(sizes: &[PartitionSize], predictions: &[Prediction]) -> f64 {
+    let visits: u64 = sizes.iter().zip(predictions).map(|(size, predicted)| size.locals * predicted.row_blocks).sum();
+    visits as f64
+}
