@@ -536,6 +536,11 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
         &["other outputs"],
     );
     place.refuses(
+        &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--shards", "3"],
+        3,
+        &["is prepared for 2 shards", "leave --shards out"],
+    );
+    place.refuses(
         &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--seed", "9"],
         3,
         &["another job", "seed"],

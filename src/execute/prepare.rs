@@ -55,7 +55,7 @@ pub fn prepare(
     }
     let mut opened = session.input(None)?;
     opened.claim()?;
-    if let Some(report) = opened.session.prepared_earlier()? {
+    if let Some(report) = opened.session.prepared_earlier(shards)? {
         return Ok(report);
     }
     let wanted = PlanRequest { spills_whole: false, shards: shards.map_or(1, NonZeroU32::get) };
@@ -82,7 +82,7 @@ fn refuse(job: &Job) -> Result<()> {
 impl Session {
     /// The report of an earlier start, if all that it made is there and as it was, or if the job is merged already. What is damaged, or of
     /// another job, is removed, with a warning, so that it is made again.
-    fn prepared_earlier(&self) -> Result<Option<PreparedReport>> {
+    fn prepared_earlier(&self, shards: Option<NonZeroU32>) -> Result<Option<PreparedReport>> {
         let Self { job, run, .. } = self;
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
         let prepared = unless_damaged(run.prepared().map(Some), "it is made again")?;
@@ -93,6 +93,13 @@ impl Session {
                 .at(run.path())
                 .expected("the same files of vertices and edges, and the same directory of --output")
                 .advice("ask for the same ones, name another --run-dir, or remove this one"));
+        }
+        if shards.is_some() && shards != prepared.shards {
+            let found = prepared.shards.map_or("no number of".into(), |shards| shards.to_string());
+            return Err(Error::resource(format!("is prepared for {found} shards"))
+                .at(run.path())
+                .expected("the same --shards")
+                .advice("leave --shards out: the partitions can be counted by any number of shards; or name another --run-dir"));
         }
         let done = |how: &str| {
             tracing::info!(target: trimill_system::control::NOTE, "{}: {how} on an earlier start", run.path().display());
