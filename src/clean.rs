@@ -3,12 +3,12 @@
 //! Input: the arcs of an [`ArcSource`](trimill_input::arcs::ArcSource), in any order, any number of times each. Output: a [`CleanGraph`]:
 //! every edge once as a pair `(min, max)` in buckets, and the degree of every id.
 //!
-//! An arc goes, as an 8-byte key, to one of the two lanes of one of `B` buckets: the bucket by a hash of its pair, the lane by
-//! its direction ([`read`]). So lanes have about the same size however skewed the degrees are, all copies of a pair are in one bucket,
-//! and the direction takes no bits. Where the order of the input allows it, buckets are ranges of ids instead (`ranges`). Then each lane
-//! is sorted (`sort`) and deduplicated and the two lanes of a bucket are merged, all buckets in parallel ([`ArcsRead::clean`]).
+//! An arc goes, as an 8-byte key, to one of the two buckets of one of `B` classes: the class by a hash of its pair, the bucket by
+//! its direction ([`read`]). So buckets have about the same size however skewed the degrees are, all copies of a pair are in one class,
+//! and the direction takes no bits. Where the order of the input allows it, classes are ranges of ids instead (`ranges`). Then each bucket
+//! is sorted (`sort`) and deduplicated and the two buckets of a class are merged, all classes in parallel ([`ArcsRead::clean`]).
 //!
-//! Cost: one pass over the input (two if ids must be ranked, or buckets are ranges), a sort of `arcs / B` keys for each bucket; `8 arcs`
+//! Cost: one pass over the input (two if ids must be ranked, or buckets are ranges), a sort of `arcs / B` keys for each class; `8 arcs`
 //! bytes written and read once if they do not fit in memory, then 8 bytes an edge. Memory: within the host's budget, [`PER_ID`] or
 //! [`PER_VERTEX`] for arrays, the rest in the shares of module [`workspace`].
 

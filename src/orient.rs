@@ -72,10 +72,10 @@ pub fn orient(
     drop(vertices);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let pool = Pool::of_keys(&shares);
-    parallel::try_each(0..pairs.lanes(), |lane| {
+    parallel::try_each(0..pairs.buckets(), |bucket| {
         control.check()?;
-        let taken = pool.take(8 * pairs.len(lane));
-        let keys = pairs.take(lane)?;
+        let taken = pool.take(8 * pairs.len(bucket));
+        let keys = pairs.take(bucket)?;
         arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
             if let Some(&ahead) = keys.get(i + AHEAD) {
                 prefetch(&rank_of, (ahead >> 32) as usize);

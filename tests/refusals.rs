@@ -162,7 +162,7 @@ fn a_disk_that_fills_while_preparing_is_described() {
             error.contains("work") && error.contains("are free in") && error.contains("free some space"),
             "{error}"
         );
-        if error.contains("lane-") {
+        if error.contains("bucket-") {
             described += 1;
             for words in ["of buckets at most, of which", "were written", "--work-dir", "--host-memory"] {
                 assert!(error.contains(words), "{error}");

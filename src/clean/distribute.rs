@@ -13,52 +13,53 @@ use trimill_system::error::{Error, Result};
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;
 
-pub(super) enum BucketChoice {
+/// The classes of arcs. Each has two buckets, one for each direction, so that all copies of a pair are in one class.
+pub(super) enum ArcClasses {
     /// By a hash of the pair, shifted by so many bits.
     Hash { shift: u32 },
     /// By the smaller id.
     Ranges(IdRanges),
 }
 
-impl BucketChoice {
-    /// For a power of two of buckets.
-    pub(super) fn hash(buckets: usize) -> Self {
-        Self::Hash { shift: 64 - buckets.ilog2() }
+impl ArcClasses {
+    /// A power of two of classes.
+    pub(super) fn hash(classes: usize) -> Self {
+        Self::Hash { shift: 64 - classes.ilog2() }
     }
 
-    fn buckets(&self) -> usize {
+    fn len(&self) -> usize {
         match self {
             Self::Hash { shift } => 1 << (64 - shift),
-            Self::Ranges(ranges) => ranges.buckets(),
+            Self::Ranges(ranges) => ranges.len(),
         }
     }
 
     #[inline]
-    fn bucket_of(&self, key: u64) -> usize {
+    fn class_of(&self, key: u64) -> usize {
         match self {
             Self::Hash { shift } => (mix(key) >> shift) as usize,
-            Self::Ranges(ranges) => ranges.bucket_of(key >> 32),
+            Self::Ranges(ranges) => ranges.range_of(key >> 32),
         }
     }
 
-    /// Lanes for about `expected` arcs, two for each bucket.
-    pub(super) fn lanes(&self, expected: u64, shares: &Shares<'_>) -> Buckets {
-        Buckets::new(2 * self.buckets(), expected, shares.buckets(), shares.dir)
+    /// Buckets for about `expected` arcs, two for each class.
+    pub(super) fn buckets(&self, expected: u64, shares: &Shares<'_>) -> Buckets {
+        Buckets::new(2 * self.len(), expected, shares.buckets(), shares.dir)
     }
 
-    /// The smaller ids of a bucket, of a graph whose ids are below `end`.
-    pub(super) fn ids(&self, bucket: usize, end: u64) -> Range<u64> {
+    /// The smaller ids of a class, of a graph whose ids are below `end`.
+    pub(super) fn ids(&self, class: usize, end: u64) -> Range<u64> {
         match self {
             Self::Hash { .. } => 0..end,
-            Self::Ranges(ranges) => ranges.ids(bucket),
+            Self::Ranges(ranges) => ranges.ids(class),
         }
     }
 }
 
-/// The sink that sends arcs to their lanes.
+/// The sink that sends arcs to their buckets.
 pub(super) struct Distribute<'a, F> {
     buckets: Buckets,
-    place: BucketChoice,
+    classes: ArcClasses,
     rename: F,
     seen: Option<&'a Seen>,
     /// Ids from this one on set `overflow`.
@@ -68,15 +69,15 @@ pub(super) struct Distribute<'a, F> {
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    /// Fills the [lanes](BucketChoice::lanes) of `place`.
-    pub(super) fn new(place: BucketChoice, buckets: Buckets, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
+    /// Fills the [buckets](ArcClasses::buckets) of `classes`.
+    pub(super) fn new(classes: ArcClasses, buckets: Buckets, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
         let (loops, overflow) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { buckets, place, rename, seen, end, loops, overflow }
+        Self { buckets, classes, rename, seen, end, loops, overflow }
     }
 
-    pub(super) fn finish(self) -> Result<(Buckets, BucketChoice)> {
+    pub(super) fn finish(self) -> Result<(Buckets, ArcClasses)> {
         self.buckets.flush()?;
-        Ok((self.buckets, self.place))
+        Ok((self.buckets, self.classes))
     }
 }
 
@@ -86,14 +87,14 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut own = [Vec::new(), Vec::new()];
         let mut others = Vec::new();
-        let (mut bucket, mut begin, mut loops) = (None, 0, 0);
+        let (mut class, mut begin, mut loops) = (None, 0, 0);
         for &(tail, end) in rows {
             let row = &heads[begin..end];
             begin = end;
-            let now = ranges.bucket_of(tail);
-            if bucket != Some(now) {
-                self.put_own(bucket, &mut own)?;
-                bucket = Some(now);
+            let now = ranges.range_of(tail);
+            if class != Some(now) {
+                self.put_own(class, &mut own)?;
+                class = Some(now);
             }
             let ids = ranges.ids(now);
             if let Some(seen) = self.seen.filter(|_| !row.is_empty()) {
@@ -104,23 +105,23 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
             loops += u64::from(is_loop);
             let (far, near) = below.split_at(below.partition_point(|&head| u64::from(head) < ids.start));
             let reverse = |&head: &u32| u64::from(head) << 32 | tail;
-            others.extend(far.iter().map(|head| (ranges.bucket_of((*head).into()) * 2 + 1, reverse(head))));
+            others.extend(far.iter().map(|head| (ranges.range_of((*head).into()) * 2 + 1, reverse(head))));
             own[1].extend(near.iter().map(reverse));
             own[0].extend(above.iter().map(|&head| tail << 32 | u64::from(head)));
         }
-        self.put_own(bucket, &mut own)?;
+        self.put_own(class, &mut own)?;
         self.loops.fetch_add(loops, Ordering::Relaxed);
         self.buckets.extend(others.into_iter())
     }
 
-    /// Adds the arcs of both directions to a bucket.
-    fn put_own(&self, bucket: Option<usize>, own: &mut [Vec<u64>; 2]) -> Result<()> {
+    /// Adds the arcs of both directions to a class.
+    fn put_own(&self, class: Option<usize>, own: &mut [Vec<u64>; 2]) -> Result<()> {
         for (direction, keys) in own.iter_mut().enumerate() {
-            if let Some(bucket) = bucket.filter(|_| !keys.is_empty()) {
-                let lane = 2 * bucket + direction;
+            if let Some(class) = class.filter(|_| !keys.is_empty()) {
+                let bucket = 2 * class + direction;
                 match keys.len() >= LEAST_PUT {
-                    true => self.buckets.put(lane, keys.as_slice().to_vec())?,
-                    false => self.buckets.extend(keys.iter().map(|&key| (lane, key)))?,
+                    true => self.buckets.put(bucket, keys.as_slice().to_vec())?,
+                    false => self.buckets.extend(keys.iter().map(|&key| (bucket, key)))?,
                 }
                 keys.clear();
             }
@@ -131,9 +132,9 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
 
 impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
-        match &self.place {
+        match &self.classes {
             // Inputs with ranges declare their number of vertices, and ids are below it: none has to be compared with `end`.
-            BucketChoice::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
+            ArcClasses::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
             _ => expand(self, rows, heads),
         }
     }
@@ -159,7 +160,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
                 return None;
             }
             let key = u.min(v) << 32 | u.max(v);
-            Some((self.place.bucket_of(key) * 2 + usize::from(u > v), key))
+            Some((self.classes.class_of(key) * 2 + usize::from(u > v), key))
         });
         self.buckets.extend(keyed)?;
         self.loops.fetch_add(loops, Ordering::Relaxed);

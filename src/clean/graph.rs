@@ -35,7 +35,7 @@ pub enum InputIds {
 
 /// A clean graph on its way to be oriented.
 pub struct CleanGraph {
-    /// Each edge once, as `min << 32 | max`; the lanes are in no order, each lane is sorted.
+    /// Each edge once, as `min << 32 | max`; the buckets are in no order, each is sorted.
     pub pairs: Buckets,
     /// The degree of each id; 0 for ids that do not occur or whose arcs were all dropped.
     pub degrees: Vec<u32>,

@@ -206,7 +206,7 @@ impl ArcSink for Distinct {
     }
 }
 
-/// Mixes the bits of a key, so that any of them can select a shard or lane (the finaliser of MurmurHash3).
+/// Mixes the bits of a key, so that any of them can select a shard or bucket (the finaliser of MurmurHash3).
 #[inline]
 pub fn mix(mut key: u64) -> u64 {
     key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -1,8 +1,8 @@
-//! Buckets by ranges of ids, for inputs that come in the order of ids and whose arcs are mostly between near ids, as web crawls are.
+//! Classes of arcs by ranges of ids, for inputs that come in the order of ids and whose arcs are mostly between near ids, as web crawls are.
 //!
 //! Input: all arcs, once, to count them by their smaller id. Output: [`IdRanges`] with about the same number of arcs each. An arc goes to the
-//! bucket of its smaller id's range. So consecutive arcs mostly go to the same bucket, and what is looked up by id
-//! for the arcs of a bucket is near, where buckets by a hash would spread it over all ids.
+//! range of its smaller id. So consecutive arcs mostly go to the same buckets, and what is looked up by id
+//! for the arcs of a range is near, where classes by a hash would spread it over all ids.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,11 +37,11 @@ impl BySmallerId {
         }
     }
 
-    /// About `buckets` ranges; `None` if one of them would have more than `most` arcs.
-    pub(super) fn ranges(self, buckets: usize, most: u64) -> Option<IdRanges> {
+    /// About `many` ranges; `None` if one of them would have more than `most` arcs.
+    pub(super) fn ranges(self, many: usize, most: u64) -> Option<IdRanges> {
         let counts: Vec<u64> = self.counts.into_iter().map(AtomicU64::into_inner).collect();
-        let share = counts.iter().sum::<u64>().div_ceil(buckets as u64).max(1);
-        let (mut bucket_of, mut starts, mut sum) = (Vec::with_capacity(counts.len()), vec![0], 0);
+        let share = counts.iter().sum::<u64>().div_ceil(many as u64).max(1);
+        let (mut range_of, mut starts, mut sum) = (Vec::with_capacity(counts.len()), vec![0], 0);
         for (block, count) in (0..).zip(counts) {
             if sum >= share {
                 starts.push(block << self.shift);
@@ -51,10 +51,10 @@ impl BySmallerId {
             if sum > most {
                 return None;
             }
-            bucket_of.push((starts.len() - 1) as u32);
+            range_of.push((starts.len() - 1) as u32);
         }
-        starts.push((bucket_of.len() as u64) << self.shift);
-        Some(IdRanges { shift: self.shift, bucket_of, starts, end: self.end })
+        starts.push((range_of.len() as u64) << self.shift);
+        Some(IdRanges { shift: self.shift, range_of, starts, end: self.end })
     }
 }
 
@@ -78,25 +78,25 @@ impl ArcSink for BySmallerId {
     }
 }
 
-/// Consecutive ranges of ids, one for each bucket.
+/// Consecutive ranges of ids.
 pub(super) struct IdRanges {
     shift: u32,
-    /// The bucket of each block.
-    bucket_of: Vec<u32>,
-    /// The first id of each bucket; one more at the end.
+    /// The range of each block.
+    range_of: Vec<u32>,
+    /// The first id of each range; one more at the end.
     starts: Vec<u64>,
     end: u64,
 }
 
 impl IdRanges {
-    pub(super) fn buckets(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The bucket of an arc with this smaller id. Ids that were not counted are in the last one.
+    /// The range of an arc with this smaller id. Ids that were not counted are in the last one.
     #[inline]
-    pub(super) fn bucket_of(&self, id: u64) -> usize {
-        self.bucket_of.get((id >> self.shift) as usize).map_or(self.buckets() - 1, |&bucket| bucket as usize)
+    pub(super) fn range_of(&self, id: u64) -> usize {
+        self.range_of.get((id >> self.shift) as usize).map_or(self.len() - 1, |&range| range as usize)
     }
 
     /// One more than the largest id that was expected.
@@ -104,8 +104,8 @@ impl IdRanges {
         self.end
     }
 
-    pub(super) fn ids(&self, bucket: usize) -> Range<u64> {
-        self.starts[bucket]..self.starts[bucket + 1]
+    pub(super) fn ids(&self, range: usize) -> Range<u64> {
+        self.starts[range]..self.starts[range + 1]
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
         fn ranges_tile_the_ids_and_are_even(
             ids in 1u64..300_000,
             draws in prop::collection::vec((any::<u64>(), 0u64..90), 0..400),
-            buckets in 1usize..40,
+            many in 1usize..40,
         ) {
             let arcs: Vec<(u64, u64)> = draws.iter().map(|&(u, step)| (u % ids, (u % ids + step) % ids)).collect();
             let counted = BySmallerId::new(ids);
@@ -142,24 +142,24 @@ mod tests {
 
             let without_loops = arcs.iter().filter(|(u, v)| u != v);
             let total = without_loops.clone().count() as u64;
-            let ranges = counted.ranges(buckets, u64::MAX).unwrap();
-            prop_assert!(ranges.buckets() <= buckets + 1);
-            let mut sizes = vec![0; ranges.buckets()];
+            let ranges = counted.ranges(many, u64::MAX).unwrap();
+            prop_assert!(ranges.len() <= many + 1);
+            let mut sizes = vec![0; ranges.len()];
             for &(u, v) in without_loops {
-                let bucket = ranges.bucket_of(u.min(v));
-                prop_assert!(ranges.ids(bucket).contains(&u.min(v)));
-                sizes[bucket] += 1;
+                let range = ranges.range_of(u.min(v));
+                prop_assert!(ranges.ids(range).contains(&u.min(v)));
+                sizes[range] += 1;
             }
             let largest = sizes.iter().copied().max().unwrap_or(0);
             // A range ends with the block that fills it.
             let block = total.min(400);
-            prop_assert!(largest <= total.div_ceil(buckets as u64).max(1) + block);
+            prop_assert!(largest <= total.div_ceil(many as u64).max(1) + block);
             let again = BySmallerId::new(ids);
             again.arcs(&arcs).unwrap();
-            prop_assert_eq!(again.ranges(buckets, largest).is_some(), true);
+            prop_assert_eq!(again.ranges(many, largest).is_some(), true);
             let again = BySmallerId::new(ids);
             again.arcs(&arcs).unwrap();
-            prop_assert!(total == 0 || again.ranges(buckets, largest - 1).is_none());
+            prop_assert!(total == 0 || again.ranges(many, largest - 1).is_none());
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::distribute::{BucketChoice, Distribute};
+use super::distribute::{ArcClasses, Distribute};
 #[cfg(feature = "testing")]
 use super::graph::CleanGraph;
 use super::graph::InputIds;
@@ -38,14 +38,14 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         return Err(refused_unread(source, space, control)?);
     };
     let estimate = source.arcs_at_most();
-    let buckets = shares.bucket_count(estimate);
+    let many = shares.class_count(estimate);
     let seen = Seen::default();
-    let place = match id_ranges(source, buckets, space, control)? {
-        Some(ranges) => BucketChoice::Ranges(ranges),
-        None => BucketChoice::hash(buckets),
+    let classes = match id_ranges(source, many, space, control)? {
+        Some(ranges) => ArcClasses::Ranges(ranges),
+        None => ArcClasses::hash(many),
     };
-    let lanes = place.lanes(estimate, &shares);
-    let plain = Distribute::new(place, lanes, Some, Some(&seen), plain_ids(source, shares.left));
+    let buckets = classes.buckets(estimate, &shares);
+    let plain = Distribute::new(classes, buckets, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -68,8 +68,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
                 symmetric: source.symmetric(),
                 reading: start.elapsed(),
             };
-            let (buckets, place) = plain.finish()?;
-            return Ok(ArcsRead { buckets, place, range, ids: InputIds::Plain, totals });
+            let (buckets, classes) = plain.finish()?;
+            return Ok(ArcsRead { buckets, classes, range, ids: InputIds::Plain, totals });
         }
     }
     drop(plain);
@@ -88,9 +88,9 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let place = BucketChoice::hash(shares.bucket_count(estimate));
-    let lanes = place.lanes(arcs, &shares);
-    let ranked = Distribute::new(place, lanes, rank, None, MOST_VERTICES);
+    let classes = ArcClasses::hash(shares.class_count(estimate));
+    let buckets = classes.buckets(arcs, &shares);
+    let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -105,8 +105,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         symmetric: source.symmetric(),
         reading: start.elapsed(),
     };
-    let (buckets, place) = ranked.finish()?;
-    Ok(ArcsRead { buckets, place, range: n, ids: InputIds::Ranked(table), totals })
+    let (buckets, classes) = ranked.finish()?;
+    Ok(ArcsRead { buckets, classes, range: n, ids: InputIds::Ranked(table), totals })
 }
 
 /// Reads `source` without keeping its arcs, and returns the error that names a budget that suffices.

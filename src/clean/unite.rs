@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::distribute::BucketChoice;
+use super::distribute::ArcClasses;
 use super::graph::{CleanGraph, CleanReport, InputIds};
 use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Pool, Workspace, needs};
@@ -33,7 +33,7 @@ pub(super) struct InputTotals {
 /// The arcs of an input, in buckets.
 pub struct ArcsRead {
     pub(super) buckets: Buckets,
-    pub(super) place: BucketChoice,
+    pub(super) classes: ArcClasses,
     /// One more than the largest id.
     pub(super) range: u64,
     pub(super) ids: InputIds,
@@ -41,30 +41,30 @@ pub struct ArcsRead {
 }
 
 impl ArcsRead {
-    /// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
+    /// Sorts every bucket, drops duplicates, merges the two of each class and counts degrees.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
-        let Self { buckets: arcs, place, range, ids, totals } = self;
+        let Self { buckets: arcs, classes, range, ids, totals } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
         let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
         arcs.keep_at_most(shares.buckets())?;
-        let piece = shares.keys_at_once() as usize;
+        let chunk = shares.keys_at_once() as usize;
         let pool = Pool::of_sorting(&shares);
         let degrees: Vec<AtomicU32> = zeros(range as usize);
-        let pairs = Buckets::new(arcs.lanes() / 2, totals.arcs, shares.buckets(), shares.dir);
+        let pairs = Buckets::new(arcs.buckets() / 2, totals.arcs, shares.buckets(), shares.dir);
         let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
-        let found = parallel::try_map(0..arcs.lanes() / 2, |bucket| -> Result<(u64, u64, u64)> {
+        let found = parallel::try_map(0..arcs.buckets() / 2, |class| -> Result<(u64, u64, u64)> {
             control.check()?;
-            let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
-            let (taken, ids) = (pool.take(incoming * PER_KEY), place.ids(bucket, range));
-            let forward = distinct_keys(&arcs, 2 * bucket, &ids, piece, |keys| taken.check(keys * PER_KEY))?;
+            let incoming = arcs.len(2 * class) + arcs.len(2 * class + 1);
+            let (taken, ids) = (pool.take(incoming * PER_KEY), classes.ids(class, range));
+            let forward = distinct_keys(&arcs, 2 * class, &ids, chunk, |keys| taken.check(keys * PER_KEY))?;
             let before = forward.len() as u64;
             let check = |keys| taken.check((before + keys) * PER_KEY);
-            let backward = distinct_keys(&arcs, 2 * bucket + 1, &ids, piece, check)?;
+            let backward = distinct_keys(&arcs, 2 * class + 1, &ids, chunk, check)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             let edges = union.len() as u64;
             add_degrees(&union, &degrees);
-            pairs.put(bucket, union)?;
+            pairs.put(class, union)?;
             task.advance(incoming);
             Ok((edges, distinct, 2 * edges - distinct))
         })?;
@@ -96,7 +96,7 @@ impl ArcsRead {
     }
 }
 
-/// Adds the edges of a bucket to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
+/// Adds the edges of a class to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
 /// the lines are prefetched.
 fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     let mut at = 0;
@@ -112,17 +112,17 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     }
 }
 
-/// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted
-/// piece by piece, so memory is proportional to the distinct keys; `check` receives their number after each piece.
+/// The distinct keys of a bucket, ascending. A bucket that is longer than `chunk` (one pair repeated very often) is sorted
+/// chunk by chunk, so memory is proportional to the distinct keys; `check` receives their number after each chunk.
 fn distinct_keys(
     buckets: &Buckets,
-    lane: usize,
+    bucket: usize,
     ids: &Range<u64>,
-    piece: usize,
+    chunk: usize,
     check: impl Fn(u64) -> Result<()>,
 ) -> Result<Vec<u64>> {
     let mut all = Vec::new();
-    buckets.take_in_pieces(lane, piece, |keys| {
+    buckets.take_in_chunks(bucket, chunk, |keys| {
         let mut keys = sort_pairs(keys, ids);
         keys.dedup();
         all = merge(std::mem::take(&mut all), keys);

@@ -19,7 +19,7 @@ pub const PER_ID: u64 = 12;
 /// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
-/// Bytes for each key of a bucket: a lane, the same sorted, and where its cells end; or both lanes and their union.
+/// Bytes for each key of a class: a bucket, the same sorted, and where its cells end; or both buckets and their union.
 pub(super) const PER_KEY: u64 = 24;
 
 /// Bytes of a thread that reads: two windows, or blocks from a decompressor.
@@ -134,9 +134,9 @@ impl Shares<'_> {
         (self.left.get() / 8 / self.threads / 2048).clamp(1, 4096)
     }
 
-    /// The number of buckets for about `arcs` arcs, a power of two. A bucket has about a million keys, which a core sorts in its
-    /// cache; or far fewer than fit, since it is not known yet how much memory arrays will take. Each has two lanes.
-    pub(super) fn bucket_count(&self, arcs: u64) -> usize {
+    /// The number of classes for about `arcs` arcs, a power of two. A class has about a million keys, which a core sorts in its
+    /// cache; or far fewer than fit, since it is not known yet how much memory arrays will take.
+    pub(super) fn class_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 20);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
     }

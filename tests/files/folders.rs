@@ -54,7 +54,7 @@ fn what_is_temporary_is_for_the_user_alone() {
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
                 assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
                 spills += usize::from(name.ends_with(".spill"));
-                buckets += usize::from(name.starts_with("lane-"));
+                buckets += usize::from(name.starts_with("bucket-"));
             }
         }
     }
