@@ -10,13 +10,13 @@
 //! assert_eq!(counted.triangles, 50 * 49 * 48 / 6);
 //! assert_eq!(counted.transitivity, 1.0);
 //! for partition in &counted.partitions {
-//!     assert!(partition.peak_bytes <= counted.device_memory);
+//!     assert!(partition.counted().peak_bytes <= counted.device_memory);
 //! }
 //! # Ok::<(), trimill::Error>(())
 //! ```
 //!
 //! A [`Graph`] is files, or edges in memory: a list, the caller's own arrays ([`Pairs`], [`Csr`]) or any [`EdgeSource`]. [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
-//! what each partition took ([`PartitionResult`]). A [`Control`] stops a count from outside and reports its progress to an
+//! what each partition took ([`PartitionFigures`]). A [`Control`] stops a count from outside and reports its progress to an
 //! [`Observer`]. A failure is an [`Error`] of some [`Kind`].
 //!
 //! The library prints nothing, sets no signal handlers and no limits of the process. It counts with all cores unless told otherwise,
@@ -38,7 +38,7 @@ mod readme {}
 
 pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, Setting, TakeArcs, metis_child};
 pub use job::{Backend, Devices, Partitioner, Prune};
-pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};
+pub use report::{CountedFigures, DeviceResult, PartitionFigures, PlanReport, RunResult};
 pub use trimill_input::ColumnNames;
 pub use trimill_input::format::Format;
 pub use trimill_system::bytes::Bytes;

@@ -24,8 +24,7 @@ pub use crate::report::json::unwritten;
 pub use crate::report::table::{TableColumn, grid, or_dash, seconds, thousands};
 pub use crate::report::{
     BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
-    PlannedPartition, PreparedReport, ShardReport, VerifyReport, bench_table, files, json, json_text, plan,
-    result_table, views,
+    PreparedReport, ShardReport, VerifyReport, bench_table, files, json, json_text, plan, result_table, views,
 };
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;

@@ -90,7 +90,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         let killed = place.command(&place.shard(&run, "1/4")).env("TRIMILL_FAULT", "kill:12").output().unwrap();
         assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
         let again = place.count(&run, "1/4");
-        assert!(again.partitions.iter().any(|partition| !partition.resumed));
+        assert!(again.partitions.iter().any(|partition| !partition.counted().resumed));
 
         // Twice at the same time, from beginning to end.
         let both = [place.spawn(&run, "2/4"), place.spawn(&run, "2/4")].map(|child| child.wait_with_output().unwrap());
@@ -101,7 +101,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         assert!(first.missing > 0);
         assert_eq!(place.count(&run, "3/4").missing, 0);
         // And once more, after all were counted.
-        assert!(place.count(&run, "0/4").partitions.iter().all(|partition| partition.resumed));
+        assert!(place.count(&run, "0/4").partitions.iter().all(|partition| partition.counted().resumed));
 
         let result = place.merge(&run);
         assert_eq!((result.parts, result.method.as_str() != "", result.clustering.is_some()), (9, true, true));
@@ -186,7 +186,9 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
     place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
     // A shard replaces it.
-    assert!(place.count("run", "0/1").partitions.iter().any(|partition| partition.id == 1 && !partition.resumed));
+    assert!(
+        place.count("run", "0/1").partitions.iter().any(|partition| partition.id == 1 && !partition.counted().resumed)
+    );
 
     let counts = place.path("run/part-00002.edges");
     let mut bytes = fs::read(&counts).unwrap();

@@ -94,7 +94,7 @@ fn real_graphs_have_the_counts_of_the_verifier() {
             assert!(result.clustering.is_none(), "{name} {settings}: nothing was asked of vertices");
             assert!(std::fs::read_to_string(dir.path().join("e.tsv")).unwrap() == text, "{name} {settings}");
             assert!(
-                result.partitions.iter().all(|part| part.peak_bytes <= part.peak_bytes_predicted),
+                result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
                 "{name} {settings}"
             );
             assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
@@ -303,7 +303,7 @@ fn resumed_jobs_have_the_same_counts() {
         let on_edges = format!("{input}\n{settings}\nrun.dir = 'run-{i}'\noutput.per_edge = 'e-{i}.tsv'");
         let again = || {
             let result = count(&on_edges, dir.path()).unwrap();
-            assert_eq!(result.partitions.iter().filter(|part| part.resumed).count(), 0, "{settings}");
+            assert_eq!(result.partitions.iter().filter(|part| part.counted().resumed).count(), 0, "{settings}");
             assert!(std::fs::read_to_string(dir.path().join(format!("e-{i}.tsv"))).unwrap() == text, "{settings}");
         };
         again();

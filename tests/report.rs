@@ -133,7 +133,8 @@ fn the_job_in_a_report_repeats_the_job() {
         place.write("again.toml", context(&page)["entries"][0]["job"].as_str().unwrap());
         let second = result(&place.prints(&["run", "again.toml", "--json"]));
         let of = |result: &RunResult| {
-            let partitions = result.partitions.iter().map(|p| (p.id, p.local_vertices, p.arcs_kept, p.triangles));
+            let partitions =
+                result.partitions.iter().map(|p| (p.id, p.local_vertices, p.arcs_kept, p.counted().triangles));
             let budgets = (result.device_memory, result.host_memory);
             let chosen = (result.method.clone(), result.partitioner.clone(), result.mode, budgets);
             (partitions.collect::<Vec<_>>(), chosen, result.clustering.clone())

@@ -100,7 +100,7 @@ fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() 
             assert!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap() == text, "{name} {settings}");
             assert!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap() == degrees, "{name} {settings}");
             assert!(
-                result.partitions.iter().all(|part| part.peak_bytes <= part.peak_bytes_predicted),
+                result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
                 "{name} {settings}"
             );
             assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
@@ -283,7 +283,10 @@ fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
         let summary = result.clustering.unwrap();
         assert_eq!((summary.most_triangles, summary.average_local), (3, 0.5), "{settings}");
         assert!(summary.quantiles.iter().all(|quantile| (quantile.triangles, quantile.local) == (3, 0.5)));
-        assert!(result.partitions.iter().all(|part| part.peak_bytes <= part.peak_bytes_predicted), "{settings}");
+        assert!(
+            result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
+            "{settings}"
+        );
         let array = std::fs::read(dir.path().join("v.npy")).unwrap();
         assert!(array[128..].as_chunks::<8>().0.iter().all(|entry| u64::from_le_bytes(*entry) == 3));
         assert_eq!(array.len(), 128 + 8 * 2_000_000);
@@ -311,7 +314,7 @@ fn resumed_jobs_have_the_same_counts() {
         let of_vertices = format!("{input}\n{settings}\nrun.dir = 'run-{i}'\noutput.per_vertex = 'v-{i}.tsv'");
         let again = |resumed: usize| {
             let result = count(&of_vertices, dir.path()).unwrap();
-            assert_eq!(result.partitions.iter().filter(|part| part.resumed).count(), resumed, "{settings}");
+            assert_eq!(result.partitions.iter().filter(|part| part.counted().resumed).count(), resumed, "{settings}");
             assert_same(result.clustering.as_ref().unwrap(), &expected);
             assert!(std::fs::read_to_string(dir.path().join(format!("v-{i}.tsv"))).unwrap() == text, "{settings}");
         };

@@ -28,7 +28,7 @@ use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
 use super::workers::all_or_first_error;
 use crate::count::CountBackend;
 use crate::plan::{GraphCut, Plan};
-use crate::report::{DeviceResult, PartitionResult, Stage};
+use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;
 use crate::spill::file_name;
 use trimill_system::error::Result;
@@ -40,7 +40,7 @@ const BUILDER: &str = "the thread that builds partitions";
 
 #[derive(Debug)]
 pub(super) struct CountedAll {
-    pub(super) partitions: Vec<PartitionResult>,
+    pub(super) partitions: Vec<PartitionFigures>,
     pub(super) devices: Vec<DeviceResult>,
 }
 

@@ -10,7 +10,7 @@ use super::work::{DeviceOutcome, Item, Ranges, SharedWork};
 use super::workers::{all_or_first_error, run_on_all};
 use crate::count::cuda::RUNS_AHEAD;
 use crate::count::{CountBackend, DeviceWork};
-use crate::report::{DeviceResult, PartitionResult};
+use crate::report::{DeviceResult, PartitionFigures};
 use crate::run_dir::{CountedBy, Journal};
 use crate::spill::SpillReader;
 use crate::stream::ahead::Ahead;
@@ -109,7 +109,7 @@ pub(super) fn together_of(
 /// The result of a device; none where the host counts.
 pub(super) fn device_result(
     backend: &dyn CountBackend,
-    results: &[PartitionResult],
+    results: &[PartitionFigures],
     counting: std::time::Duration,
 ) -> Option<DeviceResult> {
     let device = backend.device()?;
@@ -117,11 +117,11 @@ pub(super) fn device_result(
         device: device.ordinal,
         name: device.name,
         partitions: results.len() as u32,
-        triangles: results.iter().map(|result| u128::from(result.triangles)).sum(),
+        triangles: results.iter().map(|result| u128::from(result.counted().triangles)).sum(),
         stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
         seconds: counting.as_secs_f64(),
         budget_bytes: device.budget,
-        peak_bytes: results.iter().map(|result| result.peak_bytes).max().unwrap_or_default(),
+        peak_bytes: results.iter().map(|result| result.counted().peak_bytes).max().unwrap_or_default(),
         context_bytes: device.context,
         used_bytes: device.used,
     })
@@ -203,8 +203,10 @@ fn count_queue<'a>(
             Item::Range(_) => Bytes::ZERO,
             Item::Built(built) => Bytes(built.spill.bytes),
         };
-        let result = partition_result(work.known, taken.item.part(), &counted, spill, start.elapsed());
-        let result = PartitionResult { device, ..result };
+        let mut result = partition_result(work.known, taken.item.part(), &counted, spill, start.elapsed());
+        if let Some(found) = &mut result.counted {
+            found.device = device;
+        }
         if let Some(journal) = work.journal {
             journal.record(&result, counted_by(backend, work.device_memory))?;
         }

@@ -120,7 +120,7 @@ impl<'g> OnEdges<'g> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.sums()?);
         let start = Instant::now();
-        let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
+        let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
         let found = parallel::within(pool, || sums.total())?;
         if found != 3 * triangles {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));

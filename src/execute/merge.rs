@@ -12,7 +12,7 @@ use super::details::{self, Details, keeps_answer};
 use super::results::input_report;
 use super::session::{Purpose, Session};
 use crate::job::Job;
-use crate::report::{PartitionResult, RunResult, Stage};
+use crate::report::{RunResult, Stage};
 use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
 use crate::shards::{Shard, shards_of};
 use trimill_system::bytes::Bytes;
@@ -69,7 +69,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         method: of_all(|record| &record.by.method),
         stages: vec![Stage::since("merge", start, Bytes::ZERO, Bytes::ZERO)],
         device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
-        partitions: records.into_iter().map(|record| PartitionResult { resumed: true, ..record.result }).collect(),
+        partitions: records.into_iter().map(|record| record.result.resumed()).collect(),
         host_memory: host.budget(),
         job: job.name.clone(),
         prune: job.prune,

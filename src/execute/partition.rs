@@ -14,7 +14,7 @@ use crate::assign::Helper;
 use crate::job::{Job, Mode, SpillTo};
 use crate::partition::locals::Locals;
 use crate::plan::GraphCut;
-use crate::report::{PartitionReport, SpilledPartition, Stage};
+use crate::report::{PartitionFigures, PartitionReport, Stage};
 use crate::spill::{SpillSummary, file_name};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -52,19 +52,12 @@ impl Planned {
         let reported = |spill: SpillSummary| {
             let part = spill.header.partition;
             let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
-            SpilledPartition {
-                id: part,
-                file: spill.path.clone(),
-                local_vertices: size.locals,
-                proxies_induced: size.proxies_induced,
-                proxies_kept: size.proxies_kept,
-                arcs_induced: size.arcs_induced,
-                arcs_kept: size.arcs_kept,
-                resident_bytes: predicted.resident,
+            PartitionFigures {
+                file: Some(spill.path.clone()),
                 row_blocks: u64::from(spill.row_blocks),
                 largest_block_bytes: Bytes(spill.largest_block_bytes),
                 spill_bytes: Bytes(spill.bytes),
-                peak_bytes_predicted: predicted.peak,
+                ..PartitionFigures::planned(part, size, predicted)
             }
         };
         Ok(PartitionReport {

@@ -16,7 +16,7 @@ use crate::plan::predict::Prediction;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Assign, PlanLimits, Planner};
 use crate::report::plan::Alternative;
-use crate::report::{PlanReport, PlannedPartition};
+use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -41,26 +41,11 @@ impl Planned {
         let Self { graph, plan, limits, session, .. } = &self;
         let Session { job, pool, .. } = session;
         let spills = plan.cut.mode() == Mode::Spilled;
-        let partitions: Vec<PlannedPartition> = plan
-            .sizes
-            .iter()
-            .zip(&plan.predictions)
-            .enumerate()
-            .map(|(id, (size, predicted))| PlannedPartition {
-                id: id as u32,
-                local_vertices: size.locals,
-                proxies_kept: size.proxies_kept,
-                arcs_induced: size.arcs_induced,
-                arcs_kept: size.arcs_kept,
-                resident_bytes: predicted.resident,
-                row_blocks: predicted.row_blocks,
-                largest_block_bytes: predicted.largest_row_block,
-                spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
-                stream_bytes: predicted.stream,
-                peak_bytes_predicted: predicted.peak,
-                ..PlannedPartition::default()
-            })
-            .collect();
+        let planned = |(id, (size, predicted)): (u32, (&PartitionSize, &Prediction))| PartitionFigures {
+            spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
+            ..PartitionFigures::planned(id, size, predicted)
+        };
+        let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
         let parts = plan.parts();
         let planning = Planning { session, graph, footprint: &footprint, limits, builds: self.builds };
         let alternatives = match limits.whole {

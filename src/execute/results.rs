@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::clean::CleanReport;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
-use crate::report::{InputReport, PartitionResult};
+use crate::report::{CountedFigures, InputReport, PartitionFigures};
 use crate::stream::CountedPartition;
 use trimill_system::bytes::Bytes;
 
@@ -31,27 +31,23 @@ pub(super) fn partition_result(
     known: PlannedFigures<'_>,
     part: u32,
     counted: &CountedPartition,
-    spill: Bytes,
+    spill_bytes: Bytes,
     time: Duration,
-) -> PartitionResult {
-    let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
-    PartitionResult {
-        id: part,
-        local_vertices: size.locals,
-        proxies_induced: size.proxies_induced,
-        proxies_kept: size.proxies_kept,
-        arcs_induced: size.arcs_induced,
-        arcs_kept: size.arcs_kept,
-        resident_bytes: predicted.resident,
-        row_blocks: counted.row_blocks,
-        largest_block_bytes: counted.largest_row_block,
-        spill_bytes: spill,
-        stream_bytes: counted.streamed,
-        peak_bytes_predicted: predicted.peak,
+) -> PartitionFigures {
+    let found = CountedFigures {
         peak_bytes: counted.peak,
         triangles: counted.triangles,
         seconds: time.as_secs_f64(),
         device: None,
         resumed: false,
+    };
+    let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
+    PartitionFigures {
+        row_blocks: counted.row_blocks,
+        largest_block_bytes: counted.largest_row_block,
+        spill_bytes,
+        stream_bytes: counted.streamed,
+        counted: Some(found),
+        ..PartitionFigures::planned(part, size, predicted)
     }
 }

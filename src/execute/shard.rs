@@ -18,7 +18,7 @@ use crate::count::CountBackend;
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
 use crate::plan::GraphCut;
-use crate::report::{PartitionResult, ShardReport};
+use crate::report::{PartitionFigures, ShardReport};
 use crate::run_dir::{Journal, PreparedJob, RunDir, with_prepare_advice};
 use crate::shards::{self, Shard, ShardChoice, environment};
 use crate::spill::Manifest;
@@ -101,7 +101,7 @@ struct ShardCounter<'a> {
 struct ShardCount {
     backend: &'static str,
     method: &'static str,
-    results: Vec<PartitionResult>,
+    results: Vec<PartitionFigures>,
 }
 
 impl ShardCounter<'_> {
@@ -111,7 +111,7 @@ impl ShardCounter<'_> {
         mine: &[u32],
         details: &Details<'_>,
         pool: &ThreadPool,
-    ) -> Result<(Vec<PartitionResult>, Vec<u32>)> {
+    ) -> Result<(Vec<PartitionFigures>, Vec<u32>)> {
         let mut before = self.journal.counted()?;
         let (mut results, mut missing) = (Vec::new(), Vec::new());
         for &part in mine {

@@ -174,7 +174,7 @@ impl<'g> VertexSums<'g> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, totals) = (self.graph, self.totals()?);
         let start = Instant::now();
-        let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
+        let triangles = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
         let memory = window_bytes(job.counts(), *host, graph.vertices());
         parallel::within(pool, || {
             let (by_degree, summary) = summarised(graph, totals, triangles)?;

@@ -13,7 +13,7 @@ use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::report::PartitionResult;
+use crate::report::PartitionFigures;
 use crate::run_dir::Journal;
 use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::ranges::RankRange;
@@ -26,7 +26,7 @@ use trimill_system::error::{Error, Result};
 /// The results of a device's thread.
 #[derive(Default)]
 pub(super) struct DeviceOutcome {
-    pub(super) results: Vec<PartitionResult>,
+    pub(super) results: Vec<PartitionFigures>,
     pub(super) kept: Vec<SpillSummary>,
     pub(super) times: StageTimes,
 }

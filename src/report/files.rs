@@ -1,11 +1,12 @@
 //! The files of `--output DIR`: `result.json` and `partitions.tsv`; either both are written or neither.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::{BenchReport, PartitionResult, RunResult};
+use super::partitions::{PartitionFigures, PartitionTable, columns};
+use super::{BenchReport, RunResult};
+use crate::job::Mode;
 use trimill_system::disk::{self, NewFile};
 use trimill_system::error::{Error, Result};
 
@@ -13,30 +14,6 @@ use trimill_system::error::{Error, Result};
 pub const NAMES: [&str; 2] = [PARTITIONS, RESULT];
 const RESULT: &str = "result.json";
 const PARTITIONS: &str = "partitions.tsv";
-
-/// A column of `partitions.tsv`: its name, and its cells.
-type TsvColumn = (&'static str, fn(&PartitionResult) -> String);
-
-/// The columns of `partitions.tsv`: the fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
-const COLUMNS: [TsvColumn; 17] = [
-    ("id", |p| p.id.to_string()),
-    ("local_vertices", |p| p.local_vertices.to_string()),
-    ("proxies_induced", |p| p.proxies_induced.to_string()),
-    ("proxies_kept", |p| p.proxies_kept.to_string()),
-    ("arcs_induced", |p| p.arcs_induced.to_string()),
-    ("arcs_kept", |p| p.arcs_kept.to_string()),
-    ("resident_bytes", |p| p.resident_bytes.get().to_string()),
-    ("row_blocks", |p| p.row_blocks.to_string()),
-    ("largest_block_bytes", |p| p.largest_block_bytes.get().to_string()),
-    ("spill_bytes", |p| p.spill_bytes.get().to_string()),
-    ("stream_bytes", |p| p.stream_bytes.get().to_string()),
-    ("peak_bytes_predicted", |p| p.peak_bytes_predicted.get().to_string()),
-    ("peak_bytes", |p| p.peak_bytes.get().to_string()),
-    ("triangles", |p| p.triangles.to_string()),
-    ("seconds", |p| p.seconds.to_string()),
-    ("device", |p| p.device.map(|device| device.to_string()).unwrap_or_else(|| "null".into())),
-    ("resumed", |p| p.resumed.to_string()),
-];
 
 /// Makes `dir` and checks that it can be written, so that a long job does not fail in the end.
 ///
@@ -80,13 +57,12 @@ fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
     Ok(text + "\n")
 }
 
-fn partitions_tsv(partitions: &[PartitionResult]) -> String {
-    let mut text = COLUMNS.map(|(name, _)| name).join("\t");
-    text.push('\n');
-    for partition in partitions {
-        let _ = writeln!(text, "{}", COLUMNS.map(|(_, cell)| cell(partition)).join("\t"));
-    }
-    text
+/// The fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
+fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
+    let of_file = || columns(PartitionTable::File, Mode::Spilled);
+    let line = |cells: Vec<String>| cells.join("\t") + "\n";
+    let row = |partition| line(of_file().map(|column| (column.cell)(partition).plain()).collect());
+    line(of_file().map(|column| column.name.to_owned()).collect()) + &partitions.iter().map(row).collect::<String>()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 use serde::Serialize;
 
 use super::json::Json;
+use super::partitions::{COLUMNS, DescribedColumn, PartitionColumn};
 use crate::rates::Rates;
 use trimill_system::error::{Error, Result};
 
@@ -105,6 +106,8 @@ impl PageEntry {
 struct PageContext<'a> {
     version: &'a str,
     created: u64,
+    /// The columns of tables of partitions.
+    columns: Vec<DescribedColumn>,
     entries: Vec<EntryContext<'a>>,
 }
 
@@ -160,7 +163,12 @@ fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u
         job: job.as_deref(),
         rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
     });
-    let context = PageContext { version, created, entries: entries.collect() };
+    let context = PageContext {
+        version,
+        created,
+        columns: COLUMNS.iter().map(PartitionColumn::described).collect(),
+        entries: entries.collect(),
+    };
     // Texts and numbers alone: there is nothing in it that cannot be written.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }

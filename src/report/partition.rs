@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::result_table::{shown, stages, used_of_budget};
-use super::table::{TableColumn, grid, list, thousands};
+use super::partitions::{PartitionFigures, PartitionTable};
+use super::result_table::{partitions, stages, used_of_budget};
+use super::table::{list, thousands};
 use super::{SCHEMA_VERSION, Stage};
-use crate::job::Prune;
+use crate::job::{Mode, Prune};
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -34,43 +35,13 @@ pub struct PartitionReport {
     /// The number of partitions.
     pub parts: u32,
     /// The partitions.
-    pub partitions: Vec<SpilledPartition>,
+    pub partitions: Vec<PartitionFigures>,
     /// The stages.
     pub stages: Vec<Stage>,
     /// The process's high-water mark of memory.
     pub peak_host_bytes: Bytes,
     /// The budget on the device that the partitions were cut for.
     pub device_memory: Bytes,
-}
-
-/// A partition on disk.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SpilledPartition {
-    /// The partition, from 0.
-    pub id: u32,
-    /// Its file.
-    #[serde(serialize_with = "path_text::shown")]
-    pub file: PathBuf,
-    /// Vertices that are local here.
-    pub local_vertices: u64,
-    /// Proxies of the induced subgraph.
-    pub proxies_induced: u64,
-    /// Proxies left after pruning.
-    pub proxies_kept: u64,
-    /// Arcs of the induced subgraph.
-    pub arcs_induced: u64,
-    /// Arcs left after pruning.
-    pub arcs_kept: u64,
-    /// The resident section in memory.
-    pub resident_bytes: Bytes,
-    /// Row blocks.
-    pub row_blocks: u64,
-    /// The largest row block in memory.
-    pub largest_block_bytes: Bytes,
-    /// The file's size.
-    pub spill_bytes: Bytes,
-    /// The peak of device (or counting) memory that counting it will take.
-    pub peak_bytes_predicted: Bytes,
 }
 
 impl Default for PartitionReport {
@@ -97,21 +68,7 @@ impl Default for PartitionReport {
 impl PartitionReport {
     /// The report as text.
     pub fn table(&self, short: bool) -> String {
-        const COLUMNS: [TableColumn<SpilledPartition>; 11] = [
-            TableColumn { heading: "part", cell: |p| p.id.to_string() },
-            TableColumn { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-            TableColumn { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
-            TableColumn { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-            TableColumn { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-            TableColumn { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-            TableColumn { heading: "resident", cell: |p| p.resident_bytes.to_string() },
-            TableColumn { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-            TableColumn { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-            TableColumn { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
-            TableColumn { heading: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
-        ];
         let largest = self.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
-        let (rows, note) = shown(&self.partitions, short, |p| p.peak_bytes_predicted);
         let mut text = list(&[
             ("directory", self.directory.display().to_string()),
             ("vertices", thousands(self.vertices)),
@@ -122,8 +79,7 @@ impl PartitionReport {
             ("peak host memory", self.peak_host_bytes.to_string()),
         ]);
         text.push('\n');
-        text.push_str(&grid(&COLUMNS, rows, None));
-        text.push_str(&note);
+        text.push_str(&partitions(PartitionTable::Spilled, &self.partitions, Mode::Spilled, None, short));
         text.push('\n');
         text.push_str(&stages(&self.stages));
         text.push_str(&format!("\nto count them: trimill count {}\n", self.directory.display()));

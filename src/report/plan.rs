@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
-use super::result_table::{applies, method, mode, parts, shown, used_of_budget};
-use super::table::{TableColumn, grid, list, seconds, thousands};
+use super::partitions::{PartitionFigures, PartitionTable};
+use super::result_table::{method, mode, partitions, parts, used_of_budget};
+use super::table::{TableColumn, grid, list, seconds, thousands, yes};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::plan::modes::Estimates;
@@ -37,7 +38,7 @@ pub struct PlanReport {
     /// The number of partitions, parts that were split included.
     pub parts: u32,
     /// What each partition will take.
-    pub partitions: Vec<PlannedPartition>,
+    pub partitions: Vec<PartitionFigures>,
     /// The budget on the device.
     pub device_memory: Bytes,
     /// The smallest budget on the device that works for this graph.
@@ -64,35 +65,6 @@ pub struct PlanReport {
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     pub methods: Vec<MethodEstimate>,
-}
-
-/// What a partition will take.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlannedPartition {
-    /// The partition, from 0.
-    pub id: u32,
-    /// Vertices that are local here.
-    pub local_vertices: u64,
-    /// Proxies left after pruning.
-    pub proxies_kept: u64,
-    /// Arcs of the induced subgraph.
-    pub arcs_induced: u64,
-    /// Arcs left after pruning.
-    pub arcs_kept: u64,
-    /// The resident section in memory.
-    pub resident_bytes: Bytes,
-    /// Row blocks; in the spilled mode approximate.
-    pub row_blocks: u64,
-    /// The largest row block in memory; in the spilled mode an upper bound.
-    pub largest_block_bytes: Bytes,
-    /// The partition on disk, at most.
-    pub spill_bytes: Bytes,
-    /// Raw bytes streamed to the device; in the spilled mode an upper bound.
-    pub stream_bytes: Bytes,
-    /// The peak of device (or counting) memory; in the spilled mode, and on the CPU, an upper bound.
-    pub peak_bytes_predicted: Bytes,
-    /// Whether that is within the budget.
-    pub fits: bool,
 }
 
 /// Another number of parts.
@@ -153,9 +125,9 @@ impl PlanReport {
     #[must_use]
     pub fn complete(mut self) -> Self {
         for partition in &mut self.partitions {
-            partition.fits = partition.peak_bytes_predicted <= self.device_memory;
+            partition.fits = Some(partition.peak_bytes_predicted <= self.device_memory);
         }
-        self.fits &= self.partitions.iter().all(|partition| partition.fits);
+        self.fits &= self.partitions.iter().all(|partition| partition.fits == Some(true));
         self.parts = self.partitions.len() as u32;
         self.stream_bytes = self.partitions.iter().map(|partition| partition.stream_bytes).sum();
         let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
@@ -163,21 +135,6 @@ impl PlanReport {
         self
     }
 }
-
-const PARTITIONS: [TableColumn<PlannedPartition>; 12] = [
-    TableColumn { heading: "part", cell: |p| p.id.to_string() },
-    TableColumn { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-    TableColumn { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-    TableColumn { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-    TableColumn { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-    TableColumn { heading: "resident", cell: |p| p.resident_bytes.to_string() },
-    TableColumn { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-    TableColumn { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-    TableColumn { heading: "spill\nat most", cell: |p| p.spill_bytes.to_string() },
-    TableColumn { heading: "streamed", cell: |p| p.stream_bytes.to_string() },
-    TableColumn { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
-    TableColumn { heading: "fits", cell: |p| yes(p.fits) },
-];
 
 const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
     TableColumn { heading: "parts", cell: |a| a.parts.to_string() },
@@ -188,10 +145,6 @@ const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
     TableColumn { heading: "streamed", cell: |a| a.stream_bytes.to_string() },
     TableColumn { heading: "fits", cell: |a| yes(a.fits) },
 ];
-
-fn yes(fits: bool) -> String {
-    if fits { "yes" } else { "no" }.into()
-}
 
 /// What either mode would take.
 fn faster(estimates: &Estimates) -> String {
@@ -229,9 +182,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     let mut text = list(&entries);
     if !plan.partitions.is_empty() {
         text.push('\n');
-        let (rows, note) = shown(&plan.partitions, short, |p| p.peak_bytes_predicted);
-        text.push_str(&grid(PARTITIONS.iter().filter(|column| applies(column, plan.mode)), rows, None));
-        text.push_str(&note);
+        text.push_str(&partitions(PartitionTable::Planned, &plan.partitions, plan.mode, None, short));
     }
     text.push_str(&list(&[
         ("largest partition", used_of_budget(largest, plan.device_memory)),
@@ -252,8 +203,11 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         text.push_str(&list(&[("modes", faster(estimates))]));
     }
     if !plan.alternatives.is_empty() {
+        // Nothing is kept twice in the in-place mode.
+        let applies =
+            |column: &&TableColumn<Alternative>| plan.mode == Mode::Spilled || column.heading != "duplication";
         text.push_str("\nOther numbers of parts\n");
-        text.push_str(&grid(ALTERNATIVES.iter().filter(|column| applies(column, plan.mode)), &plan.alternatives, None));
+        text.push_str(&grid(ALTERNATIVES.iter().filter(applies), &plan.alternatives, None));
     }
     for advice in &plan.advice {
         text.push_str(&format!("advice: {advice}\n"));

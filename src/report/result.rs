@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::partitions::PartitionFigures;
 use super::{SCHEMA_VERSION, transitivity};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
@@ -50,7 +51,7 @@ pub struct RunResult {
     /// The number of partitions counted.
     pub parts: u32,
     /// The partition-memory report.
-    pub partitions: Vec<PartitionResult>,
+    pub partitions: Vec<PartitionFigures>,
     /// The stages, in the order of the pipeline.
     pub stages: Vec<Stage>,
     /// The process's high-water mark of memory, a METIS child's added, without `driver_host_bytes`.
@@ -98,45 +99,6 @@ pub struct InputReport {
     pub arcs_added: u64,
     /// Arcs whose reverse was not in the input.
     pub arcs_without_reverse: u64,
-}
-
-/// A partition: its sizes before and after pruning, what it took, and its triangles.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PartitionResult {
-    /// The partition, from 0.
-    pub id: u32,
-    /// Vertices that are local here.
-    pub local_vertices: u64,
-    /// Proxies of the induced subgraph.
-    pub proxies_induced: u64,
-    /// Proxies left after pruning.
-    pub proxies_kept: u64,
-    /// Arcs of the induced subgraph.
-    pub arcs_induced: u64,
-    /// Arcs left after pruning.
-    pub arcs_kept: u64,
-    /// The resident section in memory.
-    pub resident_bytes: Bytes,
-    /// Row blocks streamed.
-    pub row_blocks: u64,
-    /// The largest row block in memory.
-    pub largest_block_bytes: Bytes,
-    /// The compressed partition on disk.
-    pub spill_bytes: Bytes,
-    /// Raw bytes streamed to the device.
-    pub stream_bytes: Bytes,
-    /// The peak of device (or counting) memory that the planner predicted.
-    pub peak_bytes_predicted: Bytes,
-    /// The peak that was measured.
-    pub peak_bytes: Bytes,
-    /// Triangles whose corner of the largest rank is local here.
-    pub triangles: u64,
-    /// Time from the first byte read to the last row counted.
-    pub seconds: f64,
-    /// The GPU that counted, by the driver's number; null for the CPU.
-    pub device: Option<u32>,
-    /// Whether it was counted on an earlier start, and is taken from the run directory.
-    pub resumed: bool,
 }
 
 /// What a GPU did, and how much of its memory was in use. A GPU with several workers has one entry for each.
@@ -246,7 +208,7 @@ impl RunResult {
     }
 
     fn sum_of_triangles(&self) -> u128 {
-        self.partitions.iter().map(|partition| u128::from(partition.triangles)).sum()
+        self.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum()
     }
 
     /// Checks that the result is consistent.
@@ -261,6 +223,9 @@ impl RunResult {
                 "the result has version {}, this program knows {SCHEMA_VERSION}",
                 self.schema_version
             ));
+        }
+        if let Some(partition) = self.partitions.iter().find(|partition| partition.counted.is_none()) {
+            return refuse(format!("partition {} without its triangles", partition.id));
         }
         let sum = self.sum_of_triangles();
         if sum != self.triangles {
@@ -281,7 +246,7 @@ impl RunResult {
 
     /// Time over all partitions.
     pub fn counting_seconds(&self) -> f64 {
-        self.partitions.iter().map(|partition| partition.seconds).sum()
+        self.partitions.iter().map(|partition| partition.counted().seconds).sum()
     }
 }
 
@@ -291,6 +256,7 @@ pub(crate) mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::report::partitions::CountedFigures;
 
     /// A result with `parts` partitions whose numbers differ from each other.
     pub(crate) fn example(parts: u32) -> RunResult {
@@ -311,7 +277,7 @@ pub(crate) mod tests {
         result.partitions = (0..parts)
             .map(|id| {
                 let n = u64::from(id) + 1;
-                PartitionResult {
+                PartitionFigures {
                     id,
                     local_vertices: 1000 * n,
                     proxies_induced: 900 * n,
@@ -324,11 +290,14 @@ pub(crate) mod tests {
                     spill_bytes: Bytes(20_000 * n),
                     stream_bytes: Bytes(80_000 * n),
                     peak_bytes_predicted: Bytes(100_000 * n),
-                    peak_bytes: Bytes(98_000 * n),
-                    triangles: 1_234_567 * n,
-                    seconds: 0.25 * n as f64,
-                    device: id.checked_sub(1),
-                    resumed: id == 1,
+                    counted: Some(CountedFigures {
+                        peak_bytes: Bytes(98_000 * n),
+                        triangles: 1_234_567 * n,
+                        seconds: 0.25 * n as f64,
+                        device: id.checked_sub(1),
+                        resumed: id == 1,
+                    }),
+                    ..PartitionFigures::default()
                 }
             })
             .collect();

@@ -1,9 +1,11 @@
 //! The result of a count as text: the counts, the partition-memory report, the stages.
 
 use std::cmp::Reverse;
+use std::iter::once;
 
-use super::table::{TableColumn, grid, list, or_dash, rate, seconds, thousands};
-use super::{DeviceResult, PartitionResult, RunResult, Stage};
+use super::partitions::{Figure, PartitionColumn, PartitionFigures, PartitionTable, columns};
+use super::table::{TableColumn, grid, list, or_dash, plain_grid, rate, seconds, thousands};
+use super::{DeviceResult, RunResult, Stage};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 use crate::vertices::summary::{Clustering, Quantile};
@@ -11,32 +13,6 @@ use trimill_system::bytes::Bytes;
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub const MOST_ROWS: usize = 64;
-
-const PARTITIONS: [TableColumn<PartitionResult>; 14] = [
-    TableColumn { heading: "part", cell: |p| p.id.to_string() },
-    TableColumn { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-    TableColumn { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
-    TableColumn { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-    TableColumn { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-    TableColumn { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-    TableColumn { heading: "resident", cell: |p| p.resident_bytes.to_string() },
-    TableColumn { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-    TableColumn { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-    TableColumn { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
-    TableColumn { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
-    TableColumn { heading: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
-    TableColumn { heading: "triangles", cell: |p| thousands(p.triangles) },
-    TableColumn { heading: "seconds", cell: |p| format!("{:.3}", p.seconds) },
-];
-
-/// Columns that mean nothing in the in-place mode: nothing is induced, pruned or spilled there.
-pub(super) const OF_SPILLED_MODE: [&str; 6] =
-    ["proxies\ninduced", "proxies\nkept", "arcs\ninduced", "spilled", "spill\nat most", "duplication"];
-
-/// Whether a column means something in a mode.
-pub(super) fn applies<T>(column: &TableColumn<T>, mode: Mode) -> bool {
-    mode == Mode::Spilled || !OF_SPILLED_MODE.contains(&column.heading)
-}
 
 const STAGES: [TableColumn<Stage>; 5] = [
     TableColumn { heading: "stage", cell: |s| s.name.clone() },
@@ -63,7 +39,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
     let mut text = answer(result);
     if !result.partitions.is_empty() {
         text.push_str("\nPartition memory\n");
-        text.push_str(&partitions(&result.partitions, result.mode, "all", short));
+        text.push_str(&partitions(PartitionTable::Counted, &result.partitions, result.mode, Some("all"), short));
         text.push_str(&totals(result));
     }
     if !result.devices.is_empty() {
@@ -165,42 +141,29 @@ pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
     }
 }
 
-/// The partition-memory report; `of_all` is the name of the row of sums.
-pub(super) fn partitions(partitions: &[PartitionResult], mode: Mode, of_all: &str, short: bool) -> String {
-    let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
-    let largest =
-        |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
-    let totals = vec![
-        of_all.into(),
-        thousands(sum(|p| p.local_vertices)),
-        thousands(sum(|p| p.proxies_induced)),
-        thousands(sum(|p| p.proxies_kept)),
-        thousands(sum(|p| p.arcs_induced)),
-        thousands(sum(|p| p.arcs_kept)),
-        bytes_of(sum(|p| p.resident_bytes.get())),
-        thousands(sum(|p| p.row_blocks)),
-        largest(|p| p.largest_block_bytes),
-        bytes_of(sum(|p| p.spill_bytes.get())),
-        largest(|p| p.peak_bytes_predicted),
-        largest(|p| p.peak_bytes),
-        thousands(sum(|p| p.triangles)),
-        format!("{:.3}", partitions.iter().map(|p| p.seconds).sum::<f64>()),
-    ];
-    let (shown, note) = shown(partitions, short, |p| p.peak_bytes.max(p.peak_bytes_predicted));
-    let columns = PARTITIONS.iter().zip(totals).filter(|(column, _)| applies(column, mode));
-    let (columns, totals): (Vec<_>, Vec<_>) = columns.unzip();
-    let mut text = grid(columns, shown, Some(totals));
-    text.push_str(&note);
-    text
+/// The partition-memory report; `of_all` is the name of a row of sums.
+pub(super) fn partitions(
+    table: PartitionTable,
+    partitions: &[PartitionFigures],
+    mode: Mode,
+    of_all: Option<&str>,
+    short: bool,
+) -> String {
+    let (shown, note) = shown(partitions, short);
+    let headings = columns(table, mode).map(|column| column.heading.to_owned()).collect();
+    let row = |partition: &PartitionFigures| columns(table, mode).map(|of| (of.cell)(partition).readable()).collect();
+    let total = |of: &PartitionColumn| or_dash(of.total(partitions), Figure::readable);
+    let totals = of_all.map(|all| once(all.to_owned()).chain(columns(table, mode).skip(1).map(total)).collect());
+    plain_grid(headings, shown.into_iter().map(row), totals) + &note
 }
 
 /// The rows that a table shows, in their order, and a line that says how many it leaves out.
-pub(crate) fn shown<T>(rows: &[T], short: bool, size: impl Fn(&T) -> Bytes) -> (Vec<&T>, String) {
+fn shown(rows: &[PartitionFigures], short: bool) -> (Vec<&PartitionFigures>, String) {
     if !short || rows.len() <= MOST_ROWS {
         return (rows.iter().collect(), String::new());
     }
     let mut places: Vec<usize> = (0..rows.len()).collect();
-    places.sort_by_key(|&place| Reverse(size(&rows[place])));
+    places.sort_by_key(|&place| Reverse(rows[place].peak()));
     places.truncate(MOST_ROWS);
     places.sort_unstable();
     let left_out = rows.len() - MOST_ROWS;
@@ -214,7 +177,7 @@ pub(crate) fn shown<T>(rows: &[T], short: bool, size: impl Fn(&T) -> Bytes) -> (
 }
 
 fn totals(result: &RunResult) -> String {
-    let largest = result.partitions.iter().max_by_key(|p| p.peak_bytes);
+    let largest = result.partitions.iter().max_by_key(|p| p.counted().peak_bytes);
     let streamed: u128 = result.partitions.iter().map(|p| u128::from(p.stream_bytes.get())).sum();
     let mut entries = match result.mode {
         Mode::InPlace => Vec::new(),
@@ -233,7 +196,9 @@ fn totals(result: &RunResult) -> String {
         ("streamed", bytes_of(streamed)),
         (
             "largest partition",
-            or_dash(largest, |p| format!("{} (part {})", used_of_budget(p.peak_bytes, result.device_memory), p.id)),
+            or_dash(largest, |p| {
+                format!("{} (part {})", used_of_budget(p.counted().peak_bytes, result.device_memory), p.id)
+            }),
         ),
         ("counting", seconds(result.counting_seconds())),
     ]);

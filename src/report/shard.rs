@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::SCHEMA_VERSION;
+use super::partitions::{PartitionFigures, PartitionTable};
 use super::result_table::partitions;
 use super::table::{list, thousands};
-use super::{PartitionResult, SCHEMA_VERSION};
 use crate::job::Mode;
 use trimill_system::path_text;
 
@@ -29,7 +30,7 @@ pub struct ShardReport {
     /// The mode: `in-place` or `spilled`.
     pub mode: Mode,
     /// The partitions of this shard, as in a result; `resumed` says which were counted before.
-    pub partitions: Vec<PartitionResult>,
+    pub partitions: Vec<PartitionFigures>,
     /// The number of partitions of the whole job.
     pub parts: u32,
     /// How many of these are not counted yet, in all shards.
@@ -65,7 +66,7 @@ impl ShardReport {
         if self.merged {
             return format!("{directory} is merged: there is nothing to count\n");
         }
-        let resumed = self.partitions.iter().filter(|partition| partition.resumed).count();
+        let resumed = self.partitions.iter().filter(|partition| partition.counted().resumed).count();
         let mut lines = vec![
             ("shard", self.shard.clone()),
             ("partitions", format!("{} of {}, {resumed} of them counted before", self.partitions.len(), self.parts)),
@@ -76,7 +77,7 @@ impl ShardReport {
         lines.push(("seconds", format!("{:.3}", self.seconds)));
         let mut text = list(&lines);
         text.push('\n');
-        text.push_str(&partitions(&self.partitions, self.mode, "shard", short));
+        text.push_str(&partitions(PartitionTable::Counted, &self.partitions, self.mode, Some("shard"), short));
         text.push_str(&match self.missing {
             0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
             missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),

@@ -134,6 +134,10 @@ pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
     format!("{}/s", Bytes((bytes.get() as f64 / seconds) as u64))
 }
 
+pub(crate) fn yes(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.into()
+}
+
 /// The value, or a dash.
 pub fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".into(), text)

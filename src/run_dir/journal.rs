@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::sealed_file;
-use crate::report::PartitionResult;
+use crate::report::PartitionFigures;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
@@ -28,7 +28,7 @@ pub struct PartitionRecord {
     pub fingerprint: u128,
     pub parts: u32,
     pub by: CountedBy,
-    pub result: PartitionResult,
+    pub result: PartitionFigures,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,11 @@ impl PartitionRecord {
         let Some(record) = sealed_file::read::<Self>(&path)? else { return Ok(None) };
         if record.kind != KIND {
             return Err(Error::data(path, format!("is a '{}'", record.kind)).expected(format!("a '{KIND}'")));
+        }
+        if record.result.counted.is_none() {
+            return Err(
+                Error::data(path, "is a partition without its triangles").expected("a partition that was counted")
+            );
         }
         if (record.fingerprint, record.parts, record.result.id) != (fingerprint, parts, part) {
             let PartitionRecord { fingerprint: of, parts: among, result, .. } = record;
@@ -81,20 +86,20 @@ pub struct Journal {
 
 impl Journal {
     /// The results of earlier starts. A record that is damaged, or does not fit, counts as missing.
-    pub fn counted(&self) -> Result<BTreeMap<u32, PartitionResult>> {
+    pub fn counted(&self) -> Result<BTreeMap<u32, PartitionFigures>> {
         let mut counted = BTreeMap::new();
         for part in 0..self.parts {
             let read = self.read(part);
             let then = format!("partition {part} is counted again");
             if let Some(record) = sealed_file::unless_damaged(read, &then)? {
-                counted.insert(part, PartitionResult { resumed: true, ..record.result });
+                counted.insert(part, record.result.resumed());
             }
         }
         Ok(counted)
     }
 
     /// Records a result; when this returns, it survives a loss of power.
-    pub fn record(&self, result: &PartitionResult, by: CountedBy) -> Result<()> {
+    pub fn record(&self, result: &PartitionFigures, by: CountedBy) -> Result<()> {
         let Self { fingerprint, parts, .. } = *self;
         PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() }.write(&self.dir)
     }
@@ -109,6 +114,7 @@ impl Journal {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::report::CountedFigures;
     use trimill_system::error::Kind;
 
     fn by() -> CountedBy {
@@ -119,14 +125,17 @@ mod tests {
     fn records_come_back_and_what_is_damaged_or_foreign_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let journal = Journal { dir: dir.path().into(), fingerprint: 1 << 100, parts: 4 };
-        let result = |id, triangles| PartitionResult { id, triangles, seconds: 0.1, ..Default::default() };
+        let result = |id, triangles| {
+            let counted = Some(CountedFigures { triangles, seconds: 0.1, ..CountedFigures::default() });
+            PartitionFigures { id, counted, ..PartitionFigures::default() }
+        };
         for id in [0, 2, 3] {
             journal.record(&result(id, 7), by()).unwrap();
         }
         journal.record(&result(2, u64::MAX), by()).unwrap();
         let counted = journal.counted().unwrap();
         assert_eq!(counted.keys().copied().collect::<Vec<_>>(), [0, 2, 3]);
-        assert_eq!(counted[&2], PartitionResult { resumed: true, ..result(2, u64::MAX) });
+        assert_eq!(counted[&2], result(2, u64::MAX).resumed());
 
         let file = path(dir.path(), 2);
         let good = std::fs::read(&file).unwrap();

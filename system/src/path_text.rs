@@ -90,6 +90,11 @@ pub fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Erro
     serializer.collect_str(&path.display())
 }
 
+/// As [`shown`], where there may be none.
+pub fn optional_shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
+
 /// As [`shown`], for several paths.
 pub fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))

@@ -44,7 +44,7 @@ fn a_damaged_record_is_counted_again() {
         flip(&place.path(&format!("run/part-{record:05}.json")), at);
         let (result, said) = place.completes(ROUTERS, &PARTS);
         assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
-        assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 1);
+        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
     }
     // A record under the name of another partition is used for neither.
     copy(&place.path("saved"), &place.path("run"));
@@ -52,7 +52,10 @@ fn a_damaged_record_is_counted_again() {
     fs::copy(place.path(&format!("run/part-{record:05}.json")), place.path(&format!("run/part-{free:05}.json")))
         .unwrap();
     let (result, said) = place.completes(ROUTERS, &PARTS);
-    assert!(said.contains("belongs to another partition") && !result.partitions[free as usize].resumed, "{said}");
+    assert!(
+        said.contains("belongs to another partition") && !result.partitions[free as usize].counted().resumed,
+        "{said}"
+    );
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
             let (result, said) = place.completes(ROUTERS, &PARTS);
             assert!(said.contains("the job is planned anew"), "{file}: {said}");
             // The same settings give the same plan, so counted partitions remain valid.
-            assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
+            assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
         }
     }
     copy(&place.path("saved"), &place.path("run"));
@@ -110,7 +113,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     let file = graph.file_name().unwrap().to_str().unwrap();
     assert!(said.contains(file) && said.contains("it was removed: start again") && !graph.exists(), "{said}");
     let (result, _) = place.completes(ROUTERS, &PARTS);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
 }
 
 /// If the plan is lost and the new one differs, the records are invalid, and none of them is added.
@@ -122,7 +125,7 @@ fn records_of_another_plan_are_not_added() {
     fs::remove_file(place.path("run/plan.json")).unwrap();
     let (result, said) = place.completes(COLLABORATION, &["--no-cache", "--device-memory", "80KiB"]);
     assert!(
-        said.contains("is counted again") && result.partitions.iter().all(|partition| !partition.resumed),
+        said.contains("is counted again") && result.partitions.iter().all(|partition| !partition.counted().resumed),
         "{said}"
     );
 }
@@ -202,7 +205,7 @@ fn a_damaged_result_is_put_together_again_from_the_records() {
         flip(&place.path("run/result.json"), at);
         let (result, said) = place.completes(ROUTERS, &PARTS);
         assert!(said.contains("put together again"), "{said}");
-        assert!(result.partitions.iter().all(|partition| partition.resumed));
+        assert!(result.partitions.iter().all(|partition| partition.counted().resumed));
         assert_eq!(result.partitions.len(), first.partitions.len());
     }
 }

@@ -26,7 +26,7 @@ fn at_every_call(fault: &str, step: usize, known: Known, arguments: &[&str], end
         place.is_whole();
         let recorded = place.records().len();
         let (result, _) = place.completes(known, arguments);
-        let taken = result.partitions.iter().filter(|partition| partition.resumed).count();
+        let taken = result.partitions.iter().filter(|partition| partition.counted().resumed).count();
         assert_eq!(taken, recorded, "{fault}:{at}");
         resumed += taken;
     }

@@ -211,7 +211,8 @@ fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
     std::fs::write(&kept[1], bytes).unwrap();
     let (result, said) = place.completes(COLLABORATION, &arguments);
     assert!(said.contains(&format!("part-00001.{suffix}")) && said.contains("partition 1 is counted again"), "{said}");
-    let resumed: Vec<u32> = result.partitions.iter().filter(|part| part.resumed).map(|part| part.id).collect();
+    let resumed: Vec<u32> =
+        result.partitions.iter().filter(|part| part.counted().resumed).map(|part| part.id).collect();
     assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
     let found = std::fs::read_to_string(place.path("out.tsv")).unwrap();
     assert!(found == verified(COLLABORATION.0, flag));

@@ -56,7 +56,7 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
     killed_when(&place, &data(SOCIAL.0), &PARTS, |place| place.records().len() == 3 && !spills(place).is_empty());
     let waiting = spills(&place).len();
     let (result, said) = place.completes(SOCIAL, &PARTS);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 3);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 3);
     assert!(waiting > 0 && !said.contains("again"), "{said}");
     assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
     let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
@@ -77,7 +77,7 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
         let (result, _) = place.completes(ROUTERS, &parts(first));
         assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
-        assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 4);
+        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 4);
     }
 }
 
@@ -97,7 +97,7 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay() {
     let enough = ["--no-cache", "--device-memory", needed, "--threads", "1", "--method", "bitmap"];
     let (result, _) = place.completes(COLLABORATION, &enough);
     assert!(result.parts > 2, "{}", result.parts);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn kept_spills_are_all_there_after_a_resume() {
     let counted = *place.records().keys().next().unwrap();
     fs::remove_file(place.path(&format!("kept/part-{counted:05}.spill"))).unwrap();
     let (result, _) = place.completes(ROUTERS, &kept);
-    assert!(!result.partitions[counted as usize].resumed);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 1);
+    assert!(!result.partitions[counted as usize].counted().resumed);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
     let manifest = trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest.partitions.len(), 5);
     for partition in &manifest.partitions {
@@ -142,7 +142,7 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
     killed_when(&place, &data(SOCIAL.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
     let (result, _) = place.completes(SOCIAL, &elsewhere);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 1);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
     assert!(spills(&place).is_empty());
 }
 

@@ -94,11 +94,14 @@ impl Place {
         assert_eq!(result.triangles, triangles, "{name} {arguments:?}");
         // Recorded partitions are taken unchanged, all others are counted now.
         for partition in &result.partitions {
-            match before.get(&partition.id).filter(|_| partition.resumed) {
+            match before.get(&partition.id).filter(|_| partition.counted().resumed) {
                 Some(record) => {
-                    assert_eq!((record.triangles, record.seconds), (partition.triangles, partition.seconds))
+                    assert_eq!(
+                        (record.counted().triangles, record.counted().seconds),
+                        (partition.counted().triangles, partition.counted().seconds)
+                    )
                 }
-                None => assert!(!partition.resumed),
+                None => assert!(!partition.counted().resumed),
             }
         }
         self.is_tidy();
@@ -106,7 +109,7 @@ impl Place {
     }
 
     /// The recorded results, by partition.
-    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::testing::report::PartitionResult> {
+    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::testing::report::PartitionFigures> {
         let texts = files(&self.path("run")).into_iter().filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             name.starts_with("part-") && name.ends_with(".json")

@@ -124,7 +124,7 @@ fn count_on(
     behaviours: &[Behaviour],
     more: &str,
     dir: &Path,
-) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Stage>)> {
+) -> Result<(Vec<PartitionFigures>, Vec<DeviceResult>, Vec<Stage>)> {
     // A second start on the same directory finds the same file.
     if !dir.join("cliques.txt").exists() {
         std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
@@ -175,11 +175,11 @@ fn count_on(
 }
 
 /// Every partition was counted once, and the sum is the closed form of complete graphs.
-fn assert_whole(results: &[PartitionResult]) {
+fn assert_whole(results: &[PartitionFigures]) {
     let mut ids: Vec<u32> = results.iter().map(|result| result.id).collect();
     ids.sort_unstable();
     assert_eq!(ids, (0..8).collect::<Vec<_>>());
-    let triangles: u128 = results.iter().map(|result| u128::from(result.triangles)).sum();
+    let triangles: u128 = results.iter().map(|result| u128::from(result.counted().triangles)).sum();
     assert_eq!(triangles, cliques().1);
 }
 
@@ -211,9 +211,9 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         // The results of devices agree with those of partitions.
         assert_eq!(shares.len(), devices);
         for share in &shares {
-            let own: Vec<_> = results.iter().filter(|result| result.device == Some(share.device)).collect();
+            let own: Vec<_> = results.iter().filter(|result| result.counted().device == Some(share.device)).collect();
             assert_eq!(own.len(), share.partitions as usize);
-            assert_eq!(own.iter().map(|result| u128::from(result.triangles)).sum::<u128>(), share.triangles);
+            assert_eq!(own.iter().map(|result| u128::from(result.counted().triangles)).sum::<u128>(), share.triangles);
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
         }
         let made = if more.contains("rank") { "stream" } else { "spill" };
@@ -235,8 +235,8 @@ fn kept_spills_are_all_there_in_order() {
 const VERTICES: &str = "output.clustering = true";
 const EDGES: &str = "output.per_edge = 'edges.tsv'";
 
-fn counted_by(results: &[PartitionResult], device: u32) -> usize {
-    results.iter().filter(|result| result.device == Some(device)).count()
+fn counted_by(results: &[PartitionFigures], device: u32) -> usize {
+    results.iter().filter(|result| result.counted().device == Some(device)).count()
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn what_lost_devices_had_counted_is_not_counted_again() {
         count_on(&[Behaviour::FailsAfter(2), Behaviour::FailsAfter(3)], &more, dir.path()).err().unwrap();
         let (results, ..) = count_on(&[Behaviour::Works; 2], &more, dir.path()).unwrap();
         assert_whole(&results);
-        assert_eq!(results.iter().filter(|result| result.resumed).count(), 5);
+        assert_eq!(results.iter().filter(|result| result.counted().resumed).count(), 5);
     }
 }
 

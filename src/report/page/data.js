@@ -22,6 +22,18 @@ function readEntries() {
     return { ...context, entries };
 }
 
+/** The columns of a table of partitions, which the program's other tables have, too. */
+function partitionColumns(table, mode) {
+    const { columns } = parsed(document.getElementById("context").textContent);
+    const cells = { number: orDash, count: thousands, bytes, seconds, flag: (value) => (value ? "yes" : "no") };
+    const applies = ({ tables, spilled }) => tables.includes(table) && (mode === "spilled" || !spilled);
+    return columns.filter(applies).map(({ name, heading, kind }) => ({
+        heading: heading.replace("\n", " "),
+        text: kind === "flag",
+        cell: (partition) => cells[kind](partition[name]),
+    }));
+}
+
 /** Lets the browser save `text` as a file. */
 function save(text, name, type) {
     const link = document.createElement("a");

@@ -109,23 +109,6 @@ function memoryFigure({ label, partitions, budget, bars, lines, sizeOf, columns,
     return made;
 }
 
-const COUNTED_PARTITION = [
-    { heading: "partition", cell: (p) => String(p.id) },
-    { heading: "local vertices", cell: (p) => thousands(p.local_vertices) },
-    { heading: "proxies kept", cell: (p) => thousands(p.proxies_kept) },
-    { heading: "arcs kept", cell: (p) => thousands(p.arcs_kept) },
-    { heading: "resident", cell: (p) => bytes(p.resident_bytes) },
-    { heading: "row blocks", cell: (p) => thousands(p.row_blocks) },
-    { heading: "largest block", cell: (p) => bytes(p.largest_block_bytes) },
-    { heading: "spilled", cell: (p) => bytes(p.spill_bytes) },
-    { heading: "streamed", cell: (p) => bytes(p.stream_bytes) },
-    { heading: "predicted peak", cell: (p) => bytes(p.peak_bytes_predicted) },
-    { heading: "actual peak", cell: (p) => bytes(p.peak_bytes) },
-    { heading: "triangles", cell: (p) => thousands(p.triangles) },
-    { heading: "time", cell: (p) => seconds(p.seconds) },
-    { heading: "GPU", cell: (p) => orDash(p.device) },
-];
-
 /** Predicted and actual memory of the partitions of a count. */
 function countedMemory(result) {
     const most = largest(result.partitions, (partition) => partition.peak_bytes);
@@ -151,7 +134,7 @@ function countedMemory(result) {
             bars: few ? [predicted, actual] : [actual],
             lines: few ? [] : [predicted],
             sizeOf: (p) => p.peak_bytes,
-            columns: COUNTED_PARTITION,
+            columns: partitionColumns("counted", result.mode),
             tipOf: (p) =>
                 tip(`Partition ${p.id}`, [
                     ["predicted peak", bytes(p.peak_bytes_predicted)],

@@ -4,21 +4,6 @@
 /** What is neither resident rows nor the largest row block: the second row block, counters, what the method needs. */
 const restOf = (p) => Math.max(p.peak_bytes_predicted - p.resident_bytes - p.largest_block_bytes, 0);
 
-const PLANNED_PARTITION = [
-    { heading: "partition", cell: (p) => String(p.id) },
-    { heading: "local vertices", cell: (p) => thousands(p.local_vertices) },
-    { heading: "proxies kept", cell: (p) => thousands(p.proxies_kept) },
-    { heading: "arcs kept", cell: (p) => thousands(p.arcs_kept) },
-    { heading: "resident rows", cell: (p) => bytes(p.resident_bytes) },
-    { heading: "row blocks", cell: (p) => thousands(p.row_blocks) },
-    { heading: "largest row block", cell: (p) => bytes(p.largest_block_bytes) },
-    { heading: "the rest", cell: (p) => bytes(restOf(p)) },
-    { heading: "predicted peak", cell: (p) => bytes(p.peak_bytes_predicted) },
-    { heading: "spilled, at most", cell: (p) => bytes(p.spill_bytes) },
-    { heading: "streamed", cell: (p) => bytes(p.stream_bytes) },
-    { heading: "fits", text: true, cell: (p) => (p.fits ? "yes" : "no") },
-];
-
 function planSummary(plan) {
     const most = largest(plan.partitions, (p) => p.peak_bytes_predicted);
     const over = plan.partitions.filter(({ fits }) => !fits).length;
@@ -91,7 +76,7 @@ function plannedMemory(plan) {
             ],
             lines: [],
             sizeOf: top,
-            columns: PLANNED_PARTITION,
+            columns: partitionColumns("planned", plan.mode),
             tipOf: (p) =>
                 tip(`Partition ${p.id}${p.fits ? "" : ": does not fit"}`, [
                     ["predicted peak", ofBudget(p.peak_bytes_predicted, budget)],

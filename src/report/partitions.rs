@@ -1,0 +1,273 @@
+//! A partition in reports: one record, and one list of its columns.
+//!
+//! Every command reports partitions as [`PartitionFigures`]; what is not known of a partition yet is left out of the JSON. The tables on a
+//! terminal, `partitions.tsv` and the HTML report have the columns of [`COLUMNS`], so another column is one more entry there.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::table::{thousands, yes};
+use crate::job::Mode;
+use crate::partition::sizes::PartitionSize;
+use crate::plan::predict::Prediction;
+use trimill_system::bytes::Bytes;
+use trimill_system::path_text;
+
+/// A partition: its sizes before and after pruning, what it takes, and once it is counted its triangles. Before that, and in the spilled
+/// mode, some figures are upper bounds (docs/result.md).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartitionFigures {
+    /// The partition, from 0.
+    pub id: u32,
+    /// Vertices that are local here.
+    pub local_vertices: u64,
+    /// Proxies of the induced subgraph.
+    pub proxies_induced: u64,
+    /// Proxies left after pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left after pruning.
+    pub arcs_kept: u64,
+    /// The resident rows in memory.
+    pub resident_bytes: Bytes,
+    /// Row blocks streamed.
+    pub row_blocks: u64,
+    /// The largest row block in memory.
+    pub largest_block_bytes: Bytes,
+    /// The compressed partition on disk.
+    pub spill_bytes: Bytes,
+    /// Raw bytes streamed to the device.
+    pub stream_bytes: Bytes,
+    /// The peak of device (or counting) memory that the planner predicted.
+    pub peak_bytes_predicted: Bytes,
+    /// Whether that is within the budget; only in a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits: Option<bool>,
+    /// Its file; only where spills are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "path_text::optional_shown")]
+    pub file: Option<PathBuf>,
+    /// What counting it found.
+    #[serde(flatten)]
+    pub counted: Option<CountedFigures>,
+}
+
+/// What counting a partition found, and took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountedFigures {
+    /// The peak of device (or counting) memory that was measured.
+    pub peak_bytes: Bytes,
+    /// Triangles whose corner of the largest rank is local here.
+    pub triangles: u64,
+    /// Time from the first byte read to the last row counted.
+    pub seconds: f64,
+    /// The GPU that counted, by the driver's number; null for the CPU.
+    pub device: Option<u32>,
+    /// Whether it was counted on an earlier start, and is taken from the run directory.
+    pub resumed: bool,
+}
+
+impl PartitionFigures {
+    /// What the plan says of a partition.
+    pub(crate) fn planned(id: u32, size: &PartitionSize, predicted: &Prediction) -> Self {
+        Self {
+            id,
+            local_vertices: size.locals,
+            proxies_induced: size.proxies_induced,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+            resident_bytes: predicted.resident,
+            row_blocks: predicted.row_blocks,
+            largest_block_bytes: predicted.largest_row_block,
+            spill_bytes: predicted.spill,
+            stream_bytes: predicted.stream,
+            peak_bytes_predicted: predicted.peak,
+            ..Self::default()
+        }
+    }
+
+    /// What counting it found; zeros before it is counted.
+    pub fn counted(&self) -> CountedFigures {
+        self.counted.unwrap_or_default()
+    }
+
+    /// The peak that was measured, or else predicted.
+    pub(crate) fn peak(&self) -> Bytes {
+        self.counted().peak_bytes.max(self.peak_bytes_predicted)
+    }
+
+    /// The same, taken from an earlier start.
+    pub(crate) fn resumed(self) -> Self {
+        Self { counted: self.counted.map(|counted| CountedFigures { resumed: true, ..counted }), ..self }
+    }
+}
+
+/// A table of partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartitionTable {
+    /// What a job will take.
+    Planned,
+    /// Spills that are kept.
+    Spilled,
+    /// What was counted.
+    Counted,
+    /// `partitions.tsv`.
+    File,
+}
+
+const ALL: &[PartitionTable] =
+    &[PartitionTable::Planned, PartitionTable::Spilled, PartitionTable::Counted, PartitionTable::File];
+
+/// A cell of a column; a page formats it by its kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// A number without commas, or none.
+    Number(Option<u32>),
+    Count(u128),
+    Size(u128),
+    Seconds(f64),
+    Flag(bool),
+}
+
+impl Figure {
+    /// As in JSON.
+    pub fn plain(self) -> String {
+        match self {
+            Self::Number(number) => number.map_or("null".into(), |number| number.to_string()),
+            Self::Count(count) | Self::Size(count) => count.to_string(),
+            Self::Seconds(seconds) => seconds.to_string(),
+            Self::Flag(flag) => flag.to_string(),
+        }
+    }
+
+    /// For people.
+    pub fn readable(self) -> String {
+        match self {
+            Self::Number(number) => number.map_or("-".into(), |number| number.to_string()),
+            Self::Count(count) => thousands(count),
+            Self::Size(bytes) => Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string(),
+            Self::Seconds(seconds) => format!("{seconds:.3}"),
+            Self::Flag(flag) => yes(flag),
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Number(_) => "number",
+            Self::Count(_) => "count",
+            Self::Size(_) => "bytes",
+            Self::Seconds(_) => "seconds",
+            Self::Flag(_) => "flag",
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Count(a), Self::Count(b)) => Self::Count(a + b),
+            (Self::Size(a), Self::Size(b)) => Self::Size(a + b),
+            (Self::Seconds(a), Self::Seconds(b)) => Self::Seconds(a + b),
+            (own, _) => own,
+        }
+    }
+
+    fn largest(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Size(a), Self::Size(b)) => Self::Size(a.max(b)),
+            (own, _) => own,
+        }
+    }
+}
+
+/// A column: a field of [`PartitionFigures`], and where and how it is shown.
+pub struct PartitionColumn {
+    /// The field in JSON.
+    pub name: &'static str,
+    /// The heading on a terminal, in two lines where it is wide.
+    pub heading: &'static str,
+    /// The tables that have it.
+    tables: &'static [PartitionTable],
+    /// Whether it says something in the spilled mode only: nothing is induced, pruned or spilled in the other one.
+    spilled: bool,
+    /// How two partitions' cells become one in the row of all.
+    joined: fn(Figure, Figure) -> Figure,
+    pub cell: fn(&PartitionFigures) -> Figure,
+}
+
+/// A column of every table, with sums in the row of all.
+const EVERYWHERE: PartitionColumn = PartitionColumn {
+    name: "id",
+    heading: "part",
+    tables: ALL,
+    spilled: false,
+    joined: Figure::and,
+    cell: |p| Figure::Number(Some(p.id)),
+};
+const LARGEST: PartitionColumn = PartitionColumn { joined: Figure::largest, ..EVERYWHERE };
+const SPILLED: PartitionColumn = PartitionColumn { spilled: true, ..EVERYWHERE };
+const COUNTED: PartitionColumn =
+    PartitionColumn { tables: &[PartitionTable::Counted, PartitionTable::File], ..EVERYWHERE };
+const FILE: PartitionColumn = PartitionColumn { tables: &[PartitionTable::File], ..EVERYWHERE };
+
+/// All columns, in the order of the fields in JSON.
+#[rustfmt::skip]
+pub const COLUMNS: [PartitionColumn; 18] = [
+    EVERYWHERE,
+    PartitionColumn { name: "local_vertices", heading: "local\nvertices", cell: |p| Figure::Count(p.local_vertices.into()), ..EVERYWHERE },
+    PartitionColumn { name: "proxies_induced", heading: "proxies\ninduced", cell: |p| Figure::Count(p.proxies_induced.into()),
+        tables: &[PartitionTable::Spilled, PartitionTable::Counted, PartitionTable::File], ..SPILLED },
+    PartitionColumn { name: "proxies_kept", heading: "proxies\nkept", cell: |p| Figure::Count(p.proxies_kept.into()), ..SPILLED },
+    PartitionColumn { name: "arcs_induced", heading: "arcs\ninduced", cell: |p| Figure::Count(p.arcs_induced.into()), ..SPILLED },
+    PartitionColumn { name: "arcs_kept", heading: "arcs\nkept", cell: |p| Figure::Count(p.arcs_kept.into()), ..EVERYWHERE },
+    PartitionColumn { name: "resident_bytes", heading: "resident", cell: |p| size(p.resident_bytes), ..EVERYWHERE },
+    PartitionColumn { name: "row_blocks", heading: "row\nblocks", cell: |p| Figure::Count(p.row_blocks.into()), ..EVERYWHERE },
+    PartitionColumn { name: "largest_block_bytes", heading: "largest\nblock", cell: |p| size(p.largest_block_bytes), ..LARGEST },
+    PartitionColumn { name: "spill_bytes", heading: "spilled", cell: |p| size(p.spill_bytes), ..SPILLED },
+    PartitionColumn { name: "stream_bytes", heading: "streamed", cell: |p| size(p.stream_bytes),
+        tables: &[PartitionTable::Planned, PartitionTable::File], ..EVERYWHERE },
+    PartitionColumn { name: "peak_bytes_predicted", heading: "peak\nat most", cell: |p| size(p.peak_bytes_predicted), ..LARGEST },
+    PartitionColumn { name: "fits", heading: "fits", cell: |p| Figure::Flag(p.fits == Some(true)), tables: &[PartitionTable::Planned], ..EVERYWHERE },
+    PartitionColumn { name: "peak_bytes", heading: "peak\nactual", cell: |p| size(p.counted().peak_bytes), joined: Figure::largest, ..COUNTED },
+    PartitionColumn { name: "triangles", heading: "triangles", cell: |p| Figure::Count(p.counted().triangles.into()), ..COUNTED },
+    PartitionColumn { name: "seconds", heading: "seconds", cell: |p| Figure::Seconds(p.counted().seconds), ..COUNTED },
+    PartitionColumn { name: "device", heading: "device", cell: |p| Figure::Number(p.counted().device), ..FILE },
+    PartitionColumn { name: "resumed", heading: "resumed", cell: |p| Figure::Flag(p.counted().resumed), ..FILE },
+];
+
+fn size(bytes: Bytes) -> Figure {
+    Figure::Size(bytes.get().into())
+}
+
+/// The columns of a table of partitions of a mode.
+pub fn columns(table: PartitionTable, mode: Mode) -> impl Iterator<Item = &'static PartitionColumn> {
+    const ALL_COLUMNS: &[PartitionColumn] = &COLUMNS;
+    let applies = move |column: &&PartitionColumn| {
+        column.tables.contains(&table) && (mode == Mode::Spilled || !column.spilled || table == PartitionTable::File)
+    };
+    ALL_COLUMNS.iter().filter(applies)
+}
+
+impl PartitionColumn {
+    /// The cell of all partitions together; none where there are none.
+    pub fn total(&self, partitions: &[PartitionFigures]) -> Option<Figure> {
+        partitions.iter().map(self.cell).reduce(self.joined)
+    }
+
+    /// As the HTML report reads it.
+    pub(crate) fn described(&self) -> DescribedColumn {
+        let kind = (self.cell)(&PartitionFigures::default()).kind();
+        DescribedColumn { name: self.name, heading: self.heading, kind, tables: self.tables, spilled: self.spilled }
+    }
+}
+
+/// A column as the scripts of the HTML report read it.
+#[derive(Serialize)]
+pub(crate) struct DescribedColumn {
+    name: &'static str,
+    heading: &'static str,
+    kind: &'static str,
+    tables: &'static [PartitionTable],
+    spilled: bool,
+}
