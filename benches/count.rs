@@ -26,7 +26,6 @@ use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Detail, EdgeShare, PartitionExtent};
-use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
@@ -36,6 +35,7 @@ use trimill::testing::prepare::prepare;
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::row_blocks::RowBlocks;
 use trimill::testing::stream::source::PartitionSource;
+use trimill_generate::{Family, generate};
 
 fn main() {
     let scale = std::env::var("TRIMILL_BENCH_SCALE").map_or(16, |scale| scale.parse().unwrap());

@@ -18,7 +18,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::assign::Helper;
-use crate::execute::{doctor, verify};
+use crate::execute::survey::survey;
+use crate::execute::verify;
 use crate::job::file::Tables;
 use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
@@ -80,7 +81,7 @@ pub fn bench(
             .advice("name the trimill program")
     })?;
     let program = &Helper { program: program.into(), arguments: vec![BENCH_CHILD.into(), "--quiet".into()] };
-    let found = doctor::survey(None, None);
+    let found = survey(None, None);
     let selection = contestants::select_methods(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;

@@ -5,7 +5,6 @@ pub use crate::bench::child::{follow_parent, serve};
 pub use crate::cluster::{Cluster, Scheduler};
 pub use crate::count::method::{Choice, Method};
 pub use crate::execute::directories::rates;
-pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use crate::job::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Tables,
     WorkTable,
@@ -29,6 +28,8 @@ pub use crate::report::{
 };
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
+#[cfg(feature = "cli")]
+pub use trimill_generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
 pub use trimill_system::machine::own_process;
@@ -44,7 +45,9 @@ pub mod execute {
     pub use crate::execute::cache;
     pub use crate::execute::cluster::cluster;
     pub use crate::execute::count::count;
+    #[cfg(feature = "cli")]
     pub use crate::execute::doctor::{DoctorRequest, doctor};
+    #[cfg(feature = "cli")]
     pub use crate::execute::generate::{GenerateRequest, generate};
     pub use crate::execute::inspect::inspect;
     pub use crate::execute::merge::merge;

@@ -15,6 +15,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench cache clean cluster count edges execute generate graph job orient outputs partition paths plan prepare rates
+    assign bench cache clean cluster count edges execute graph job orient outputs partition paths plan prepare rates
     report run_dir shards spill stream table vertices
 }

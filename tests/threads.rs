@@ -10,8 +10,8 @@ use trimill::testing::assign::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::execute;
 use trimill::testing::execute::generate::GenerateRequest;
-use trimill::testing::generate::Family;
 use trimill::testing::job::Job;
+use trimill_generate::Family;
 
 /// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
 const OF_THE_PROCESS: usize = 40;

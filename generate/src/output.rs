@@ -9,7 +9,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{BLOCK, Sequence};
+use crate::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};

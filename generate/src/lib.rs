@@ -1,4 +1,4 @@
-//! Graphs of any size with known triangle counts: GAP's random graphs, products of stars, blow-ups, regular families.
+//! Graphs of any size with known triangle counts, for [`trimill`](https://crates.io/crates/trimill): GAP's random graphs, products of stars, blow-ups, regular families.
 //!
 //! Input: a [`Family`], and for the two products of a given graph that graph as a [`BaseGraph`]. Output: a file of
 //! edges (`.bin`: pairs of little-endian `u32`; `.txt`: lines `u v`) or of rows (`.graph`: a BVGraph; `.sg`: GAP's

@@ -13,7 +13,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::{KnownCounts, Sequence, sized};
+use crate::{KnownCounts, Sequence, sized};
 use trimill_system::error::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
