@@ -17,7 +17,6 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::assign::Helper;
 use crate::execute::survey::survey;
 use crate::execute::verify;
 use crate::job::file::Tables;
@@ -25,6 +24,7 @@ use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use crate::report::{DoctorReport, SCHEMA_VERSION};
+use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Kind, Result};

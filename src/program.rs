@@ -1,7 +1,7 @@
 //! What the program of this package uses besides the library's interface: jobs made from tables of options, what each command does
 //! ([`execute`]), and reports as text. It is no part of that interface and changes without notice.
 
-pub use crate::bench::child::{follow_parent, serve};
+pub use crate::bench::child::serve;
 pub use crate::cluster::{Cluster, Scheduler};
 pub use crate::count::method::{Choice, Method};
 pub use crate::execute::directories::rates;
@@ -40,7 +40,6 @@ pub use trimill_system::threads::{WORKER, guarded};
 /// What each command does. A function that takes a [`Control`](crate::Control) stops soon after it was asked to, with
 /// [`Kind::Interrupted`](crate::Kind::Interrupted), and leaves no files behind.
 pub mod execute {
-    pub use crate::assign::{Helper, metis_child};
     pub use crate::bench::{BenchGraph, BenchRequest, bench};
     pub use crate::execute::cache;
     pub use crate::execute::cluster::cluster;
@@ -56,6 +55,7 @@ pub mod execute {
     pub use crate::execute::prepare::prepare;
     pub use crate::execute::shard::shard;
     pub use crate::execute::verify::verify;
+    pub use trimill_system::child::Helper;
 }
 
 /// What jobs read and write.

@@ -1,7 +1,7 @@
 //! The stages one by one, for this package's own tests, benchmarks and fuzz targets.
 
 pub use trimill_input as input;
-pub use trimill_system::{bytes, control, disk, error, mapped, memory, sealed, text, threads};
+pub use trimill_system::{bytes, child, control, disk, error, mapped, memory, sealed, text, threads};
 
 macro_rules! stages {
     ($($stage:ident)*) => {

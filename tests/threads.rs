@@ -6,7 +6,7 @@ mod common;
 use std::process::Command;
 
 use common::job::{data, job, program};
-use trimill::testing::assign::Helper;
+use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::execute;
 use trimill::testing::execute::generate::GenerateRequest;

@@ -12,8 +12,8 @@ mod graphs;
 
 use common::job::{data, job, program};
 use rayon::prelude::*;
-use trimill::testing::assign::Helper;
 use trimill::testing::bytes::Bytes;
+use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Footprint};
