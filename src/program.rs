@@ -29,7 +29,7 @@ pub use crate::report::{
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
 #[cfg(feature = "cli")]
-pub use trimill_generate::{Family, SUFFIXES, StarKind, parse_leaves};
+pub use trimill_generate::{Family, SUFFIXES};
 pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
 pub use trimill_system::machine::own_process;
