@@ -23,7 +23,7 @@ pub(crate) struct GenerateCommand {
     graph: Option<GraphArgs>,
 }
 
-/// Where the graph goes.
+// Where the graph goes; a doc comment would be the help of each family.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
     /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, with .properties and .offsets beside it; .sg
@@ -52,7 +52,7 @@ fn edge_file(typed: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A graph from which another one is made.
+// A graph from which another one is made.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
     /// The graph's file; it is cleaned first
