@@ -151,7 +151,9 @@ impl Comparison<'_> {
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * self.methods.len() as u64), Unit::Runs);
         let mut workers = Workers::new(self.program, &tables, self.methods, control);
         let limits = RunLimits { runs, time: self.request.timeout };
-        let rows = rounds::run(self.methods, limits, &mut workers, &|runs| task.advance(runs))?;
+        let rows = rounds::run(self.methods, limits, &mut |place, limit| workers.run(place, limit), &|runs| {
+            task.advance(runs);
+        })?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
         reference::judge(&mut report, given, self.baseline);
         compare_with(self.baseline, &mut report.methods);

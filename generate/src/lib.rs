@@ -32,6 +32,7 @@ use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 pub use base::BaseGraph;
+use output::GeneratedFormat;
 pub use output::SUFFIXES;
 use permuted::{Permutation, Permuted};
 pub use stars::{StarKind, parse_leaves};
@@ -211,27 +212,20 @@ impl Family {
     }
 }
 
-/// Writes a sequence in a format that stores rows; returns the bytes of the file.
-type WriteRows = fn(&dyn Sequence, &Path, &Control) -> Result<u64>;
-
 /// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for text on standard output.
 ///
 /// The file is written under a temporary name in the same directory and renamed when it is complete; after an error or an
 /// interruption nothing is left of it, and a file that was there before is untouched.
 pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
-    let (as_bvgraph, as_sg): (WriteRows, WriteRows) = (bvgraph::write, sg::write);
-    let write_rows = match output.extension().and_then(|suffix| suffix.to_str()) {
-        Some("graph") => Ok(as_bvgraph),
-        Some("sg") => Ok(as_sg),
-        _ => Err(output::GeneratedFormat::of(output)?),
-    };
+    let format = GeneratedFormat::of(output)?;
     let sequence = family.sequence(base, control)?;
     if sequence.edges() == 0 {
         return Err(Error::usage(format!("this {} has no edges, and an empty file is no graph", family.name())));
     }
-    let bytes = match write_rows {
-        Ok(write) => write(&*sequence, output, control)?,
-        Err(edges) => output::write(&*sequence, edges, output, control)?,
+    let bytes = match format {
+        GeneratedFormat::BvGraph => bvgraph::write(&*sequence, output, control)?,
+        GeneratedFormat::Sg => sg::write(&*sequence, output, control)?,
+        edges => output::write(&*sequence, edges, output, control)?,
     };
     Ok(Generated {
         edges_written: sequence.edges(),

@@ -8,7 +8,7 @@ use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::rounds::{RunOutcome, Runner, Turn, late};
+use super::rounds::{RunOutcome, Turn, late};
 use crate::job::Backend;
 use crate::job::file::Tables;
 use crate::report::bench::MethodName;
@@ -44,10 +44,9 @@ impl<'a> Workers<'a> {
         let children = methods.iter().map(|_| None).collect();
         Self { program, jobs: methods.iter().map(job).collect(), children, control }
     }
-}
 
-impl Runner for Workers<'_> {
-    fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
+    /// Runs the method at index `place` once, within `limit`. Only a stop of the comparison is an error.
+    pub(super) fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
         self.control.check()?;
         let job = serde_json::to_string(&self.jobs[place]).map_err(|error| Error::usage(error.to_string()))?;
         let mut worker = match self.children[place].take() {
