@@ -23,7 +23,7 @@ pub(crate) struct GenerateCommand {
     graph: Option<GraphArgs>,
 }
 
-// Where the graph goes; a doc comment would be the help of each family.
+/// Where the graph goes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
     /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, with .properties and .offsets beside it; .sg
@@ -52,7 +52,7 @@ fn edge_file(typed: &str) -> Result<PathBuf, String> {
     }
 }
 
-// A graph from which another one is made.
+/// A graph from which another one is made.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
     /// The graph's file; it is cleaned first
@@ -92,8 +92,10 @@ impl GenerateCommand {
 impl Args for GenerateCommand {
     fn augment_args(command: Command) -> Command {
         let with_file = |family: Command| {
+            let about = family.get_about().cloned().unwrap_or_default();
             let family = if is_product(family.get_name()) { GraphArgs::augment_args(family) } else { family };
-            FileArgs::augment_args(family)
+            // Arguments that are added bring their own description along.
+            FileArgs::augment_args(family).about(about)
         };
         let command = Family::augment_subcommands(command).mut_subcommands(with_file);
         command.subcommand_required(true).arg_required_else_help(true)
