@@ -22,11 +22,9 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
-use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Detail, EdgeShare, PartitionExtent};
-use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
@@ -36,6 +34,8 @@ use trimill::testing::prepare::prepare;
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::row_blocks::RowBlocks;
 use trimill::testing::stream::source::PartitionSource;
+use trimill_generate::{Family, generate};
+use trimill_system::hash::mix;
 
 fn main() {
     let scale = std::env::var("TRIMILL_BENCH_SCALE").map_or(16, |scale| scale.parse().unwrap());

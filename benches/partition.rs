@@ -14,7 +14,6 @@ use trimill::testing::clean::Workspace;
 use trimill::testing::control::Control;
 use trimill::testing::count::CountBackend;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
@@ -27,6 +26,7 @@ use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::{BudgetFrom, PlanLimits, Planner};
 use trimill::testing::prepare::prepare;
+use trimill_generate::{Family, generate};
 
 /// How much of the graph is read at a time.
 const BLOCK: Bytes = Bytes::mib(16);

@@ -1,8 +1,7 @@
 //! Assigns the vertices of an oriented graph to parts, by one of the partitioners.
 
-use std::ffi::OsString;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -18,9 +17,9 @@ use crate::plan::Assign;
 use crate::plan::sets::VertexInfo;
 use trimill_input::identity::Watched;
 use trimill_system::bytes::Bytes;
+use trimill_system::child::Helper;
 use trimill_system::control::Control;
-use trimill_system::disk::{self, faults};
-use trimill_system::error::{Error, Result, limit};
+use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
 
@@ -74,33 +73,6 @@ impl partitioners::PartitionInput for View<'_> {
         let row = self.begins[id as usize] as usize..self.begins[id as usize + 1] as usize;
         self.successors[row].iter().for_each(|successor| each(successor.load(Ordering::Relaxed)));
     }
-}
-
-/// How to run METIS in a child process.
-#[derive(Debug, Clone)]
-pub struct Helper {
-    /// `trimill`, in another process.
-    pub program: PathBuf,
-    /// The arguments that make it run as that child.
-    pub arguments: Vec<OsString>,
-}
-
-/// The hidden command of the program that runs METIS.
-const METIS_CHILD: &str = "metis-child";
-
-impl Helper {
-    /// Runs METIS in `program`, which is `trimill`.
-    pub fn metis(program: PathBuf) -> Self {
-        Self { program, arguments: vec![METIS_CHILD.into()] }
-    }
-}
-
-/// The child process that runs METIS, which handles signals itself there.
-///
-/// # Errors
-/// Those of METIS.
-pub fn metis_child(arguments: &[OsString]) -> Result<()> {
-    faults::in_metis_child(|| partitioners::metis::child_main(arguments.iter().cloned()).map_err(translated))
 }
 
 /// A partitioner and all that it needs.
@@ -202,20 +174,17 @@ impl Assigner<'_> {
             return Err(Error::usage("the partitioner metis runs in a child process, and no program for it was named")
                 .advice("use another partitioner, or name the trimill program"));
         };
-        let stopped = || self.control.is_stopped();
         let options = MetisOptions {
             parts,
             seed: self.seed,
             contract,
-            host_memory: self.host_memory.get(),
-            work_dir: self.work_dir.to_path_buf(),
-            helper: helper.program.clone(),
-            helper_args: helper.arguments.clone(),
-            stopped: &stopped,
-            before_write: &disk::before_write,
+            host_memory: self.host_memory,
+            work_dir: self.work_dir,
+            helper,
+            control: self.control,
         };
         let view = View::of(self.graph, self.vertices, self.block, self.control)?;
-        let found = partitioners::metis::assign(&view, &options).map_err(translated)?;
+        let found = partitioners::metis::assign(&view, &options)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
         tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
         Ok(drop_empty_parts(found.parts, parts))
@@ -231,38 +200,10 @@ impl Assigner<'_> {
             original: &|id| ids.original(id),
         };
         let watched = Watched::new(path).ok().flatten();
-        let found = partitioners::file::read(path, declared).map_err(translated);
+        let found = partitioners::file::read(path, declared);
         watched.map_or(Ok(()), |watched| watched.unchanged())?;
         found
     }
-}
-
-/// Converts a partitioner's error to this crate's: the same text, with the kind that fits its cause.
-pub fn translated(error: partitioners::PartitionerError) -> Error {
-    let limit = error.source.as_ref().and_then(limit);
-    let found = match &error.source {
-        Some(source) => format!("{} ({source})", error.found),
-        None => error.found.to_string(),
-    };
-    let mut out = match error.kind {
-        partitioners::PartitionerErrorKind::Data if limit.is_none() => Error::data("", found),
-        partitioners::PartitionerErrorKind::Usage => Error::usage(found),
-        partitioners::PartitionerErrorKind::Interrupted => Error::interrupted(),
-        _ => Error::resource(found),
-    };
-    if let Some(path) = error.path {
-        out = out.at(path);
-    }
-    if let Some(line) = error.line {
-        out = out.line(line);
-    }
-    if let Some(expected) = error.expected {
-        out = out.expected(expected);
-    }
-    if let Some(advice) = error.advice.as_deref().or(limit) {
-        out = out.advice(advice);
-    }
-    out
 }
 
 #[cfg(test)]
@@ -280,15 +221,5 @@ mod tests {
         assert_eq!(parts(&[5], 6), (1, vec![0]));
         // A graph without vertices is one partition.
         assert_eq!(parts(&[], 4), (1, vec![]));
-    }
-
-    #[test]
-    fn a_limit_of_the_system_is_no_fault_of_an_assignment() {
-        let declared =
-            Declared { lines: None, first_id: 0, vertices: 1, compact: &|_| None, original: &|id| u64::from(id) };
-        let mut error = partitioners::file::read(Path::new("/nowhere"), declared)
-            .map_or_else(|error| error, |_| unreachable!("there is no such file"));
-        error.source = Some(std::io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error()));
-        assert_eq!(translated(error).kind(), trimill_system::error::Kind::Resource);
     }
 }

@@ -17,13 +17,14 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::assign::Helper;
-use crate::execute::{doctor, verify};
+use crate::execute::survey::survey;
+use crate::execute::verify;
 use crate::job::file::Tables;
 use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use crate::report::{DoctorReport, SCHEMA_VERSION};
+use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Kind, Result};
@@ -80,7 +81,7 @@ pub fn bench(
             .advice("name the trimill program")
     })?;
     let program = &Helper { program: program.into(), arguments: vec![BENCH_CHILD.into(), "--quiet".into()] };
-    let found = doctor::survey(None, None);
+    let found = survey(None, None);
     let selection = contestants::select_methods(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
@@ -150,7 +151,9 @@ impl Comparison<'_> {
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * self.methods.len() as u64), Unit::Runs);
         let mut workers = Workers::new(self.program, &tables, self.methods, control);
         let limits = RunLimits { runs, time: self.request.timeout };
-        let rows = rounds::run(self.methods, limits, &mut workers, &|runs| task.advance(runs))?;
+        let rows = rounds::run(self.methods, limits, &mut |place, limit| workers.run(place, limit), &|runs| {
+            task.advance(runs);
+        })?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
         reference::judge(&mut report, given, self.baseline);
         compare_with(self.baseline, &mut report.methods);

@@ -9,6 +9,7 @@ pub mod cpu;
 pub mod cuda;
 mod footprint;
 pub mod method;
+#[cfg(feature = "baselines")]
 pub mod serial;
 mod slices;
 mod successors;

@@ -19,14 +19,17 @@ mod counting;
 mod details;
 mod device;
 pub mod directories;
+#[cfg(feature = "cli")]
 pub mod doctor;
 mod edge_sinks;
 mod edges;
+#[cfg(feature = "cli")]
 pub mod generate;
 pub mod graph;
 mod host;
 pub mod inspect;
 mod kept;
+#[cfg(feature = "cli")]
 mod measure;
 pub mod merge;
 mod opening;
@@ -44,6 +47,7 @@ pub mod shard;
 pub mod spill_dir;
 mod spilled;
 mod stage_times;
+pub mod survey;
 pub mod verify;
 mod vertices;
 mod whole;

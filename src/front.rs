@@ -21,7 +21,6 @@ pub use trimill_input::arcs::csr::Csr;
 pub use trimill_input::arcs::edges::{EdgeSource, TakeArcs};
 pub use trimill_input::arcs::pairs::Pairs;
 
-use crate::assign;
 use trimill_system::error::Result;
 
 /// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the
@@ -32,5 +31,5 @@ use trimill_system::error::Result;
 /// [`Kind::Usage`](crate::Kind::Usage) when the library did not start it; a graph that METIS cannot process; memory that does not
 /// suffice. Does not return after a SIGTERM.
 pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
-    assign::metis_child(&arguments.into_iter().collect::<Vec<_>>())
+    trimill_partitioners::metis::child_main(arguments)
 }

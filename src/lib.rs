@@ -56,7 +56,6 @@ mod cluster;
 mod count;
 mod edges;
 mod execute;
-mod generate;
 mod graph;
 mod job;
 mod orient;

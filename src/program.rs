@@ -1,11 +1,10 @@
 //! What the program of this package uses besides the library's interface: jobs made from tables of options, what each command does
 //! ([`execute`]), and reports as text. It is no part of that interface and changes without notice.
 
-pub use crate::bench::child::{follow_parent, serve};
+pub use crate::bench::child::serve;
 pub use crate::cluster::{Cluster, Scheduler};
 pub use crate::count::method::{Choice, Method};
 pub use crate::execute::directories::rates;
-pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use crate::job::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Tables,
     WorkTable,
@@ -28,6 +27,8 @@ pub use crate::report::{
 };
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
+#[cfg(feature = "cli")]
+pub use trimill_generate::{Family, SUFFIXES};
 pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
 pub use trimill_system::machine::own_process;
@@ -38,12 +39,13 @@ pub use trimill_system::threads::{WORKER, guarded};
 /// What each command does. A function that takes a [`Control`](crate::Control) stops soon after it was asked to, with
 /// [`Kind::Interrupted`](crate::Kind::Interrupted), and leaves no files behind.
 pub mod execute {
-    pub use crate::assign::{Helper, metis_child};
     pub use crate::bench::{BenchGraph, BenchRequest, bench};
     pub use crate::execute::cache;
     pub use crate::execute::cluster::cluster;
     pub use crate::execute::count::count;
+    #[cfg(feature = "cli")]
     pub use crate::execute::doctor::{DoctorRequest, doctor};
+    #[cfg(feature = "cli")]
     pub use crate::execute::generate::{GenerateRequest, generate};
     pub use crate::execute::inspect::inspect;
     pub use crate::execute::merge::merge;
@@ -52,6 +54,7 @@ pub mod execute {
     pub use crate::execute::prepare::prepare;
     pub use crate::execute::shard::shard;
     pub use crate::execute::verify::verify;
+    pub use trimill_system::child::Helper;
 }
 
 /// What jobs read and write.

@@ -1,7 +1,7 @@
 //! The stages one by one, for this package's own tests, benchmarks and fuzz targets.
 
 pub use trimill_input as input;
-pub use trimill_system::{bytes, control, disk, error, mapped, memory, sealed, text, threads};
+pub use trimill_system::{bytes, child, control, disk, error, mapped, memory, sealed, text, threads};
 
 macro_rules! stages {
     ($($stage:ident)*) => {
@@ -15,6 +15,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench cache clean cluster count edges execute generate graph job orient outputs partition paths plan prepare rates
+    assign bench cache clean cluster count edges execute graph job orient outputs partition paths plan prepare rates
     report run_dir shards spill stream table vertices
 }

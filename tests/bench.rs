@@ -134,8 +134,8 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
 #[test]
 fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
     for (body, timeout, kind, words) in [
-        ("echo first >&2; echo 'the last word' >&2; exit 7", 60.0, "crash", "with code 7: the last word"),
-        ("kill -KILL $$", 60.0, "crash", "by signal 9"),
+        ("echo first >&2; echo 'the last word' >&2; exit 7", 60.0, "crash", "with exit code 7: the last word"),
+        ("kill -KILL $$", 60.0, "crash", "(signal 9, SIGKILL)"),
         ("exec sleep 60", 0.2, "timeout", "stopped after 0.2 s"),
         ("read job; echo \"$job\"; exec sleep 60", 60.0, "crash", "not a result"),
         (

@@ -14,10 +14,10 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::count::verify::Verifier;
 use trimill::testing::error::Kind;
-use trimill::testing::generate::{Family, StarKind, generate};
 use trimill::testing::input::Source;
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
+use trimill_generate::{Family, StarKind, generate};
 
 #[test]
 fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {

@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
 use trimill::testing::execute::verify::verify;
-use trimill::testing::generate::{BaseGraph, Family, generate};
+use trimill_generate::{BaseGraph, Family, generate};
 
 /// The triangles on each edge, the smaller id first.
 type OnEdges = BTreeMap<(u64, u64), u32>;

@@ -17,8 +17,8 @@ use lender::for_;
 use trimill::testing::control::{Control, Observer, Unit};
 use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
 use trimill::testing::error::{Error, Kind};
-use trimill::testing::generate::{BaseGraph, Family, Generated, KnownCounts, StarKind, generate, parse_leaves};
 use trimill::testing::input::ArcSink;
+use trimill_generate::{BaseGraph, Family, Generated, KnownCounts, StarKind, generate, parse_leaves};
 use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
 type Edges = Vec<(u64, u64)>;

@@ -154,7 +154,7 @@ fn advised(input: &Path, dir: &Path, options: &str) -> Option<u64> {
 #[test]
 fn the_budget_that_the_first_refusal_names_is_enough() {
     let dir = tempfile::tempdir().unwrap();
-    let random = |i: u64, below: u64| trimill::testing::clean::ids::mix(i) % below;
+    let random = |i: u64, below: u64| trimill_system::hash::mix(i) % below;
     let n = 150_000;
     let graphs: [(&str, Vec<[u64; 2]>); 5] = [
         ("star", (1..n).map(|i| [0, i * 7919 % n]).collect()),

@@ -277,7 +277,7 @@ proptest! {
 
 /// A pseudo-random part for each vertex.
 fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
-    (trimill::testing::clean::ids::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
+    (trimill_system::hash::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
 }
 
 fn ids_and_parts(ids: &trimill::testing::graph::oriented::Ids, part_of: &[u32]) -> String {
@@ -336,9 +336,8 @@ fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
 
 #[test]
 fn more_than_64_partitions_are_sized_in_groups() {
-    let arcs: Vec<(u64, u64)> = (0..4000u64)
-        .map(|i| (trimill::testing::clean::ids::mix(i) % 300, trimill::testing::clean::ids::mix(i + 9999) % 300))
-        .collect();
+    let arcs: Vec<(u64, u64)> =
+        (0..4000u64).map(|i| (trimill_system::hash::mix(i) % 300, trimill_system::hash::mix(i + 9999) % 300)).collect();
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
@@ -385,7 +384,7 @@ fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
 
 #[test]
 fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
-    let mix = trimill::testing::clean::ids::mix;
+    let mix = trimill_system::hash::mix;
     let n = 30_000u64;
     // A rim where each vertex points at the next two, and a hub that all point at: all are neighbours of the hub.
     let rim = (1..n).flat_map(|i| [(i, 0), (i, i + 1), (i, i + 2)]).filter(|&(_, v)| v <= n).collect();
@@ -445,7 +444,7 @@ impl Assign for Runs<'_> {
 
 #[test]
 fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
-    let mix = trimill::testing::clean::ids::mix;
+    let mix = trimill_system::hash::mix;
     let arcs: Vec<(u64, u64)> = (0..40_000u64).map(|i| (mix(i) % 3000, mix(i + 77_777) % 3000)).collect();
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));

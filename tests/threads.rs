@@ -6,12 +6,12 @@ mod common;
 use std::process::Command;
 
 use common::job::{data, job, program};
-use trimill::testing::assign::Helper;
+use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::execute;
 use trimill::testing::execute::generate::GenerateRequest;
-use trimill::testing::generate::Family;
 use trimill::testing::job::Job;
+use trimill_generate::Family;
 
 /// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
 const OF_THE_PROCESS: usize = 40;

@@ -19,8 +19,8 @@ use proptest::prelude::*;
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
 use trimill::testing::execute::verify::verify;
-use trimill::testing::generate::{BaseGraph, Family, generate};
 use trimill::testing::vertices::summary::Clustering;
+use trimill_generate::{BaseGraph, Family, generate};
 
 /// Degree and triangles of each id.
 type AtVertices = BTreeMap<u64, (u32, u64)>;

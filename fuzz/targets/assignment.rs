@@ -1,7 +1,8 @@
 //! Assignment files: the first three bytes give what the graph declares, the rest is the file.
 
+use trimill::testing::error::Kind;
+use trimill_partitioners::MAX_PARTS;
 use trimill_partitioners::file::{Declared, read};
-use trimill_partitioners::{MAX_PARTS, PartitionerErrorKind};
 
 use super::{Place, first};
 
@@ -24,8 +25,8 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     let found = match read(&path, declared) {
         Ok(found) => found,
         Err(error) => {
-            assert_eq!(error.kind, PartitionerErrorKind::Data, "{error}");
-            assert_eq!(error.path.as_ref(), Some(&path), "{error}");
+            assert_eq!(error.kind(), Kind::Data, "{error}");
+            assert_eq!(error.path(), Some(path.as_path()), "{error}");
             return;
         }
     };

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use trimill::testing::control::Control;
-use trimill::testing::generate::{Family, generate};
 use trimill::testing::input::format::Format;
+use trimill_generate::{Family, generate};
 
 use super::{Place, edges, is_told};
 

@@ -15,7 +15,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::{MAX_PARTS, PartitionerError, PartitionerErrorKind, PartitionerResult};
+use crate::MAX_PARTS;
+use trimill_system::error::{Error, Result};
 
 /// The longest line: two numbers of 20 digits and many blanks, or a comment. Files of another kind fail early by this.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -50,25 +51,23 @@ pub struct FileAssignment {
 /// Reads the assignment file at `path`.
 ///
 /// # Errors
-/// [`PartitionerErrorKind::Data`], with path and line: an unreadable or empty file, fields that are not numbers, negative numbers, parts
+/// Of [`Kind::Data`](trimill_system::error::Kind::Data), with path and line: an unreadable or empty file, fields that are not numbers, negative numbers, parts
 /// of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many lines, a vertex
 /// without a line or with two.
-pub fn read(path: &Path, declared: Declared<'_>) -> PartitionerResult<FileAssignment> {
-    let unreadable = |error| PartitionerError::new(PartitionerErrorKind::Data, "cannot be read").because(error);
-    let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(|e| unreadable(e).at(path))?);
+pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
+    let unreadable = |error| Error::read(path, error);
+    let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
     let mut reading = AssignmentReader::new(declared);
     let (mut text, mut number) = (Vec::new(), 0);
     loop {
         text.clear();
-        let read =
-            lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(|e| unreadable(e).at(path))?;
+        let read = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(unreadable)?;
         if read == 0 {
             return reading.finish(number).map_err(|error| error.at(path));
         }
         number += 1;
         let taken = if read as u64 == LONGEST_LINE {
-            Err(PartitionerError::new(PartitionerErrorKind::Data, format!("a line of {LONGEST_LINE} bytes or more"))
-                .expected(ONE_OR_TWO))
+            Err(wrong(format!("a line of {LONGEST_LINE} bytes or more")).expected(ONE_OR_TWO))
         } else {
             reading.take(text.trim_ascii(), number)
         };
@@ -97,7 +96,7 @@ impl<'a> AssignmentReader<'a> {
     }
 
     /// Reads line `number`, which has no blanks around it.
-    fn take(&mut self, line: &[u8], number: u64) -> PartitionerResult<()> {
+    fn take(&mut self, line: &[u8], number: u64) -> Result<()> {
         if line.is_empty() {
             self.blank.get_or_insert(number);
             return Ok(());
@@ -107,9 +106,7 @@ impl<'a> AssignmentReader<'a> {
         }
         if let Some(blank) = self.blank {
             let found = format!("a line with numbers after the blank line {blank}");
-            return Err(
-                PartitionerError::new(PartitionerErrorKind::Data, found).expected("blank lines at the end only")
-            );
+            return Err(wrong(found).expected("blank lines at the end only"));
         }
         let (first, second) = columns(line)?;
         self.same_columns(if second.is_some() { 2 } else { 1 })?;
@@ -121,75 +118,58 @@ impl<'a> AssignmentReader<'a> {
         let part = part(second.unwrap_or(first))?;
         self.largest = self.largest.max(part);
         let Some(compact) = (self.declared.compact)(id) else { return Ok(()) };
-        let place = self.assignment.get_mut(compact as usize).ok_or_else(|| {
-            PartitionerError::new(
-                PartitionerErrorKind::Data,
-                format!("the vertex {id} is outside the {} of the graph", self.declared.vertices),
-            )
-        })?;
+        let place = self
+            .assignment
+            .get_mut(compact as usize)
+            .ok_or_else(|| wrong(format!("the vertex {id} is outside the {} of the graph", self.declared.vertices)))?;
         if *place != UNSEEN {
-            return Err(PartitionerError::new(
-                PartitionerErrorKind::Data,
-                format!("a second line for the vertex {id}"),
-            )
-            .expected("one line for each vertex"));
+            return Err(wrong(format!("a second line for the vertex {id}")).expected("one line for each vertex"));
         }
         *place = part;
         Ok(())
     }
 
-    fn same_columns(&mut self, found: usize) -> PartitionerResult<()> {
+    fn same_columns(&mut self, found: usize) -> Result<()> {
         let expected = *self.columns.get_or_insert(found);
         if expected != found {
-            return Err(PartitionerError::new(
-                PartitionerErrorKind::Data,
-                format!("{found} column(s) after lines with {expected}"),
-            )
-            .expected("the same number of columns in every line"));
+            return Err(wrong(format!("{found} column(s) after lines with {expected}"))
+                .expected("the same number of columns in every line"));
         }
         if found == 1 && self.declared.lines.is_none() {
-            return Err(PartitionerError::new(
-                PartitionerErrorKind::Data,
-                "a line without an id, while the ids of the input are sparse",
-            )
-            .expected("lines of an original id and its part"));
+            return Err(wrong("a line without an id, while the ids of the input are sparse")
+                .expected("lines of an original id and its part"));
         }
         Ok(())
     }
 
     /// The vertex of the next line with one column.
-    fn next_id(&self) -> PartitionerResult<u64> {
+    fn next_id(&self) -> Result<u64> {
         match self.declared.lines {
-            Some(lines) if self.data_lines >= lines => {
-                Err(PartitionerError::new(PartitionerErrorKind::Data, format!("too many lines: more than {lines}"))
-                    .expected(format!("one line for each of the {lines} vertices that the input declares")))
-            }
+            Some(lines) if self.data_lines >= lines => Err(wrong(format!("too many lines: more than {lines}"))
+                .expected(format!("one line for each of the {lines} vertices that the input declares"))),
             _ => Ok(self.declared.first_id.saturating_add(self.data_lines)),
         }
     }
 
     /// `id`, if the input can have such a vertex.
-    fn known_id(&self, id: u64) -> PartitionerResult<u64> {
+    fn known_id(&self, id: u64) -> Result<u64> {
         let first = self.declared.first_id;
         match self.declared.lines {
             Some(lines) if id < first || id - first >= lines => {
                 let found = format!("the id {id}, which the input does not have");
                 let range = format!("an id from {first} and below {}", first.saturating_add(lines));
-                Err(PartitionerError::new(PartitionerErrorKind::Data, found).expected(range))
+                Err(wrong(found).expected(range))
             }
             _ => Ok(id),
         }
     }
 
     /// The end of the file, after `number` lines.
-    fn finish(self, number: u64) -> PartitionerResult<FileAssignment> {
+    fn finish(self, number: u64) -> Result<FileAssignment> {
         let Declared { lines, vertices, original, .. } = self.declared;
         if self.data_lines == 0 && (vertices > 0 || lines.is_some_and(|lines| lines > 0)) {
-            return Err(PartitionerError::new(
-                PartitionerErrorKind::Data,
-                "no assignment in it: the file has no line with numbers",
-            )
-            .expected(ONE_OR_TWO.to_owned() + " a line"));
+            return Err(wrong("no assignment in it: the file has no line with numbers")
+                .expected(ONE_OR_TWO.to_owned() + " a line"));
         }
         if let (Some(1), Some(lines)) = (self.columns, lines)
             && self.data_lines < lines
@@ -197,54 +177,55 @@ impl<'a> AssignmentReader<'a> {
             let found = format!("too few lines: {} with a part number", self.data_lines);
             let expected =
                 format!("one line for each of the {lines} vertices that the input declares, also those without edges");
-            return Err(PartitionerError::new(PartitionerErrorKind::Data, found).line(number).expected(expected));
+            return Err(wrong(found).line(number).expected(expected));
         }
         if let Some(compact) = self.assignment.iter().position(|&part| part == UNSEEN) {
             let missing = self.assignment.iter().filter(|&&part| part == UNSEEN).count();
             let id = original(compact as u32);
             let found = format!("{missing} vertices with edges have no line; the first is the vertex {id}");
-            return Err(PartitionerError::new(PartitionerErrorKind::Data, found)
-                .line(number)
-                .expected(format!("{vertices} vertices with a part")));
+            return Err(wrong(found).line(number).expected(format!("{vertices} vertices with a part")));
         }
         Ok(FileAssignment { assignment: self.assignment, parts: self.largest + 1 })
     }
 }
 
+/// An error that lacks the file.
+fn wrong(found: impl Into<String>) -> Error {
+    Error::data("", found)
+}
+
 /// The one or two columns of a line.
-fn columns(line: &[u8]) -> PartitionerResult<(&[u8], Option<&[u8]>)> {
+fn columns(line: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
     let mut fields = line.split(|&b| b.is_ascii_whitespace() || b == b',').filter(|field| !field.is_empty());
     match (fields.next(), fields.next(), fields.next()) {
         (Some(first), second, None) => Ok((first, second)),
-        _ => Err(PartitionerError::new(PartitionerErrorKind::Data, format!("'{}'", shown(line))).expected(ONE_OR_TWO)),
+        _ => Err(wrong(format!("'{}'", shown(line))).expected(ONE_OR_TWO)),
     }
 }
 
-fn part(field: &[u8]) -> PartitionerResult<u32> {
+fn part(field: &[u8]) -> Result<u32> {
     let number = whole(field, "part")?;
     if number >= u64::from(MAX_PARTS) {
-        return Err(PartitionerError::new(PartitionerErrorKind::Data, format!("the part {number}"))
-            .expected(format!("a part below {MAX_PARTS}")));
+        return Err(wrong(format!("the part {number}")).expected(format!("a part below {MAX_PARTS}")));
     }
     Ok(number as u32)
 }
 
 /// A whole number of decimal digits.
-fn whole(field: &[u8], what: &str) -> PartitionerResult<u64> {
-    let wrong = |how: &str| {
+fn whole(field: &[u8], what: &str) -> Result<u64> {
+    let refused = |how: &str| {
         let found = format!("'{}', {how}", shown(field));
-        Err(PartitionerError::new(PartitionerErrorKind::Data, found)
-            .expected(format!("{what} numbers in decimal digits, from 0")))
+        Err(wrong(found).expected(format!("{what} numbers in decimal digits, from 0")))
     };
     if field.strip_prefix(b"-").is_some_and(|rest| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit)) {
-        return wrong("a negative number");
+        return refused("a negative number");
     }
     if !field.iter().all(u8::is_ascii_digit) {
-        return wrong("which is not a whole number");
+        return refused("which is not a whole number");
     }
     let value =
         field.iter().try_fold(0_u64, |value, &digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
-    value.map_or_else(|| wrong("a number of more than 64 bits"), Ok)
+    value.map_or_else(|| refused("a number of more than 64 bits"), Ok)
 }
 
 /// The beginning of some bytes, printable in a message.
@@ -258,5 +239,4 @@ fn shown(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-#[path = "file_tests.rs"]
 mod tests;

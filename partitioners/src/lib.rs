@@ -12,21 +12,18 @@
 //! so the locality of a crawl is kept. Every assignment depends on its arguments only, never on the number of threads.
 //! A part may be empty.
 //!
-//! The crate accesses a graph only through [`PartitionInput`], and reports failures as [`PartitionerError`], whose [`PartitionerErrorKind`] says what caused
-//! them.
+//! The crate accesses a graph only through [`PartitionInput`].
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 mod contiguous;
-mod error;
 pub mod file;
 pub mod metis;
 mod random;
 
 pub use contiguous::{contiguous_by_weight, contiguous_vertices};
-pub use error::{PartitionerError, PartitionerErrorKind, PartitionerResult};
 pub use random::random;
 
 /// The most parts that [`metis::assign`] and [`file::read`] allow: 2^20.

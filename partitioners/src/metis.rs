@@ -9,7 +9,7 @@
 //! nothing is left behind however either process ends:
 //!
 //! ```text
-//! symmetric (oriented rows -> contracted CSR) -> islands -> exchange -> supervise | child -> exchange -> islands -> runs
+//! symmetric (oriented rows -> contracted CSR) -> islands -> exchange | child | exchange -> islands -> runs
 //! ```
 //!
 //! The limits of METIS, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes an arc, are checked before anything
@@ -19,22 +19,25 @@
 
 mod child;
 mod exchange;
-mod inherited;
 mod islands;
 mod limits;
-mod sigterm;
-mod supervise;
+mod signals;
 mod symmetric;
 
-use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::{
-    MAX_PARTS, PartitionInput, PartitionerError, PartitionerErrorKind, PartitionerResult, contiguous_by_weight,
-};
+use crate::{MAX_PARTS, PartitionInput, contiguous_by_weight};
+use trimill_system::bytes::Bytes;
+use trimill_system::child::{Helper, ending};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 pub use child::child_main;
 pub use limits::{BYTES_PER_ARC, MOST_ARCS};
@@ -48,21 +51,20 @@ pub struct MetisOptions<'a> {
     /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is contracted to one vertex first, so all
     /// of the run go to the same part.
     pub contract: Option<u32>,
-    /// The most bytes that METIS may take.
-    pub host_memory: u64,
+    /// The most memory that METIS may take.
+    pub host_memory: Bytes,
     /// The directory for temporary files: 4 bytes an arc and 8 a vertex, twice that when contracted.
-    pub work_dir: PathBuf,
-    /// The program that calls [`child_main`].
-    pub helper: PathBuf,
-    /// The arguments with which it does; those that `child_main` takes are appended.
-    pub helper_args: Vec<OsString>,
-    /// Polled about every 20 ms; once it returns true, the child is killed and the call ends with
-    /// [`PartitionerErrorKind::Interrupted`].
-    pub stopped: &'a (dyn Fn() -> bool + Sync),
-    /// Called before a file is created and before each piece is written to it; an error replaces the write. For tests of
-    /// full disks; otherwise `&|| Ok(())`.
-    pub before_write: &'a (dyn Fn() -> io::Result<()> + Sync),
+    pub work_dir: &'a Path,
+    /// How the program calls [`child_main`]; the arguments that it takes are appended.
+    pub helper: &'a Helper,
+    /// Where it asks to stop, the child is killed.
+    pub control: &'a Control,
 }
+
+/// How long to wait for the caller's own handler of a signal: one to the process group can end the child a moment earlier.
+const GRACE: Duration = Duration::from_millis(100);
+
+const OTHERS: &str = "start again, or use the partitioner contiguous";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetisAssignment {
@@ -77,19 +79,17 @@ pub struct MetisAssignment {
 /// for at least as many parts as (contracted) vertices, and if there is no edge between these.
 ///
 /// # Errors
-/// [`PartitionerErrorKind::Usage`] for 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices. [`PartitionerErrorKind::Resource`] when the graph
-/// exceeds METIS's limits or the budget, or files cannot be written. [`PartitionerErrorKind::Child`] when the child cannot be started or
-/// ends without an assignment, for instance by a signal. [`PartitionerErrorKind::Interrupted`] once `stopped` returns true.
-pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> PartitionerResult<MetisAssignment> {
-    let &MetisOptions { parts, stopped, .. } = options;
+/// 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a graph that exceeds METIS's limits or the budget; files that cannot be
+/// written; a child that cannot be started or ends without an assignment, for instance by a signal; a request to stop.
+pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
+    let parts = options.parts;
     let run = options.contract.unwrap_or(1);
     if parts == 0 || parts > MAX_PARTS {
         let found = format!("{parts} parts for the partitioner metis");
-        return Err(PartitionerError::new(PartitionerErrorKind::Usage, found).expected(format!("1 to {MAX_PARTS}")));
+        return Err(Error::usage(found).expected(format!("1 to {MAX_PARTS}")));
     }
     if run == 0 {
-        return Err(PartitionerError::new(PartitionerErrorKind::Usage, "runs of 0 vertices to contract")
-            .expected("--metis-contract 1 or more"));
+        return Err(Error::usage("runs of 0 vertices to contract").expected("--metis-contract 1 or more"));
     }
     let coarse_vertices = graph.vertices().div_ceil(run);
     let (coarse, child_peak_bytes) = if parts == 1 {
@@ -104,20 +104,16 @@ pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Partiti
     } else {
         (0..graph.vertices()).into_par_iter().map(|id| coarse[(id / run) as usize]).collect()
     };
-    let cut = if parts == 1 { 0 } else { cut(graph, &expanded, stopped)? };
+    let cut = if parts == 1 { 0 } else { cut(graph, &expanded, options.control)? };
     Ok(MetisAssignment { parts: expanded, cut, child_peak_bytes })
 }
 
 /// The parts of the contracted vertices, and the child's peak memory.
-fn of_contracted(
-    graph: &dyn PartitionInput,
-    run: u32,
-    options: &MetisOptions<'_>,
-) -> PartitionerResult<(Vec<u32>, u64)> {
+fn of_contracted(graph: &dyn PartitionInput, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
     limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;
     let most_arcs = limits::most_arcs(options.host_memory);
-    let made = match symmetric::build(graph, run, most_arcs, options.stopped)? {
+    let made = match symmetric::build(graph, run, most_arcs, options.control)? {
         symmetric::BuiltGraph::Fits(made) => made,
         symmetric::BuiltGraph::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),
     };
@@ -132,18 +128,44 @@ fn of_contracted(
     } else {
         let file = exchange::write_graph(&made, options)?;
         drop(made);
-        supervise::run(file, vertices, options)?
+        in_child(file, vertices, options)?
     };
     Ok((islands.restore(others, options.parts), peak))
 }
 
+/// Runs the child on the graph in `file`. Returns the parts of its `vertices` vertices and the child's peak memory.
+fn in_child(file: File, vertices: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
+    let unreadable = |error: io::Error| {
+        Error::resource(format!("a temporary file for METIS cannot be read ({error})")).at(options.work_dir)
+    };
+    let mut helper = options.helper.clone();
+    helper.arguments.push(std::process::id().to_string().into());
+    let input = Stdio::from(file.try_clone().map_err(unreadable)?);
+    let mut child =
+        helper.start(input, None, Duration::ZERO).map_err(|error| error.while_doing("METIS").advice(OTHERS))?;
+    let status = child.wait(options.control)?;
+    let failed = |how: String| {
+        let words: Vec<String> = child.messages().split_whitespace().map(str::to_owned).collect();
+        let said = if words.is_empty() { String::new() } else { format!("; it said: {}", words.join(" ")) };
+        Error::resource(format!("METIS {how}{said}")).expected("an assignment").advice(OTHERS)
+    };
+    if status.success() {
+        let read = exchange::read_assignment(&file, vertices, options.parts).map_err(unreadable)?;
+        return read.map_err(|found| failed(format!("left {found}")));
+    }
+    let until = Instant::now() + GRACE;
+    while Instant::now() < until {
+        options.control.check()?;
+        sleep(GRACE / 5);
+    }
+    Err(failed(ending(status)))
+}
+
 /// The edges between different parts.
-fn cut(graph: &dyn PartitionInput, parts: &[u32], stopped: &(dyn Fn() -> bool + Sync)) -> PartitionerResult<u64> {
+fn cut(graph: &dyn PartitionInput, parts: &[u32], control: &Control) -> Result<u64> {
     const VERTICES: usize = 1 << 14;
     let cut_of = |(block, chunk): (usize, &[u32])| {
-        if stopped() {
-            return Err(PartitionerError::interrupted());
-        }
+        control.check()?;
         let mut cut = 0;
         for (id, &own) in (block * VERTICES..).zip(chunk) {
             graph.successors_of(id as u32, &mut |successor| cut += u64::from(parts[successor as usize] != own));

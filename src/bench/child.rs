@@ -7,27 +7,24 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::Signal;
 
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::report::{Failure, RunResult, json};
+use trimill_system::child::follow_parent;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
-/// Makes this process receive SIGTERM when its parent dies.
-pub fn follow_parent() {
-    // If that fails, a child whose parent was killed counts to the end of its job.
-    let _ = set_parent_process_death_signal(Some(Signal::TERM));
-}
-
-/// Runs `count` on each job of `input` and writes the results to `out`.
+/// Runs `count` on each job of `input` and writes the results to `out`. Receives SIGTERM when the parent dies.
 pub fn serve(
     input: &mut dyn BufRead,
     out: &mut dyn Write,
     control: &Control,
     count: &dyn Fn(&Job) -> Result<RunResult>,
 ) -> Result<()> {
+    // If that fails, a child whose parent was killed counts to the end of its job.
+    let _ = follow_parent(Signal::TERM);
     for line in input.lines() {
         let line = line.map_err(|error| Error::read("standard input", error))?;
         let tables: Tables = serde_json::from_str(&line).map_err(|error| {

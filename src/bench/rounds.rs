@@ -22,11 +22,6 @@ pub(super) struct Turn {
     pub(super) elapsed: Duration,
 }
 
-pub(super) trait Runner {
-    /// Runs the method at index `place` once, within `limit`. Only a stop of the comparison is an error.
-    fn run(&mut self, place: usize, limit: Duration) -> Result<Turn>;
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunLimits {
     /// Runs of each method, without the first.
@@ -35,18 +30,19 @@ pub(super) struct RunLimits {
     pub(super) time: Duration,
 }
 
-/// Runs all rounds; calls `advance(1)` after every turn. What is computed from the runs is not in the reports yet.
+/// Runs all rounds: `turn` runs the method at an index once, within a limit; only a stop of the comparison is an error of it. Calls
+/// `advance(1)` after every turn. What is computed from the runs is not in the reports yet.
 pub(super) fn run(
     methods: &[MethodName],
     limits: RunLimits,
-    runner: &mut dyn Runner,
+    turn: &mut dyn FnMut(usize, Duration) -> Result<Turn>,
     advance: &dyn Fn(u64),
 ) -> Result<Vec<MethodReport>> {
     let mut states: Vec<MethodState> = methods.iter().map(|name| MethodState::new(name.clone())).collect();
     for round in 0..=limits.runs {
         for step in 0..states.len() {
             let place = (round as usize + step) % states.len();
-            states[place].take_turn(place, round, limits, runner)?;
+            states[place].take_turn(round, limits, &mut |limit| turn(place, limit))?;
             advance(1);
         }
     }
@@ -67,7 +63,12 @@ impl MethodState {
         Self { report: MethodReport::new(name), warm_up: None, spent, last, out: false }
     }
 
-    fn take_turn(&mut self, place: usize, round: u32, limits: RunLimits, runner: &mut dyn Runner) -> Result<()> {
+    fn take_turn(
+        &mut self,
+        round: u32,
+        limits: RunLimits,
+        turn: &mut dyn FnMut(Duration) -> Result<Turn>,
+    ) -> Result<()> {
         if self.out {
             return Ok(());
         }
@@ -76,7 +77,7 @@ impl MethodState {
             self.leave(late(limits.time, "another run would not end within"));
             return Ok(());
         }
-        let Turn { outcome, elapsed } = runner.run(place, left)?;
+        let Turn { outcome, elapsed } = turn(left)?;
         self.spent += elapsed;
         self.last = elapsed;
         match outcome {
@@ -125,14 +126,19 @@ mod tests {
     use crate::job::Backend;
     use crate::report::result::tests::example;
 
-    /// Answers each turn by a rule of the method and the number of the turn, and records which method was asked.
-    struct Script<F>(F, Vec<usize>);
-
-    impl<F: Fn(usize, usize) -> Result<f64, &'static str>> Runner for Script<F> {
-        fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
-            let turn = self.1.iter().filter(|&&asked| asked == place).count();
-            self.1.push(place);
-            let (outcome, elapsed) = match (self.0)(place, turn) {
+    /// Each turn is answered by `rule` of the method and the number of its turn. Also returns which method was asked.
+    fn rounds(
+        methods: usize,
+        runs: u32,
+        rule: impl Fn(usize, usize) -> Result<f64, &'static str>,
+    ) -> (Vec<MethodReport>, Vec<usize>) {
+        let names: Vec<MethodName> =
+            (0..methods).map(|i| MethodName { method: i.to_string(), backend: Backend::Cpu }).collect();
+        let mut asked = Vec::new();
+        let mut turn = |place: usize, limit: Duration| {
+            let number = asked.iter().filter(|&&before| before == place).count();
+            asked.push(place);
+            let (outcome, elapsed) = match rule(place, number) {
                 Ok(seconds) if seconds > limit.as_secs_f64() => {
                     (RunOutcome::Failed(late(limit, "stopped after")), limit)
                 }
@@ -146,20 +152,10 @@ mod tests {
                 }
             };
             Ok(Turn { outcome, elapsed })
-        }
-    }
-
-    fn rounds(
-        methods: usize,
-        runs: u32,
-        rule: impl Fn(usize, usize) -> Result<f64, &'static str>,
-    ) -> (Vec<MethodReport>, Vec<usize>) {
-        let names: Vec<MethodName> =
-            (0..methods).map(|i| MethodName { method: i.to_string(), backend: Backend::Cpu }).collect();
-        let mut script = Script(rule, Vec::new());
+        };
         let limits = RunLimits { runs, time: Duration::from_secs(60) };
-        let reports = run(&names, limits, &mut script, &|_| ()).unwrap();
-        (reports, script.1)
+        let reports = run(&names, limits, &mut turn, &|_| ()).unwrap();
+        (reports, asked)
     }
 
     fn seconds(report: &MethodReport) -> Vec<f64> {

@@ -3,33 +3,26 @@
 //! The messages between parent and child are described at [`super::child`]. A child that takes too long is asked to stop, so that
 //! it removes its temporary files, and killed if it does not; a thread reads its answers, so that waiting for them can time out.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
-
-use super::rounds::{RunOutcome, Runner, Turn, late};
-use crate::assign::Helper;
+use super::rounds::{RunOutcome, Turn, late};
 use crate::job::Backend;
 use crate::job::file::Tables;
 use crate::report::bench::MethodName;
 use crate::report::failure::Reason;
 use crate::report::{Failure, RunResult};
+use trimill_system::child::{ChildProcess, Helper, ending};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::threads::spawn_alone;
 
 /// How long a child that was asked to stop may take for it.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often a stop is checked for while a child counts.
 const POLL: Duration = Duration::from_millis(50);
-/// The most bytes that are kept of a child's standard error.
-const STDERR_KEPT: usize = 4096;
 
 pub(super) struct Workers<'a> {
     program: &'a Helper,
@@ -51,10 +44,9 @@ impl<'a> Workers<'a> {
         let children = methods.iter().map(|_| None).collect();
         Self { program, jobs: methods.iter().map(job).collect(), children, control }
     }
-}
 
-impl Runner for Workers<'_> {
-    fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
+    /// Runs the method at index `place` once, within `limit`. Only a stop of the comparison is an error.
+    pub(super) fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
         self.control.check()?;
         let job = serde_json::to_string(&self.jobs[place]).map_err(|error| Error::usage(error.to_string()))?;
         let mut worker = match self.children[place].take() {
@@ -73,48 +65,25 @@ impl Runner for Workers<'_> {
 
 /// A child process, which is ended when dropped.
 struct BenchWorker {
-    child: Child,
+    /// Dropped first: the end of its input lets the child end.
     jobs: Option<ChildStdin>,
+    child: ChildProcess,
     answers: Receiver<String>,
-    stderr_tail: Arc<Mutex<String>>,
-    readers: Vec<JoinHandle<()>>,
 }
 
 impl BenchWorker {
     fn start(program: &Helper) -> Result<Self> {
-        let mut child = Command::new(&program.program)
-            .args(&program.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
-                Error::resource(format!("cannot be started as a child process ({error})")).at(&program.program)
-            })?;
+        let mut child = program.start(Stdio::piped(), Some(Stdio::piped()), GRACE)?;
         let (sender, answers) = channel();
-        let stderr_tail = Arc::<Mutex<String>>::default();
-        let (out, err) = (child.stdout.take(), child.stderr.take());
-        // From here on the child is ended where an error is returned.
-        let tail = Arc::clone(&stderr_tail);
-        let mut worker = Self { jobs: child.stdin.take(), child, answers, stderr_tail, readers: Vec::new() };
-        if let Some(out) = out {
-            worker.readers.push(spawn_alone("answers", move || {
+        let (jobs, output) = child.pipes();
+        if let Some(output) = output {
+            spawn_alone("answers", move || {
                 // Sending fails only when the worker is dropped, which ends the child.
-                let lines = BufReader::new(out).lines().map_while(std::io::Result::ok);
+                let lines = BufReader::new(output).lines().map_while(std::io::Result::ok);
                 let _ = lines.map(|line| sender.send(line)).find(std::result::Result::is_err);
-            })?);
+            })?;
         }
-        if let Some(mut err) = err {
-            worker.readers.push(spawn_alone("messages", move || {
-                let mut bytes = [0; STDERR_KEPT];
-                while let Ok(length @ 1..) = err.read(&mut bytes) {
-                    let text = lock(&tail).clone() + &String::from_utf8_lossy(&bytes[..length]);
-                    let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= STDERR_KEPT);
-                    *lock(&tail) = text[from.unwrap_or(0)..].to_owned();
-                }
-            })?);
-        }
-        Ok(worker)
+        Ok(Self { jobs, child, answers })
     }
 
     /// Counts a job once. After anything but a result the child must not be used again.
@@ -124,85 +93,38 @@ impl BenchWorker {
         let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            match self.answers.recv_timeout(POLL.min(left)) {
-                Ok(answer) => {
-                    control.check()?;
-                    return Ok(self.parsed(&answer));
+            let answer = self.answers.recv_timeout(POLL.min(left));
+            control.check()?;
+            match answer {
+                Ok(answer) => return Ok(parsed(&answer)),
+                Err(RecvTimeoutError::Disconnected) => return self.crash(control),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Ok(RunOutcome::Failed(late(limit, "stopped after")));
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    control.check()?;
-                    return Ok(RunOutcome::Failed(self.crash()));
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    control.check()?;
-                    if left.is_zero() {
-                        return Ok(RunOutcome::Failed(late(limit, "stopped after")));
-                    }
-                }
-            }
-        }
-    }
-
-    fn parsed(&mut self, answer: &str) -> RunOutcome {
-        if let Ok(failure) = serde_json::from_str::<Failure>(answer) {
-            return RunOutcome::Failed(failure.error);
-        }
-        match serde_json::from_str::<RunResult>(answer) {
-            Ok(result) => RunOutcome::Counted(Box::new(result)),
-            Err(error) => {
-                let message = format!("the child process's answer is not a result: {error}");
-                RunOutcome::Failed(Reason { kind: "crash".into(), message })
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
     /// Why a child ended without having been asked to.
-    fn crash(&mut self) -> Reason {
-        let status = self.child.wait().ok();
-        self.readers.drain(..).for_each(|reader| drop(reader.join()));
-        let mut message = format!("the child process ended{}", status.map_or(String::new(), exit_text));
-        if let Some(last) = lock(&self.stderr_tail).lines().rev().find(|line| !line.trim().is_empty()) {
+    fn crash(&mut self, control: &Control) -> Result<RunOutcome> {
+        let mut message = format!("the child process {}", ending(self.child.wait(control)?));
+        if let Some(last) = self.child.messages().lines().rev().find(|line| !line.trim().is_empty()) {
             message.push_str(&format!(": {}", last.trim()));
         }
-        Reason { kind: "crash".into(), message }
-    }
-
-    /// Asks the child to end, and kills it if it does not.
-    fn end(&mut self) -> std::io::Result<()> {
-        self.jobs = None;
-        let end = Instant::now() + GRACE;
-        let mut asked = false;
-        while self.child.try_wait()?.is_none() {
-            if Instant::now() > end {
-                self.child.kill()?;
-                self.child.wait()?;
-                return Ok(());
-            }
-            if !asked {
-                // Not reaped yet, so the process id is still the child's.
-                kill_process(Pid::from_child(&self.child), Signal::TERM)?;
-                asked = true;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        Ok(())
+        Ok(RunOutcome::Failed(Reason { kind: "crash".into(), message }))
     }
 }
 
-impl Drop for BenchWorker {
-    fn drop(&mut self) {
-        if self.end().is_err() {
-            let _ = self.child.kill();
-        }
-        self.readers.drain(..).for_each(|reader| drop(reader.join()));
+fn parsed(answer: &str) -> RunOutcome {
+    if let Ok(failure) = serde_json::from_str::<Failure>(answer) {
+        return RunOutcome::Failed(failure.error);
     }
-}
-
-fn exit_text(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!(" with code {code}"),
-        (None, Some(signal)) => format!(" by signal {signal}"),
-        (None, None) => String::new(),
+    match serde_json::from_str::<RunResult>(answer) {
+        Ok(result) => RunOutcome::Counted(Box::new(result)),
+        Err(error) => {
+            let message = format!("the child process's answer is not a result: {error}");
+            RunOutcome::Failed(Reason { kind: "crash".into(), message })
+        }
     }
 }

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::buckets::Buckets;
-use super::ids::{Seen, mix};
+use super::ids::Seen;
 use super::ranges::IdRanges;
 use super::workspace::Shares;
 use trimill_input::{ArcSink, around_tail, expand};
 use trimill_system::error::{Error, Result};
+use trimill_system::hash::mix;
 
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use trimill_input::ArcSink;
 use trimill_system::error::Result;
+use trimill_system::hash::mix;
 use trimill_system::lock;
 use trimill_system::parallel;
 
@@ -204,14 +205,6 @@ impl ArcSink for Distinct {
         }
         Ok(())
     }
-}
-
-/// Mixes the bits of a key, so that any of them can select a shard or bucket (the finaliser of MurmurHash3).
-#[inline]
-pub fn mix(mut key: u64) -> u64 {
-    key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    key ^ (key >> 33)
 }
 
 #[cfg(test)]

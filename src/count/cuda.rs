@@ -93,6 +93,7 @@ impl Cuda {
         let method: Box<dyn CountingMethod<Resident>> = match name {
             CudaMethod::Auto | CudaMethod::Lstc => Box::new(Lstc { shape }),
             CudaMethod::Packed => Box::new(Packed),
+            #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => {
                 Box::new(block_threads.map_or(method, |threads| method.with_block_threads(threads)))
             }

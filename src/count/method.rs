@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
+#[cfg(feature = "baselines")]
 use trimill_baselines::{GpuMethod, SerialMethod};
+#[cfg(feature = "baselines")]
 use trimill_kernels::Scope;
 
 use crate::job::Backend;
@@ -14,6 +16,7 @@ pub enum CpuMethod {
     /// Bitmaps, on all threads ([`super::cpu`]).
     Bitmap,
     /// A published method, on one thread ([`super::serial`]).
+    #[cfg(feature = "baselines")]
     Serial(SerialMethod),
 }
 
@@ -26,6 +29,7 @@ pub enum CudaMethod {
     /// Rows packed into words of bits, the shorter row of an arc streamed past a table of the longer one.
     Packed,
     /// A published one, by the name of its variant.
+    #[cfg(feature = "baselines")]
     Baseline(&'static str, GpuMethod),
 }
 
@@ -35,6 +39,7 @@ impl CudaMethod {
             Self::Auto => "auto",
             Self::Lstc => LEAST_MEMORY_METHOD,
             Self::Packed => "packed",
+            #[cfg(feature = "baselines")]
             Self::Baseline(name, _) => name,
         }
     }
@@ -53,24 +58,33 @@ pub struct Method {
 
 /// All methods: those of this program, then the published ones.
 static METHODS: LazyLock<Vec<Method>> = LazyLock::new(|| {
-    let on_cpu = |name, method| Method { name, cpu: Some(method), cuda: None };
-    let on_cuda = |method: CudaMethod| Method { name: method.name(), cpu: None, cuda: Some(method) };
-    let mut methods = vec![
+    let own = [
         Method { name: "auto", cpu: Some(CpuMethod::Bitmap), cuda: Some(CudaMethod::Auto) },
-        on_cpu("bitmap", CpuMethod::Bitmap),
-        on_cuda(CudaMethod::Lstc),
-        on_cuda(CudaMethod::Packed),
+        Method::on_cpu("bitmap", CpuMethod::Bitmap),
+        Method::on_cuda(CudaMethod::Lstc),
+        Method::on_cuda(CudaMethod::Packed),
     ];
-    methods.extend(SerialMethod::ALL.map(|method| on_cpu(method.name(), CpuMethod::Serial(method))));
+    own.into_iter().chain(published()).collect()
+});
+
+#[cfg(feature = "baselines")]
+fn published() -> Vec<Method> {
+    let on_cpu = |method: SerialMethod| Method::on_cpu(method.name(), CpuMethod::Serial(method));
+    let mut methods: Vec<Method> = SerialMethod::ALL.map(on_cpu).into();
     for (name, method) in trimill_baselines::gpu_methods() {
         let cuda = CudaMethod::Baseline(name, method);
         match methods.iter_mut().find(|method| method.name == name) {
             Some(both) => both.cuda = Some(cuda),
-            None => methods.push(on_cuda(cuda)),
+            None => methods.push(Method::on_cuda(cuda)),
         }
     }
     methods
-});
+}
+
+#[cfg(not(feature = "baselines"))]
+fn published() -> [Method; 0] {
+    []
+}
 
 /// The backend and method of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +117,7 @@ impl Choice {
     /// Whether it also counts the triangles at each vertex and on each edge.
     fn counts_details(self) -> bool {
         let on_cpu = |method| method == CpuMethod::Bitmap;
-        let on_gpu = |method| !matches!(method, CudaMethod::Baseline(..));
+        let on_gpu = |method| matches!(method, CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed);
         match self {
             Self::Cpu(method) => on_cpu(method),
             Self::Cuda(method) => on_gpu(method),
@@ -115,9 +129,11 @@ impl Choice {
     fn counts_partitions(self) -> bool {
         let on_cpu = |method| match method {
             CpuMethod::Bitmap => true,
+            #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => method.scope() == Scope::Partitions,
         };
         let on_gpu = |method| match method {
+            #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => method.scope() == Scope::Partitions,
             CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed => true,
         };
@@ -132,9 +148,12 @@ impl Choice {
     pub fn has_block_threads(self) -> bool {
         match self {
             Self::Cpu(_) => false,
-            Self::Cuda(method) | Self::Either(method, _) => {
-                !matches!(method, CudaMethod::Packed | CudaMethod::Baseline(_, GpuMethod::RadixBinning(_)))
+            Self::Cuda(CudaMethod::Packed) | Self::Either(CudaMethod::Packed, _) => false,
+            #[cfg(feature = "baselines")]
+            Self::Cuda(CudaMethod::Baseline(_, method)) | Self::Either(CudaMethod::Baseline(_, method), _) => {
+                !matches!(method, GpuMethod::RadixBinning(_))
             }
+            Self::Cuda(_) | Self::Either(..) => true,
         }
     }
 
@@ -171,6 +190,14 @@ impl Choice {
 }
 
 impl Method {
+    fn on_cpu(name: &'static str, method: CpuMethod) -> Self {
+        Self { name, cpu: Some(method), cuda: None }
+    }
+
+    fn on_cuda(method: CudaMethod) -> Self {
+        Self { name: method.name(), cpu: None, cuda: Some(method) }
+    }
+
     fn named(name: &str) -> Result<&'static Self> {
         METHODS.iter().find(|method| method.name == name).ok_or_else(|| {
             Error::usage(format!("the method '{name}'")).expected(format!(
@@ -197,7 +224,7 @@ impl Method {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "baselines"))]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;

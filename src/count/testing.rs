@@ -10,7 +10,7 @@ pub(super) struct Rows(pub(super) Vec<Vec<u32>>);
 
 impl Rows {
     pub(super) fn skewed(n: u32, longest: u64, seed: u64) -> Self {
-        let mix = |i: u64| crate::clean::ids::mix(i ^ seed << 40);
+        let mix = |i: u64| trimill_system::hash::mix(i ^ seed << 40);
         let row = |b: u32| {
             let draws = mix(u64::from(b)) % (longest + 1);
             let successor = |i: u64| {

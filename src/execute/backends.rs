@@ -11,6 +11,7 @@ use crate::count::CountBackend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
+#[cfg(feature = "baselines")]
 use crate::count::serial::Serial;
 use crate::graph::GraphSize;
 use crate::job::{Devices, Mode};
@@ -83,6 +84,7 @@ impl Session {
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
         // The number of tables follows the pool's threads.
         let footprint = parallel::within(&self.pool, || match method {
+            #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Serial(*method).footprint(),
             CpuMethod::Bitmap => bitmap(self.job.counts(), graph, Bytes::ZERO).footprint(),
         });
@@ -103,6 +105,7 @@ impl Session {
             );
         }
         let backend: Box<dyn CountBackend> = match method {
+            #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Box::new(Serial(method)),
             // Additional tables use what is left above the floor.
             CpuMethod::Bitmap => {

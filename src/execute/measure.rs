@@ -11,12 +11,12 @@ use rustix::fs::{Advice, fadvise};
 
 use super::count::count;
 use super::session::{Purpose, Session};
-use crate::generate::{Family, generate};
 use crate::job::Job;
 use crate::job::file::parse;
 use crate::plan::cost::Speed;
 use crate::rates::{ArcRates, Rates};
 use crate::report::RunResult;
+use trimill_generate::{Family, generate};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
 use trimill_system::error::{Error, Result};

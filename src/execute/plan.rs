@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 
 use super::planned::{PlanRequest, Planned, Planning};
 use super::session::{Purpose, Session};
-use crate::assign::Helper;
 use crate::clean::workspace::IdCount;
 use crate::clean::{Workspace, needs};
 use crate::graph::OrientedGraph;
@@ -19,6 +18,7 @@ use crate::report::plan::Alternative;
 use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
 use trimill_system::bytes::Bytes;
+use trimill_system::child::Helper;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::memory::Needs;

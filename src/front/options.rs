@@ -5,11 +5,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use super::settings::{self, Setting};
-use crate::assign::Helper;
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
 use trimill_input::ColumnNames;
 use trimill_system::bytes::Bytes;
+use trimill_system::child::Helper;
 use trimill_system::error::Result;
 
 /// How a graph is to be counted. Settings that are not made have the defaults of the program, which `docs/jobs.md` lists.

@@ -23,7 +23,6 @@ use rayon::prelude::*;
 use super::UsedIds;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
 use super::ranked::RankedArcs;
-use crate::clean::ids::mix;
 use crate::clean::workspace::IdCount;
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use crate::graph::file::Layout;
@@ -33,6 +32,7 @@ use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
+use trimill_system::hash::mix;
 use trimill_system::mapped::prefetch;
 use trimill_system::parallel;
 

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_one_bit_at_a_time() {
-        let words: Vec<u64> = (0..200_000u64).map(crate::clean::ids::mix).collect();
+        let words: Vec<u64> = (0..200_000u64).map(trimill_system::hash::mix).collect();
         let (mut a, mut b) = (BitCounter::default(), BitCounter::default());
         words[..70_000].iter().for_each(|&w| a.add(w));
         words[70_000..].iter().for_each(|&w| b.add(w));

@@ -126,11 +126,11 @@ mod tests {
 
     use super::*;
     use crate::clean::Workspace;
-    use crate::clean::ids::mix;
     use crate::prepare::prepare;
     use trimill_input::arcs::ArcList;
     use trimill_system::bytes::Bytes;
     use trimill_system::control::{Control, Observer};
+    use trimill_system::hash::mix;
     use trimill_system::memory::HostMemory;
 
     fn graph(arcs: Vec<(u64, u64)>) -> OrientedGraph {

@@ -221,13 +221,13 @@ mod tests {
 
     use super::*;
     use crate::clean::Workspace;
-    use crate::clean::ids::mix;
     use crate::graph::Direction;
     use crate::partition::section::smallest_row_block_limit;
     use crate::prepare::prepare;
     use crate::stream::totals::{AllTotals, StreamedTotals};
     use trimill_input::arcs::ArcList;
     use trimill_system::control::Control;
+    use trimill_system::hash::mix;
     use trimill_system::memory::HostMemory;
 
     fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {

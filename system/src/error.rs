@@ -227,7 +227,7 @@ impl Error {
 }
 
 /// What to do if a limit of the system rather than a file is the cause: memory or open files are used up.
-pub fn limit(error: &io::Error) -> Option<&'static str> {
+fn limit(error: &io::Error) -> Option<&'static str> {
     match Errno::from_io_error(error)? {
         Errno::NOMEM => Some("free some memory, or raise its limit (`ulimit -v`)"),
         Errno::MFILE | Errno::NFILE => Some("raise the limit of open files (`ulimit -n`)"),

@@ -4,7 +4,8 @@
 //! | module | what it has |
 //! | --- | --- |
 //! | `error`, `text`, `path_text` | errors with the file, what was found, what was expected and what to do; text that a terminal can show |
-//! | `bytes`, `hex`, `whole` | sizes in bytes; numbers and bytes as hexadecimal digits; whole numbers in settings |
+//! | `bytes`, `hex`, `whole`, `hash` | sizes in bytes; numbers and bytes as hexadecimal digits; whole numbers in settings; a hash of a number |
+//! | `child` | child processes of the program |
 //! | `control`, `timeline` | stopping a job and its progress; what ran when |
 //! | `disk`, `free_disk`, `sealed` | all writes to disk; its free space; JSON files with a checksum |
 //! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
@@ -12,10 +13,12 @@
 //! | `machine` | what the machine is |
 
 pub mod bytes;
+pub mod child;
 pub mod control;
 pub mod disk;
 pub mod error;
 pub mod free_disk;
+pub mod hash;
 pub mod hex;
 pub mod machine;
 pub mod mapped;

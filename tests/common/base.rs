@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trimill::testing::generate::BaseGraph;
+use trimill_generate::BaseGraph;
 
 use super::job::data;
 use super::simple;

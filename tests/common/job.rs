@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trimill::testing::assign::Helper;
+use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::error::Result;
 use trimill::testing::execute;

@@ -1,11 +1,11 @@
 //! What is drawn for a case: numbers, and a partitioner.
 
 use trimill::testing::bytes::Bytes;
-use trimill::testing::clean::ids::mix;
 use trimill::testing::error::Result;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::plan::Assign;
 use trimill::testing::plan::sets::VertexInfo;
+use trimill_system::hash::mix;
 
 /// The random numbers of a case.
 pub(crate) struct Draws(pub(crate) u64);

@@ -6,10 +6,8 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use std::path::Path;
 use trimill::testing::bytes::Bytes;
-use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::{CountBackend, EdgeShare};
-use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::batch::kept;
@@ -19,6 +17,8 @@ use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillW
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::source::{PartitionSource, Spilled};
 use trimill::testing::stream::{CountedPartition, DeviceThread};
+use trimill_generate::{Family, StarKind, generate, parse_leaves};
+use trimill_system::hash::mix;
 
 /// A graph, with its rows and triangles determined without the library's planner and counters.
 pub(crate) struct Known {

@@ -12,14 +12,13 @@ mod graphs;
 
 use common::job::{data, job, program};
 use rayon::prelude::*;
-use trimill::testing::assign::Helper;
 use trimill::testing::bytes::Bytes;
+use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{CountBackend, Footprint};
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::execute;
-use trimill::testing::generate::Family;
 use trimill::testing::job::Mode;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::ranks::LocalsAndHeads;
@@ -30,6 +29,7 @@ use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, RecordedCut, floor, is_ample};
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
+use trimill_generate::Family;
 
 use devices::{Device, Holder};
 use draws::{Draws, Partitioner};

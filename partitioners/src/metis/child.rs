@@ -1,53 +1,60 @@
 //! The child process: reads a graph from its standard input, runs METIS, and overwrites the graph with the assignment.
 //!
-//! On any error it ends without an assignment. Signals end it immediately, also those that its parent ignores ([`super::inherited`])
-//! and SIGTERM, which METIS traps ([`super::sigterm`]). SIGABRT is left to METIS, which raises it when it runs out of memory.
+//! On any error it ends without an assignment. Signals end it immediately, also those that its parent ignores and SIGTERM, which METIS
+//! traps ([`super::signals`]). SIGABRT is left to METIS, which raises it when it runs out of memory.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use super::exchange::{self, MetisTask};
-use super::symmetric::Symmetric;
-use super::{inherited, sigterm};
-use crate::{PartitionerError, PartitionerErrorKind, PartitionerResult};
+use rustix::process::{Pid, Signal, getppid};
 
-/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper_args`].
+use super::exchange::{self, MetisTask};
+use super::signals;
+use super::symmetric::Symmetric;
+use trimill_system::child::follow_parent;
+use trimill_system::disk::faults;
+use trimill_system::error::{Error, Result};
+use trimill_system::hash::mix;
+use trimill_system::machine;
+
+/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`].
 ///
 /// To be called on the main thread, before any other thread is started and before any signal handler is installed. The
-/// process should end right after it: with success only if this succeeds, and with the error on stderr otherwise. On
-/// Linux the process is killed when its parent ends.
+/// process should end right after it: with success only if this succeeds, and with the error on stderr otherwise. The process is
+/// killed when its parent ends.
 ///
 /// # Errors
-/// [`PartitionerErrorKind::Usage`] when it was not started by [`super::assign`], [`PartitionerErrorKind::Data`] for a graph that is invalid for METIS,
-/// [`PartitionerErrorKind::Resource`] when memory or disk run out, [`PartitionerErrorKind::Child`] when METIS fails. Does not return after a SIGTERM.
-pub fn child_main(args: impl IntoIterator<Item = OsString>) -> PartitionerResult<()> {
-    die_with_parent(args)?;
-    let io_error = |error| {
-        PartitionerError::new(PartitionerErrorKind::Resource, "the file between METIS and its caller failed")
-            .because(error)
-    };
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(io_error)?);
-    let task = exchange::read_graph(&file).map_err(io_error)?;
-    check(&task.graph).map_err(|found| {
-        PartitionerError::new(PartitionerErrorKind::Data, format!("the graph for METIS has {found}"))
-    })?;
-    let mut parts = vec![0; task.graph.vertex_weights.len()];
-    inherited::heed().map_err(io_error)?;
-    sigterm::hold().map_err(io_error)?;
-    let outcome = partition(&task, &mut parts);
-    sigterm::release().map_err(io_error)?;
-    outcome?;
-    exchange::write_assignment(&file, &parts, peak_bytes()).map_err(io_error)
+/// That it was not started by [`super::assign`], a graph that is invalid for METIS, memory or disk that run out, a failure of METIS.
+/// Does not return after a SIGTERM.
+pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+    faults::in_metis_child(|| run(args))
 }
 
-fn partition(task: &MetisTask, parts: &mut [i32]) -> PartitionerResult<()> {
+fn run(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+    die_with_parent(args)?;
+    let io_error =
+        |error: io::Error| Error::resource(format!("the file between METIS and its caller failed ({error})"));
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(io_error)?);
+    let task = exchange::read_graph(&file).map_err(io_error)?;
+    check(&task.graph).map_err(|found| invalid(format!("the graph for METIS has {found}")))?;
+    let mut parts = vec![0; task.graph.vertex_weights.len()];
+    signals::hold().map_err(io_error)?;
+    let outcome = partition(&task, &mut parts);
+    signals::release().map_err(io_error)?;
+    outcome?;
+    exchange::write_assignment(&file, &parts, machine::peak_memory().get()).map_err(io_error)
+}
+
+fn invalid(found: String) -> Error {
+    Error::data("(standard input)", found)
+}
+
+fn partition(task: &MetisTask, parts: &mut [i32]) -> Result<()> {
     let Symmetric { offsets, successors, arc_weights, vertex_weights } = &task.graph;
     let mut graph = metis::Graph::new(1, task.parts as i32, offsets, successors)
-        .map_err(|error| {
-            PartitionerError::new(PartitionerErrorKind::Data, format!("the graph for METIS is wrong: {error}"))
-        })?
+        .map_err(|error| invalid(format!("the graph for METIS is wrong: {error}")))?
         .set_vwgt(vertex_weights)
         .set_option(metis::option::Seed(((task.seed >> 32 ^ task.seed) & 0x7fff_ffff) as i32));
     if let Some(weights) = arc_weights {
@@ -55,34 +62,25 @@ fn partition(task: &MetisTask, parts: &mut [i32]) -> PartitionerResult<()> {
     }
     match graph.part_kway(parts) {
         Ok(_) => Ok(()),
-        Err(metis::Error::Memory) => {
-            Err(PartitionerError::new(PartitionerErrorKind::Resource, "METIS ran out of memory"))
-        }
-        Err(metis::Error::Input) => Err(PartitionerError::new(PartitionerErrorKind::Data, "METIS refused its input")),
-        Err(metis::Error::Other) => Err(PartitionerError::new(PartitionerErrorKind::Child, "METIS failed")),
+        Err(metis::Error::Memory) => Err(Error::resource("METIS ran out of memory")),
+        Err(metis::Error::Input) => Err(invalid("METIS refused its input".into())),
+        Err(metis::Error::Other) => Err(Error::resource("METIS failed")),
     }
 }
 
 /// Asks the system to kill this process when its parent, whose id is the only argument, ends. Fails if that has ended already.
-fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> PartitionerResult<()> {
-    let misused = || {
-        PartitionerError::new(PartitionerErrorKind::Usage, "this sub-command is for the program itself")
-            .advice("use --partitioner metis instead")
-    };
+fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+    let misused =
+        || Error::usage("this sub-command is for the program itself").advice("use --partitioner metis instead");
     let args: Vec<OsString> = args.into_iter().collect();
     let [parent] = args.as_slice() else { return Err(misused()) };
     let parent: i32 = parent.to_str().and_then(|id| id.parse().ok()).ok_or_else(misused)?;
-    #[cfg(target_os = "linux")]
-    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
-        .map_err(|error| PartitionerError::new(PartitionerErrorKind::Child, "prctl failed").because(error.into()))?;
-    if nix::unistd::getppid().as_raw() != parent {
-        return Err(PartitionerError::new(PartitionerErrorKind::Interrupted, "the parent process has ended"));
-    }
-    Ok(())
+    follow_parent(Signal::KILL).map_err(|error| Error::resource(format!("prctl failed ({error})")))?;
+    if getppid().map(Pid::as_raw_pid) != Some(parent) { Err(Error::interrupted()) } else { Ok(()) }
 }
 
 /// Rejects graphs that METIS accepts without an error but cannot process; its wrapper checks offsets and the range of successors.
-fn check(graph: &Symmetric) -> PartitionerResult<(), String> {
+fn check(graph: &Symmetric) -> Result<(), String> {
     let Symmetric { offsets, successors, arc_weights, vertex_weights } = graph;
     if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != successors.len()) {
         return Err("offsets that do not span its arcs".into());
@@ -100,7 +98,8 @@ fn check(graph: &Symmetric) -> PartitionerResult<(), String> {
             if successor == tail || weight < 1 {
                 return Err(format!("a loop or an arc without weight, at vertex {tail}"));
             }
-            let mixed = mix(tail.min(successor), tail.max(successor), weight);
+            let edge = (tail.min(successor) as u64) << 32 | tail.max(successor) as u64;
+            let mixed = mix(mix(edge).wrapping_add(weight as u64));
             balance = if tail < successor { balance.wrapping_add(mixed) } else { balance.wrapping_sub(mixed) };
         }
     }
@@ -112,24 +111,6 @@ fn check(graph: &Symmetric) -> PartitionerResult<(), String> {
         return Err("weights outside 1 to 2^31 - 1, or a larger sum".into());
     }
     Ok(())
-}
-
-/// The finaliser of SplitMix64 over the three numbers.
-fn mix(low: i32, high: i32, weight: i32) -> u64 {
-    let round = |value: u64| {
-        let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ value >> 31
-    };
-    round(round(u64::from(low as u32) << 32 | u64::from(high as u32)).wrapping_add(u64::from(weight as u32)))
-}
-
-/// The peak memory of this process in bytes; 0 if the system does not report it.
-fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kib =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok());
-    kib.unwrap_or(0_u64) * 1024
 }
 
 #[cfg(test)]
@@ -169,12 +150,7 @@ mod tests {
     fn the_sub_command_is_not_for_people() {
         for args in [&["1", "2"][..], &[], &["me"]] {
             let error = child_main(args.iter().map(OsString::from)).unwrap_err();
-            assert_eq!(error.kind, PartitionerErrorKind::Usage, "{error}");
+            assert_eq!(error.kind(), trimill_system::error::Kind::Usage, "{error}");
         }
-    }
-
-    #[test]
-    fn the_peak_is_known_on_linux() {
-        assert_eq!(cfg!(target_os = "linux"), peak_bytes() > 1 << 20);
     }
 }

@@ -9,11 +9,14 @@
 //! follows from it: a child that ends midway leaves no valid assignment.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::MetisOptions;
 use super::symmetric::Symmetric;
-use crate::{PartitionerError, PartitionerErrorKind, PartitionerResult};
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
 
 const GRAPH_MAGIC: u64 = u64::from_le_bytes(*b"trigraph");
 const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");
@@ -28,45 +31,26 @@ pub(super) struct MetisTask {
 }
 
 /// Writes the graph to a new file without a name in the work directory, and seeks to its beginning.
-pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> PartitionerResult<File> {
-    let write = || {
-        let mut file = temporary(options)?;
-        let mut out = BufWriter::with_capacity(1 << 20, &mut file);
-        let (vertices, arcs) = (graph.vertex_weights.len() as u64, graph.successors.len() as u64);
-        let weighted = u64::from(graph.arc_weights.is_some());
-        let header = [GRAPH_MAGIC, VERSION, vertices, arcs, u64::from(options.parts), options.seed, weighted, 0];
-        out.write_all(bytemuck::cast_slice(&header))?;
-        let weights = graph.arc_weights.as_deref().unwrap_or(&[]);
-        for array in [&graph.offsets, &graph.vertex_weights, &graph.successors, weights] {
-            // In pieces, so that a request to stop is noticed between them.
-            for piece in array.chunks(1 << 22) {
-                if (options.stopped)() {
-                    return Ok(None);
-                }
-                (options.before_write)()?;
-                out.write_all(bytemuck::cast_slice(piece))?;
-            }
-        }
-        out.flush()?;
-        drop(out);
-        file.rewind()?;
-        Ok(Some(file))
+pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Result<File> {
+    let dir = options.work_dir;
+    let unwritable = |error: Error| {
+        error.while_doing("a temporary file for METIS").also("name a directory with more space by --work-dir")
     };
-    write().map_err(|error| unwritable(options, error))?.ok_or_else(PartitionerError::interrupted)
-}
-
-/// A new file without a name in the work directory: it is deleted with the last handle to it.
-pub(super) fn temporary(options: &MetisOptions<'_>) -> io::Result<File> {
-    (options.before_write)()?;
-    tempfile::tempfile_in(&options.work_dir)
-}
-
-/// The error for a temporary file.
-pub(super) fn unwritable(options: &MetisOptions<'_>, error: io::Error) -> PartitionerError {
-    PartitionerError::new(PartitionerErrorKind::Resource, "a temporary file for METIS cannot be written here")
-        .at(&options.work_dir)
-        .because(error)
-        .advice("name a directory with more space by --work-dir")
+    let mut file = disk::anonymous(dir).map_err(unwritable)?;
+    let (vertices, arcs) = (graph.vertex_weights.len() as u64, graph.successors.len() as u64);
+    let weighted = u64::from(graph.arc_weights.is_some());
+    let header = [GRAPH_MAGIC, VERSION, vertices, arcs, u64::from(options.parts), options.seed, weighted, 0];
+    disk::write(&file, dir, bytemuck::cast_slice(&header)).map_err(unwritable)?;
+    let weights = graph.arc_weights.as_deref().unwrap_or(&[]);
+    for array in [&graph.offsets, &graph.vertex_weights, &graph.successors, weights] {
+        // In chunks, so that a request to stop is noticed between them.
+        for chunk in array.chunks(1 << 22) {
+            options.control.check()?;
+            disk::write(&file, dir, bytemuck::cast_slice(chunk)).map_err(unwritable)?;
+        }
+    }
+    file.rewind().map_err(|error| Error::write(dir, error))?;
+    Ok(file)
 }
 
 /// Reads the graph; checks only the format.
@@ -99,7 +83,7 @@ pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) 
     file.write_all(bytemuck::cast_slice(&header))?;
     file.write_all(bytes)?;
     file.set_len((size_of_val(&header) + bytes.len()) as u64)?;
-    let header = [RESULT_MAGIC, parts.len() as u64, peak_bytes, checksum(parts, peak_bytes)];
+    let header = [RESULT_MAGIC, parts.len() as u64, peak_bytes, xxh3_64_with_seed(bytes, peak_bytes)];
     file.rewind()?;
     file.write_all(bytemuck::cast_slice(&header))
 }
@@ -109,7 +93,7 @@ pub(super) fn read_assignment(
     mut file: &File,
     vertices: u32,
     parts: u32,
-) -> io::Result<PartitionerResult<(Vec<u32>, u64), String>> {
+) -> io::Result<Result<(Vec<u32>, u64), String>> {
     let mut header = [0_u64; RESULT_HEADER];
     let expected_length = size_of_val(&header) as u64 + 4 * u64::from(vertices);
     let length = file.metadata()?.len();
@@ -124,7 +108,7 @@ pub(super) fn read_assignment(
     }
     let mut assignment = vec![0_i32; vertices as usize];
     file.read_exact(bytemuck::cast_slice_mut(&mut assignment))?;
-    if sum != checksum(&assignment, peak_bytes) {
+    if sum != xxh3_64_with_seed(bytemuck::cast_slice(&assignment), peak_bytes) {
         return Ok(Err("an assignment with a wrong checksum".to_owned()));
     }
     if let Some(part) = assignment.iter().find(|&&part| part < 0 || part as u32 >= parts) {
@@ -133,31 +117,23 @@ pub(super) fn read_assignment(
     Ok(Ok((bytemuck::allocation::cast_vec(assignment), peak_bytes)))
 }
 
-/// FNV-1a over whole words, with a final mix so that the last words reach all bits.
-fn checksum(words: &[i32], peak_bytes: u64) -> u64 {
-    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3);
-    let first = step(0xcbf2_9ce4_8422_2325, peak_bytes);
-    let sum = words.iter().fold(first, |sum, &word| step(sum, u64::from(word as u32)));
-    (sum ^ (sum >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
-    fn options(work_dir: &std::path::Path) -> MetisOptions<'_> {
-        MetisOptions {
-            parts: 3,
-            seed: 1 << 40,
-            contract: None,
-            host_memory: 0,
-            work_dir: work_dir.to_path_buf(),
-            helper: "helper".into(),
-            helper_args: Vec::new(),
-            stopped: &|| false,
-            before_write: &|| Ok(()),
-        }
+    use super::*;
+    use trimill_system::bytes::Bytes;
+    use trimill_system::child::Helper;
+    use trimill_system::control::Control;
+    use trimill_system::error::Kind;
+
+    /// Writes `graph`, to be cut into 3 parts, to a file in `dir`.
+    fn written(graph: &Symmetric, dir: &Path, control: &Control) -> Result<File> {
+        let helper = &Helper { program: "helper".into(), arguments: Vec::new() };
+        let (host_memory, contract) = (Bytes::ZERO, None);
+        let options = MetisOptions { parts: 3, seed: 1 << 40, contract, host_memory, work_dir: dir, helper, control };
+        write_graph(graph, &options)
     }
 
     #[test]
@@ -166,14 +142,15 @@ mod tests {
         for arc_weights in [None, Some(vec![7, 7])] {
             let graph =
                 Symmetric { offsets: vec![0, 1, 2], successors: vec![1, 0], arc_weights, vertex_weights: vec![3, 4] };
-            let file = write_graph(&graph, &options(dir.path())).unwrap();
+            let file = written(&graph, dir.path(), &Control::silent()).unwrap();
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has a name");
             let task = read_graph(&file).unwrap();
             assert_eq!((task.graph, task.parts, task.seed), (graph, 3, 1 << 40));
         }
-        let stopped = MetisOptions { stopped: &|| true, ..options(dir.path()) };
+        let stopped = Control::silent();
+        stopped.stop();
         let graph = Symmetric { offsets: vec![0], successors: vec![], arc_weights: None, vertex_weights: vec![] };
-        assert_eq!(write_graph(&graph, &stopped).unwrap_err().kind, PartitionerErrorKind::Interrupted);
+        assert_eq!(written(&graph, dir.path(), &stopped).unwrap_err().kind(), Kind::Interrupted);
     }
 
     #[test]
@@ -185,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let graph =
             Symmetric { offsets: vec![0, 1, 2], successors: vec![1, 0], arc_weights: None, vertex_weights: vec![3, 4] };
-        let file = write_graph(&graph, &options(dir.path())).unwrap();
+        let file = written(&graph, dir.path(), &Control::silent()).unwrap();
         file.set_len(file.metadata().unwrap().len() - 1).unwrap();
         assert!(read_graph(&file).is_err(), "a cut graph");
     }

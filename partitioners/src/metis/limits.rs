@@ -1,7 +1,8 @@
 //! The limits of METIS: larger graphs are refused early, with the numbers.
 
 use super::MetisOptions;
-use crate::{PartitionerError, PartitionerErrorKind, PartitionerResult};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// METIS is built with 32-bit indices.
 pub const MOST_ARCS: u64 = i32::MAX as u64;
@@ -17,12 +18,12 @@ pub(super) enum Count {
 }
 
 /// The most arcs that METIS can process with `host_memory` bytes.
-pub(super) fn most_arcs(host_memory: u64) -> u64 {
-    MOST_ARCS.min(host_memory / BYTES_PER_ARC)
+pub(super) fn most_arcs(host_memory: Bytes) -> u64 {
+    MOST_ARCS.min(host_memory.get() / BYTES_PER_ARC)
 }
 
 /// Fails unless METIS can process a graph of `arcs` arcs (each edge twice) and `vertices` vertices.
-pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> PartitionerResult<()> {
+pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
     if arcs > most_arcs(options.host_memory) || u64::from(vertices) >= MOST_ARCS {
         return Err(refusal(arcs, Count::Exact, vertices, options));
     }
@@ -30,7 +31,7 @@ pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Par
 }
 
 /// The error for a graph that METIS cannot process.
-pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOptions<'_>) -> PartitionerError {
+pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOptions<'_>) -> Error {
     let at_least = if count == Count::Exact { "" } else { "at least " };
     let (graph, coarser) = match options.contract {
         Some(run) if run > 1 => (
@@ -43,16 +44,13 @@ pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOpt
         ),
     };
     if arcs > MOST_ARCS || u64::from(vertices) >= MOST_ARCS {
-        return PartitionerError::new(PartitionerErrorKind::Resource, format!("{graph} are too many for METIS"))
+        return Error::resource(format!("{graph} are too many for METIS"))
             .expected(format!("at most {MOST_ARCS} of each"))
             .advice(format!("use {coarser}, or the partitioner contiguous"));
     }
     let needed = arcs * BYTES_PER_ARC;
     let gib = needed as f64 / f64::from(1 << 30);
-    PartitionerError::new(
-        PartitionerErrorKind::Resource,
-        format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"),
-    )
-    .expected(format!("no more than the host budget of {} bytes", options.host_memory))
-    .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
+    Error::resource(format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"))
+        .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
+        .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
 }

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::limits::Count;
-use crate::{PartitionInput, PartitionerError, PartitionerErrorKind, PartitionerResult};
+use crate::PartitionInput;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
@@ -48,23 +50,18 @@ fn successor(entry: u64) -> u32 {
 }
 
 /// Builds the symmetric graph, unless it has more than `most_arcs` arcs.
-pub(super) fn build(
-    graph: &dyn PartitionInput,
-    run: u32,
-    most_arcs: u64,
-    stopped: &(dyn Fn() -> bool + Sync),
-) -> PartitionerResult<BuiltGraph> {
+pub(super) fn build(graph: &dyn PartitionInput, run: u32, most_arcs: u64, control: &Control) -> Result<BuiltGraph> {
     let vertices = graph.vertices().div_ceil(run);
     let found = AtomicU64::new(0);
-    let halves = half_rows(graph, run, most_arcs, &found, stopped)?;
+    let halves = half_rows(graph, run, most_arcs, &found, control)?;
     let found = found.into_inner();
     if found > most_arcs {
         return Ok(BuiltGraph::TooMany(found, Count::AtLeast));
     }
     let (starts, slots) = full_rows(vertices, halves);
-    check(stopped)?;
+    control.check()?;
     let (slots, lengths) = merge_rows(&starts, slots);
-    check(stopped)?;
+    control.check()?;
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     if arcs > most_arcs {
         return Ok(BuiltGraph::TooMany(arcs, Count::Exact));
@@ -92,10 +89,6 @@ pub(super) fn build(
     }))
 }
 
-fn check(stopped: &(dyn Fn() -> bool + Sync)) -> PartitionerResult<()> {
-    if stopped() { Err(PartitionerError::interrupted()) } else { Ok(()) }
-}
-
 /// The ids that are contracted to vertex `c`.
 fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
     let first = c * run;
@@ -108,13 +101,13 @@ fn half_rows(
     run: u32,
     most: u64,
     found: &AtomicU64,
-    stopped: &(dyn Fn() -> bool + Sync),
-) -> PartitionerResult<Vec<Half>> {
+    control: &Control,
+) -> Result<Vec<Half>> {
     let ids = graph.vertices();
     let vertices = ids.div_ceil(run);
     let block = ((1 << 14) / run).max(1);
     let half = |index: u32| {
-        check(stopped)?;
+        control.check()?;
         let first = index * block;
         let mut half = Half { first, lengths: Vec::with_capacity(block as usize), entries: Vec::new() };
         let (mut row, mut outside) = (HalfRow::default(), None);
@@ -134,10 +127,7 @@ fn half_rows(
             row.clear();
         }
         if let Some(successor) = outside {
-            return Err(PartitionerError::new(
-                PartitionerErrorKind::Data,
-                format!("an arc to vertex {successor} in a graph of {ids} vertices"),
-            ));
+            return Err(Error::data("", format!("an arc to vertex {successor} in a graph of {ids} vertices")));
         }
         let own = half.entries.len() as u64;
         if found.fetch_add(own, Ordering::Relaxed) + own > most {
@@ -269,5 +259,4 @@ fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-#[path = "symmetric_tests.rs"]
 mod tests;

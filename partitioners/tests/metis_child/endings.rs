@@ -2,14 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
-use trimill_partitioners::{PartitionerError, PartitionerErrorKind};
+use trimill_system::child::Helper;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Kind};
 
 use crate::CHILD;
 use crate::graphs::{Rows, ring_of_cliques, scrambled};
@@ -21,7 +23,7 @@ fn children() -> Vec<Pid> {
     let parent = |status: &str| status.lines().find_map(|line| Some(line.strip_prefix("PPid:")?.trim().to_owned()));
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let id = entry.file_name().to_str().and_then(|name| name.parse().ok()).map(Pid::from_raw);
+        let id = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
         let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
         if parent(&status).is_some_and(|parent| parent == us) {
             found.extend(id);
@@ -32,8 +34,8 @@ fn children() -> Vec<Pid> {
 
 /// Whether METIS has begun in the process: then it has a handler of SIGTERM.
 fn runs_metis(process: Pid) -> bool {
-    let status =
-        std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status")).unwrap_or_default();
+    let status = std::fs::read_to_string(Path::new("/proc").join(process.as_raw_pid().to_string()).join("status"))
+        .unwrap_or_default();
     let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
     caught.is_some_and(|caught| caught >> 14 & 1 == 1)
 }
@@ -42,93 +44,79 @@ fn runs_metis(process: Pid) -> bool {
 fn watched(
     graph: &Rows,
     dir: &TempDir,
-    with_child: impl Fn(Pid) -> bool + Sync,
-) -> (Result<MetisAssignment, PartitionerError>, Duration) {
-    let stopped = || children().first().is_some_and(|&child| with_child(child));
+    with_child: impl Fn(Pid) + Send + Sync + 'static,
+) -> (Result<MetisAssignment, Error>, Duration) {
+    let control =
+        Control::silent().watched(move || children().first().into_iter().for_each(|&child| with_child(child)));
     let begun = Instant::now();
-    let result = assign(graph, &MetisOptions { stopped: &stopped, ..options(64, dir) });
+    let result = assign(graph, &MetisOptions { control: &control, ..options(64, dir) });
     assert!(children().is_empty(), "the child is still there");
     assert_empty(dir);
     (result, begun.elapsed())
 }
 
 pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
-    if cfg!(not(target_os = "linux")) {
-        return;
-    }
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
     let cases = [
-        (Signal::SIGKILL, "signal 9"),
-        (Signal::SIGTERM, "was ended by signal 15 (SIGTERM)"),
-        (Signal::SIGINT, "signal 2 (SIGINT)"),
-        (Signal::SIGHUP, "signal 1 (SIGHUP)"),
+        (Signal::KILL, "signal 9"),
+        (Signal::TERM, "was ended by signal 15 (SIGTERM)"),
+        (Signal::INT, "signal 2 (SIGINT)"),
+        (Signal::HUP, "signal 1 (SIGHUP)"),
     ];
     for (signal, word) in cases {
-        let sent = AtomicBool::new(false);
-        let (result, _) = watched(&graph, &dir, |child| {
-            if runs_metis(child) && !sent.swap(true, Ordering::Relaxed) {
-                kill(child, signal).unwrap();
+        let sent = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&sent);
+        let (result, _) = watched(&graph, &dir, move |child| {
+            if runs_metis(child) && !asked.swap(true, Ordering::Relaxed) {
+                kill_process(child, signal).unwrap();
             }
-            false
         });
-        assert!(sent.into_inner(), "METIS was too fast for signal {signal:?}");
+        assert!(sent.load(Ordering::Relaxed), "METIS was too fast for signal {signal:?}");
         let error = result.map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
-        assert_refused(error, PartitionerErrorKind::Child, &[word, "partitioner contiguous"]);
+        assert_refused(error, Kind::Resource, &[word, "partitioner contiguous"]);
     }
 }
 
 /// As in a background job of a shell, whose children inherit that SIGINT is ignored.
 pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
-    if cfg!(not(target_os = "linux")) {
-        return;
-    }
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
     let this = std::env::current_exe().unwrap().into_os_string();
-    for (signal, word) in [(Signal::SIGINT, "signal 2 (SIGINT)"), (Signal::SIGQUIT, "signal 3 (SIGQUIT)")] {
+    for (signal, word) in [(Signal::INT, "signal 2 (SIGINT)"), (Signal::QUIT, "signal 3 (SIGQUIT)")] {
         let script = r#"trap "" INT QUIT; exec "$@""#;
         let arguments = ["-c", script, "sh"].map(OsString::from).into_iter().chain([this.clone(), CHILD.into()]);
         let sent = AtomicBool::new(false);
-        let stopped = || {
+        let control = Control::silent().watched(move || {
             let child = children().first().copied().filter(|&child| runs_metis(child));
             if let Some(child) = child.filter(|_| !sent.swap(true, Ordering::Relaxed)) {
-                kill(child, signal).unwrap();
+                kill_process(child, signal).unwrap();
             }
-            false
-        };
-        let options = MetisOptions {
-            helper: "/bin/sh".into(),
-            helper_args: arguments.collect(),
-            stopped: &stopped,
-            ..options(64, &dir)
-        };
+        });
+        let helper = Helper { program: "/bin/sh".into(), arguments: arguments.collect() };
+        let options = MetisOptions { helper: &helper, control: &control, ..options(64, &dir) };
         let error = assign(&graph, &options).map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
-        assert_refused(error, PartitionerErrorKind::Child, &[word]);
+        assert_refused(error, Kind::Resource, &[word]);
     }
 }
 
 /// At moments from before METIS begins until it is nearly done, including its initial partitioning.
 pub(crate) fn sigterm_at_any_moment_is_an_error() {
-    if cfg!(not(target_os = "linux")) {
-        return;
-    }
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(6000, 8));
     let expected = found(&graph, &options(64, &dir), &dir);
     let (mut ended, mut finished) = (0, 0);
     for delay in 0..40 {
         let polls = AtomicU32::new(0);
-        let (result, took) = watched(&graph, &dir, |child| {
+        let (result, took) = watched(&graph, &dir, move |child| {
             if polls.fetch_add(1, Ordering::Relaxed) == 0 {
                 std::thread::sleep(Duration::from_millis(delay * 5));
                 // It may have ended by now, but it is not waited for yet, so its process id is still valid.
-                kill(child, Signal::SIGTERM).unwrap();
+                kill_process(child, Signal::TERM).unwrap();
             }
-            false
         });
         assert!(took < Duration::from_secs(20));
         match result {
             Err(error) => {
                 ended += 1;
-                assert_refused(error, PartitionerErrorKind::Child, &["METIS was ended by signal 15 (SIGTERM)"]);
+                assert_refused(error, Kind::Resource, &["METIS was ended by signal 15 (SIGTERM)"]);
             }
             Ok(assignment) => {
                 finished += 1;
@@ -142,49 +130,45 @@ pub(crate) fn sigterm_at_any_moment_is_an_error() {
 pub(crate) fn a_wish_to_stop_kills_the_child() {
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
     let asked = AtomicU32::new(0);
-    let stopped = || {
-        let child_runs = cfg!(not(target_os = "linux")) || children().first().is_some_and(|&child| runs_metis(child));
-        child_runs && asked.fetch_add(1, Ordering::Relaxed) > 1
-    };
+    let control = Control::silent();
+    let stop = control.clone();
+    let watched = control.watched(move || {
+        if children().first().is_some_and(|&child| runs_metis(child)) && asked.fetch_add(1, Ordering::Relaxed) > 1 {
+            stop.stop();
+        }
+    });
     let begun = Instant::now();
-    let error = assign(&graph, &MetisOptions { stopped: &stopped, ..options(64, &dir) }).unwrap_err();
-    assert_refused(error, PartitionerErrorKind::Interrupted, &["interrupted"]);
+    let error = assign(&graph, &MetisOptions { control: &watched, ..options(64, &dir) }).unwrap_err();
+    assert_refused(error, Kind::Interrupted, &["interrupted"]);
     assert!(begun.elapsed() < Duration::from_secs(10));
-    assert!(cfg!(not(target_os = "linux")) || children().is_empty());
+    assert!(children().is_empty());
     assert_empty(&dir);
     // And with a request to stop before anything has begun.
-    let error = assign(&graph, &MetisOptions { stopped: &|| true, ..options(64, &dir) }).unwrap_err();
-    assert_refused(error, PartitionerErrorKind::Interrupted, &[]);
+    let error = assign(&graph, &MetisOptions { control: &control, ..options(64, &dir) }).unwrap_err();
+    assert_refused(error, Kind::Interrupted, &[]);
     assert_empty(&dir);
 }
 
 pub(crate) fn children_that_give_no_assignment() {
     let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(4, 5));
     let with = |helper: &str, args: &[&str]| {
-        let helper = if helper.is_empty() { std::env::current_exe().unwrap() } else { helper.into() };
-        let helper_args = args.iter().map(OsString::from).collect();
-        let error = assign(&graph, &MetisOptions { helper, helper_args, ..options(2, &dir) }).unwrap_err();
+        let program = if helper.is_empty() { std::env::current_exe().unwrap() } else { helper.into() };
+        let helper = Helper { program, arguments: args.iter().map(OsString::from).collect() };
+        let error = assign(&graph, &MetisOptions { helper: &helper, ..options(2, &dir) }).unwrap_err();
         assert_empty(&dir);
         error
     };
-    assert_refused(
-        with("/nonexistent/helper", &[]),
-        PartitionerErrorKind::Child,
-        &["/nonexistent/helper", "cannot be started"],
-    );
-    assert_refused(with("", &["broken-child"]), PartitionerErrorKind::Child, &["METIS left", "expected an assignment"]);
+    assert_refused(with("/nonexistent/helper", &[]), Kind::Resource, &["/nonexistent/helper", "cannot be started"]);
+    assert_refused(with("", &["broken-child"]), Kind::Resource, &["METIS left", "expected an assignment"]);
     let words = ["exit code 77", "it said: this child is unwell", "contiguous"];
-    assert_refused(with("", &["shouting-child"]), PartitionerErrorKind::Child, &words);
-    assert_refused(with("", &[CHILD, "1"]), PartitionerErrorKind::Child, &["exit code 1", "for the program itself"]);
+    assert_refused(with("", &["shouting-child"]), Kind::Resource, &words);
+    assert_refused(with("", &[CHILD, "1"]), Kind::Resource, &["exit code 1", "for the program itself"]);
 }
 
 /// The child is killed when its parent is killed: the parent is a separate process here, whose child is stopped while METIS
 /// runs.
 pub(crate) fn the_child_dies_with_its_parent() {
     use std::process::{Command, Stdio};
-    if cfg!(not(target_os = "linux")) {
-        return;
-    }
     let dir = TempDir::new().unwrap();
     let mut parent = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_wish_to_stop_kills_the_child"])
@@ -197,7 +181,7 @@ pub(crate) fn the_child_dies_with_its_parent() {
     let until = Instant::now() + Duration::from_secs(20);
     let child = loop {
         let child = std::fs::read_to_string(&list).unwrap_or_default().split_whitespace().next().map(str::to_owned);
-        if let Some(child) = child.and_then(|id| id.parse().ok()).map(Pid::from_raw)
+        if let Some(child) = child.and_then(|id| id.parse().ok()).and_then(Pid::from_raw)
             && runs_metis(child)
         {
             break child;
@@ -207,7 +191,7 @@ pub(crate) fn the_child_dies_with_its_parent() {
     parent.kill().unwrap();
     parent.wait().unwrap();
     let gone = || {
-        let status = std::fs::read_to_string(Path::new("/proc").join(child.to_string()).join("status"));
+        let status = std::fs::read_to_string(Path::new("/proc").join(child.as_raw_pid().to_string()).join("status"));
         status.map_or(true, |status| status.contains("State:\tZ"))
     };
     while !gone() {

@@ -260,7 +260,7 @@ impl Command {
             Self::Inspect(command) => command.json,
             Self::Verify(command) => command.json,
             Self::Bench(command) => command.json,
-            Self::Generate(command) => command.family.file().json,
+            Self::Generate(command) => command.file.json,
             Self::Doctor(command) => command.json,
             Self::Cache(
                 CacheCommand::List { cache } | CacheCommand::Remove { cache, .. } | CacheCommand::Clear { cache },

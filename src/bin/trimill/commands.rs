@@ -12,7 +12,7 @@ use trimill::Control;
 use trimill::program::Job;
 use trimill::program::Method;
 use trimill::program::Tables;
-use trimill::program::execute::{self, Helper};
+use trimill::program::execute::Helper;
 use trimill::program::json;
 use trimill::program::printable;
 use trimill::program::schema;
@@ -69,7 +69,7 @@ pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<
         Command::Completions { shell } => shell::completions(shell, context),
         Command::Man { command } => shell::man(command.as_deref(), context),
         Command::Schema => context.say(&schema(Method::names(Backend::Auto))),
-        Command::MetisChild { arguments } => execute::metis_child(&arguments).map(|()| None),
+        Command::MetisChild { arguments } => trimill::metis_child(arguments).map(|()| None),
     }
 }
 

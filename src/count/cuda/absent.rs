@@ -66,6 +66,7 @@ impl Absent {
         Ok(match name {
             CudaMethod::Lstc => vec![lstc],
             CudaMethod::Packed => vec![packed],
+            #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => vec![absent(name, &method)],
             CudaMethod::Auto => {
                 let asked = settings.block_threads.is_some() || settings.tile.is_some();

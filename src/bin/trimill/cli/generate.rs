@@ -2,24 +2,25 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::{Args, Subcommand};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use trimill::Bytes;
 use trimill::Result;
 use trimill::program::Job;
 use trimill::program::execute::GenerateRequest;
 use trimill::program::from_one;
-use trimill::program::{Family, SUFFIXES, StarKind, parse_leaves};
+use trimill::program::{Family, SUFFIXES};
 use trimill::program::{InputTable, Tables};
 
 /// `trimill generate`
-#[derive(Debug, Args)]
+#[derive(Debug)]
 pub(crate) struct GenerateCommand {
-    /// What to make
-    #[command(subcommand)]
-    pub(crate) family: FamilyCommand,
+    family: Family,
+    pub(crate) file: FileArgs,
+    /// What a product is made from.
+    graph: Option<GraphArgs>,
 }
 
 /// Where the graph goes.
@@ -51,18 +52,6 @@ fn edge_file(typed: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The leaves of each star of a product, written `3-4-5`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leaves(pub Vec<u64>);
-
-impl FromStr for Leaves {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        parse_leaves(text).map(Self)
-    }
-}
-
 /// A graph from which another one is made.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
@@ -82,142 +71,6 @@ pub(crate) struct GraphArgs {
     pub(crate) work_dir: Option<PathBuf>,
 }
 
-/// The families.
-#[derive(Debug, Subcommand)]
-pub(crate) enum FamilyCommand {
-    /// The Kronecker graph of the GAP Benchmark Suite: 16 * 2^scale draws
-    GapKron {
-        /// log2 of the number of vertices
-        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=31))]
-        scale: u32,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// The uniform random graph of the GAP Benchmark Suite: 16 * 2^scale draws
-    GapUrand {
-        /// log2 of the number of vertices
-        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=31))]
-        scale: u32,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// The Kronecker product of stars (Graph Challenge)
-    Stars {
-        /// The leaves of each star, such as 3-4-5
-        #[arg(value_name = "LEAVES")]
-        leaves: Leaves,
-        /// No loops in the factors (Bk), one at each centre (B1k), one at each last leaf (B2k)
-        #[arg(long, value_enum, default_value_t)]
-        kind: StarKind,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// A given graph with every vertex replaced by independent copies: E times k^2, T times k^3
-    Blowup {
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        graph: GraphArgs,
-        /// Copies of each vertex
-        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
-        copies: u64,
-        /// Permute the ids of the product with this seed; without it, copies of a vertex have consecutive ids
-        #[arg(long, value_name = "SEED")]
-        permute: Option<u64>,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// The tensor product of a given graph with a complete graph: E times q (q - 1), T times q (q - 1) (q - 2)
-    TensorComplete {
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        graph: GraphArgs,
-        /// Vertices of the complete graph
-        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u64).range(1..))]
-        order: u64,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// A ring where each vertex is joined to the K next ones
-    RingLattice {
-        /// Vertices; more than 3 * K for the known count
-        #[arg(long, value_name = "N")]
-        vertices: u64,
-        /// Neighbours on each side
-        #[arg(long, value_name = "K")]
-        k: u64,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// A grid with both diagonals
-    KingsGrid {
-        /// Rows
-        #[arg(long, value_name = "R")]
-        rows: u64,
-        /// Columns
-        #[arg(long, value_name = "C")]
-        columns: u64,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// The complete graph
-    Complete {
-        /// Vertices
-        #[arg(long, value_name = "N")]
-        vertices: u64,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// Cliques joined to a ring through different vertices
-    RingOfCliques {
-        /// Cliques, at least 3
-        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(3..))]
-        cliques: u64,
-        /// Vertices of a clique, at least 2
-        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
-        size: u64,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-    /// The Hamming graph H(d, q): words of d letters that differ in one
-    Hamming {
-        /// Letters of a word
-        #[arg(long, value_name = "D", value_parser = clap::value_parser!(u32).range(1..=32))]
-        dimension: u32,
-        /// Letters of the alphabet
-        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u64).range(2..))]
-        order: u64,
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        file: FileArgs,
-    },
-}
-
-impl FamilyCommand {
-    pub(crate) fn file(&self) -> &FileArgs {
-        match self {
-            Self::GapKron { file, .. }
-            | Self::GapUrand { file, .. }
-            | Self::Stars { file, .. }
-            | Self::Blowup { file, .. }
-            | Self::TensorComplete { file, .. }
-            | Self::RingLattice { file, .. }
-            | Self::KingsGrid { file, .. }
-            | Self::Complete { file, .. }
-            | Self::RingOfCliques { file, .. }
-            | Self::Hamming { file, .. } => file,
-        }
-    }
-}
-
 impl GraphArgs {
     fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
         let mut tables = Tables { input: self.input.clone(), ..Tables::default() };
@@ -229,28 +82,44 @@ impl GraphArgs {
 }
 
 impl GenerateCommand {
-    /// Also returns whether the result is printed as JSON.
-    pub(crate) fn request(self) -> Result<(GenerateRequest, bool)> {
-        use FamilyCommand as C;
-        let mut base = None;
-        let (family, file) = match self.family {
-            C::GapKron { scale, file } => (Family::GapKron { scale }, file),
-            C::GapUrand { scale, file } => (Family::GapUrand { scale }, file),
-            C::Stars { leaves, kind, file } => (Family::Stars { leaves: leaves.0, kind }, file),
-            C::Blowup { graph, copies, permute, file } => {
-                base = Some(graph.job(file.threads)?);
-                (Family::Blowup { copies, permute }, file)
-            }
-            C::TensorComplete { graph, order, file } => {
-                base = Some(graph.job(file.threads)?);
-                (Family::TensorComplete { q: order }, file)
-            }
-            C::RingLattice { vertices, k, file } => (Family::RingLattice { vertices, k }, file),
-            C::KingsGrid { rows, columns, file } => (Family::KingsGrid { rows, columns }, file),
-            C::Complete { vertices, file } => (Family::Complete { vertices }, file),
-            C::RingOfCliques { cliques, size, file } => (Family::RingOfCliques { cliques, size }, file),
-            C::Hamming { dimension, order, file } => (Family::Hamming { d: dimension, q: order }, file),
+    pub(crate) fn request(self) -> Result<GenerateRequest> {
+        let graph = self.graph.map(|graph| graph.job(self.file.threads)).transpose()?;
+        Ok(GenerateRequest { family: self.family, graph, output: self.file.output, threads: self.file.threads })
+    }
+}
+
+/// The families are sub-commands that `trimill-generate` declares; each takes a file, too, and some a graph.
+impl Args for GenerateCommand {
+    fn augment_args(command: Command) -> Command {
+        let with_file = |family: Command| {
+            let about = family.get_about().cloned().unwrap_or_default();
+            let family = if is_product(family.get_name()) { GraphArgs::augment_args(family) } else { family };
+            // Arguments that are added bring their own description along.
+            FileArgs::augment_args(family).about(about)
         };
-        Ok((GenerateRequest { family, graph: base, output: file.output, threads: file.threads }, file.json))
+        let command = Family::augment_subcommands(command).mut_subcommands(with_file);
+        command.subcommand_required(true).arg_required_else_help(true)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn is_product(family: &str) -> bool {
+    ["blowup", "tensor-complete"].contains(&family)
+}
+
+impl FromArgMatches for GenerateCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let family = Family::from_arg_matches(matches)?;
+        let (name, typed) = matches.subcommand().ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let graph = is_product(name).then(|| GraphArgs::from_arg_matches(typed)).transpose()?;
+        Ok(Self { family, file: FileArgs::from_arg_matches(typed)?, graph })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }

@@ -8,9 +8,9 @@ use crate::cli::BenchCommand;
 use trimill::program::BenchReport;
 use trimill::program::disk;
 use trimill::program::execute::{self, BenchGraph};
+use trimill::program::serve;
 use trimill::program::{Job, Paths, paths};
 use trimill::program::{bench_table, files, views};
-use trimill::program::{follow_parent, serve};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -67,7 +67,6 @@ pub(super) fn conclude(
 
 /// The child process that counts for a comparison.
 pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    follow_parent();
     let (metis, control) = (context.metis(), context.control.clone());
     serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
         let counted = count::count(job, metis.clone(), &control)?;

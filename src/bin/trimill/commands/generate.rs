@@ -6,8 +6,8 @@ use trimill::Result;
 use trimill::program::{GenerateReport, Paths, execute, paths};
 
 pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let force = command.family.file().force;
-    let (request, as_json) = command.request()?;
+    let (force, as_json) = (command.file.force, command.file.json);
+    let request = command.request()?;
     if let Some(graph) = &request.graph {
         graph.check_files()?;
     }

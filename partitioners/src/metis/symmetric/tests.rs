@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use trimill_system::error::Kind;
 
 /// A graph as lists of successors; loops, duplicates and both directions of a pair are allowed.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ impl PartitionInput for Lists {
 }
 
 fn built(graph: &dyn PartitionInput, run: u32, most: u64) -> BuiltGraph {
-    build(graph, run, most, &|| false).unwrap()
+    build(graph, run, most, &Control::silent()).unwrap()
 }
 
 fn fits(graph: &dyn PartitionInput, run: u32) -> Symmetric {
@@ -74,8 +75,11 @@ fn long_rows_are_merged_on_the_way() {
 #[test]
 fn stops_and_errs() {
     let graph = Lists(vec![vec![1], vec![]]);
-    assert_eq!(build(&graph, 1, 10, &|| true).unwrap_err().kind, PartitionerErrorKind::Interrupted);
-    assert_eq!(build(&Lists(vec![vec![2], vec![]]), 1, 10, &|| false).unwrap_err().kind, PartitionerErrorKind::Data);
+    let stopped = Control::silent();
+    stopped.stop();
+    assert_eq!(build(&graph, 1, 10, &stopped).unwrap_err().kind(), Kind::Interrupted);
+    let outside = build(&Lists(vec![vec![2], vec![]]), 1, 10, &Control::silent());
+    assert_eq!(outside.unwrap_err().kind(), Kind::Data);
 }
 
 #[test]

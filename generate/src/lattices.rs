@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{KnownCounts, Sequence, sized};
+use crate::{KnownCounts, Sequence, sized};
 use trimill_system::error::{Error, Result};
 
 /// `C_n(1..k)`.

@@ -1,6 +1,6 @@
-//! SIGTERM while METIS runs.
+//! Signals in the child while METIS runs.
 //!
-//! METIS installs a handler that jumps (`longjmp`) from the interrupted code, for instance an allocation, to its entry
+//! METIS installs a handler of SIGTERM that jumps (`longjmp`) from the interrupted code, for instance an allocation, to its entry
 //! point. In tests, 1 in 50 SIGTERMs at random moments corrupted the heap by that; and where the C library's `signal`
 //! has BSD semantics, METIS can continue with garbage afterwards and report success. So the handler must never run for a
 //! SIGTERM from outside: the thread that calls METIS blocks the signal, and another one waits for it and ends the
@@ -8,17 +8,28 @@
 //!
 //! METIS also raises SIGTERM on its own thread, for errors without a code. That signal stays pending and ends the process
 //! as soon as SIGTERM is unblocked, before any assignment is written.
+//!
+//! A process inherits which signals are ignored: a shell starts background jobs with SIGINT and SIGQUIT ignored. These
+//! must end the child, too; the parent handles them itself. SIGHUP stays ignored if it was: `nohup` is meant for child processes,
+//! too.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
+use signal_hook::consts::{SIGINT, SIGQUIT};
+use signal_hook::flag::register_conditional_default;
+use trimill_system::child::TERMINATED;
 
-/// The exit code after a SIGTERM: 128 + 15, as in shells.
-pub(super) const TERMINATED: i32 = 143;
-
-/// Blocks SIGTERM in this thread, and ends the process on a SIGTERM. To be called before other threads are started.
+/// Lets SIGINT and SIGQUIT end the process, blocks SIGTERM in this thread, and ends the process on a SIGTERM. To be called before
+/// other threads are started.
 pub(super) fn hold() -> io::Result<()> {
+    let always = Arc::new(AtomicBool::new(true));
+    for signal in [SIGINT, SIGQUIT] {
+        register_conditional_default(signal, Arc::clone(&always))?;
+    }
     let signals = SigSet::from(Signal::SIGTERM);
     signals.thread_block()?;
     thread::Builder::new().name("sigterm".into()).spawn(move || {

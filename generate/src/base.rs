@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::{KnownCounts, Sequence, sized};
+use crate::{KnownCounts, Sequence, sized};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;

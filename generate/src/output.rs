@@ -9,7 +9,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{BLOCK, Sequence};
+use crate::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
@@ -26,6 +26,10 @@ pub(super) enum GeneratedFormat {
     Text,
     /// The same lines on standard output.
     Stdout,
+    /// Rows, as WebGraph stores them.
+    BvGraph,
+    /// Rows, as GAP stores them.
+    Sg,
 }
 
 impl GeneratedFormat {
@@ -36,21 +40,19 @@ impl GeneratedFormat {
         match output.extension().and_then(|suffix| suffix.to_str()) {
             Some("bin") => Ok(Self::Binary),
             Some("txt") => Ok(Self::Text),
+            Some("graph") => Ok(Self::BvGraph),
+            Some("sg") => Ok(Self::Sg),
             _ => Err(Error::usage("the suffix does not say how to write the graph")
                 .at(output)
                 .expected(format!("a name that ends in {SUFFIXES}, or - for text on standard output"))),
         }
     }
 
-    /// An upper bound of the bytes of `sequence`.
+    /// An upper bound of the bytes of `sequence`, as pairs or as text.
     fn bytes(self, sequence: &dyn Sequence) -> u128 {
-        let each = match self {
-            Self::Binary => PAIR as u128,
-            Self::Text | Self::Stdout => {
-                2 * (1 + u128::from((sequence.vertices() - 1).checked_ilog10().unwrap_or(0) + 1))
-            }
-        };
-        each * u128::from(sequence.edges())
+        let digits = (sequence.vertices() - 1).checked_ilog10().unwrap_or(0) + 1;
+        let each = if self == Self::Binary { PAIR } else { 2 * (1 + u64::from(digits)) };
+        u128::from(each) * u128::from(sequence.edges())
     }
 }
 
@@ -59,7 +61,7 @@ pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a B
 
 const PAIR: u64 = 8;
 
-/// Writes `sequence` and returns the number of bytes.
+/// Writes the edges of `sequence` one after another, and returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &Path, control: &Control) -> Result<u64> {
     if format == GeneratedFormat::Binary {
         check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;

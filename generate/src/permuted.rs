@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::{KnownCounts, Sequence};
-use crate::clean::ids::mix;
+use crate::{KnownCounts, Sequence};
+use trimill_system::hash::mix;
 
 /// Rounds of the network.
 const ROUNDS: u64 = 4;

@@ -4,9 +4,9 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::Sequence;
-use super::output::check_vertices;
-use super::rows::Adjacency;
+use crate::Sequence;
+use crate::output::check_vertices;
+use crate::rows::Adjacency;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Graphs of any size with known triangle counts: GAP's random graphs, products of stars, blow-ups, regular families.
+//! Graphs of any size with known triangle counts, for [`trimill`](https://crates.io/crates/trimill): GAP's random graphs, products of stars, blow-ups, regular families.
 //!
 //! Input: a [`Family`], and for the two products of a given graph that graph as a [`BaseGraph`]. Output: a file of
 //! edges (`.bin`: pairs of little-endian `u32`; `.txt`: lines `u v`) or of rows (`.graph`: a BVGraph; `.sg`: GAP's
@@ -25,12 +25,14 @@ mod stars;
 use std::ops::Range;
 use std::path::Path;
 
+use clap::{Subcommand, value_parser};
 use serde::Serialize;
 
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 pub use base::BaseGraph;
+use output::GeneratedFormat;
 pub use output::SUFFIXES;
 use permuted::{Permutation, Permuted};
 pub use stars::{StarKind, parse_leaves};
@@ -38,71 +40,89 @@ pub use stars::{StarKind, parse_leaves};
 /// Edges that are generated at once; also the block of the GAP Benchmark Suite that has its own seed.
 const BLOCK: u64 = 1 << 18;
 
-/// What to generate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What to generate: on the command line, a sub-command.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Family {
-    /// The Kronecker graph of the GAP Benchmark Suite: `2^scale` vertices, 16 draws a vertex, not permuted.
+    /// The Kronecker graph of the GAP Benchmark Suite: 16 * 2^scale draws
     GapKron {
-        /// Binary logarithm of the number of vertices, 1 to 31.
+        /// log2 of the number of vertices
+        #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(1..=31))]
         scale: u32,
     },
-    /// The uniform random graph of the GAP Benchmark Suite: `2^scale` vertices, 16 draws a vertex.
+    /// The uniform random graph of the GAP Benchmark Suite: 16 * 2^scale draws
     GapUrand {
-        /// Binary logarithm of the number of vertices, 1 to 31.
+        /// log2 of the number of vertices
+        #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(1..=31))]
         scale: u32,
     },
-    /// A Kronecker product of stars (Kepner et al., arXiv:1803.01281).
+    /// The Kronecker product of stars (Graph Challenge)
+    // Kepner et al., arXiv:1803.01281. The first star is the most significant factor.
     Stars {
-        /// The number of leaves of each star, the most significant factor first.
-        leaves: Vec<u64>,
-        /// Which loops the factors have.
+        /// The leaves of each star, such as 3-4-5
+        // By its path, since clap takes a `Vec` for several arguments.
+        #[arg(value_name = "LEAVES", value_parser = parse_leaves)]
+        leaves: std::vec::Vec<u64>,
+        /// No loops in the factors (Bk), one at each centre (B1k), one at each last leaf (B2k)
+        #[arg(long, value_enum, default_value_t)]
         kind: StarKind,
     },
-    /// `C_n(1..k)`: vertex `v` is adjacent to `v + 1, ..., v + k`, modulo `n`.
-    RingLattice {
-        /// `n`, more than `2 k`.
-        vertices: u64,
-        /// The largest distance along the ring that an edge spans.
-        k: u64,
-    },
-    /// The moves of a king on a chess board: a grid with both diagonals.
-    KingsGrid {
-        /// Rows of the board.
-        rows: u64,
-        /// Columns of the board.
-        columns: u64,
-    },
-    /// The complete graph.
-    Complete {
-        /// The number of vertices.
-        vertices: u64,
-    },
-    /// Cliques in a ring, the last vertex of each joined to the first of the next.
-    RingOfCliques {
-        /// How many cliques, at least 3.
-        cliques: u64,
-        /// Vertices of a clique, at least 2.
-        size: u64,
-    },
-    /// The Hamming graph: words of `d` letters of an alphabet of `q`, adjacent when they differ in one letter.
-    Hamming {
-        /// Letters of a word.
-        d: u32,
-        /// Letters of the alphabet.
-        q: u64,
-    },
-    /// A given graph with every vertex `v` replaced by independent copies `v * copies + x` and every edge by a complete
-    /// bipartite graph.
+    /// A given graph with every vertex replaced by independent copies: E times k^2, T times k^3
+    // The copies of `v` are `v * copies + x`; an edge becomes a complete bipartite graph.
     Blowup {
-        /// Copies of a vertex.
+        /// Copies of each vertex
+        #[arg(long, value_name = "K", value_parser = value_parser!(u64).range(1..))]
         copies: u64,
-        /// The seed by which the ids of the product are permuted, so that copies of a vertex do not have consecutive ids.
+        /// Permute the ids of the product with this seed; without it, copies of a vertex have consecutive ids
+        #[arg(long, value_name = "SEED")]
         permute: Option<u64>,
     },
-    /// The tensor product of a given graph with `K_q`: `(u, x)` is adjacent to `(v, y)` when `u` is adjacent to `v` and
-    /// `x != y`. The id of `(v, x)` is `v * q + x`.
+    /// The tensor product of a given graph with a complete graph: E times q (q - 1), T times q (q - 1) (q - 2)
+    // `(u, x)` is adjacent to `(v, y)` when `u` is adjacent to `v` and `x != y`. The id of `(v, x)` is `v * q + x`.
     TensorComplete {
-        /// Vertices of the complete factor, at least 2.
+        /// Vertices of the complete graph
+        #[arg(long = "order", value_name = "Q", value_parser = value_parser!(u64).range(1..))]
+        q: u64,
+    },
+    /// A ring where each vertex is joined to the K next ones
+    RingLattice {
+        /// Vertices; more than 3 * K for the known count
+        #[arg(long, value_name = "N")]
+        vertices: u64,
+        /// Neighbours on each side
+        #[arg(long, value_name = "K")]
+        k: u64,
+    },
+    /// A grid with both diagonals
+    KingsGrid {
+        /// Rows
+        #[arg(long, value_name = "R")]
+        rows: u64,
+        /// Columns
+        #[arg(long, value_name = "C")]
+        columns: u64,
+    },
+    /// The complete graph
+    Complete {
+        /// Vertices
+        #[arg(long, value_name = "N")]
+        vertices: u64,
+    },
+    /// Cliques joined to a ring through different vertices
+    RingOfCliques {
+        /// Cliques, at least 3
+        #[arg(long, value_name = "K", value_parser = value_parser!(u64).range(3..))]
+        cliques: u64,
+        /// Vertices of a clique, at least 2
+        #[arg(long, value_name = "S", value_parser = value_parser!(u64).range(2..))]
+        size: u64,
+    },
+    /// The Hamming graph H(d, q): words of d letters that differ in one
+    Hamming {
+        /// Letters of a word
+        #[arg(long = "dimension", value_name = "D", value_parser = value_parser!(u32).range(1..=32))]
+        d: u32,
+        /// Letters of the alphabet
+        #[arg(long = "order", value_name = "Q", value_parser = value_parser!(u64).range(2..))]
         q: u64,
     },
 }
@@ -192,27 +212,20 @@ impl Family {
     }
 }
 
-/// Writes a sequence in a format that stores rows; returns the bytes of the file.
-type WriteRows = fn(&dyn Sequence, &Path, &Control) -> Result<u64>;
-
 /// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for text on standard output.
 ///
 /// The file is written under a temporary name in the same directory and renamed when it is complete; after an error or an
 /// interruption nothing is left of it, and a file that was there before is untouched.
 pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
-    let (as_bvgraph, as_sg): (WriteRows, WriteRows) = (bvgraph::write, sg::write);
-    let write_rows = match output.extension().and_then(|suffix| suffix.to_str()) {
-        Some("graph") => Ok(as_bvgraph),
-        Some("sg") => Ok(as_sg),
-        _ => Err(output::GeneratedFormat::of(output)?),
-    };
+    let format = GeneratedFormat::of(output)?;
     let sequence = family.sequence(base, control)?;
     if sequence.edges() == 0 {
         return Err(Error::usage(format!("this {} has no edges, and an empty file is no graph", family.name())));
     }
-    let bytes = match write_rows {
-        Ok(write) => write(&*sequence, output, control)?,
-        Err(edges) => output::write(&*sequence, edges, output, control)?,
+    let bytes = match format {
+        GeneratedFormat::BvGraph => bvgraph::write(&*sequence, output, control)?,
+        GeneratedFormat::Sg => sg::write(&*sequence, output, control)?,
+        edges => output::write(&*sequence, edges, output, control)?,
     };
     Ok(Generated {
         edges_written: sequence.edges(),

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rand_mt::Mt;
 
-use super::{BLOCK, KnownCounts, Sequence};
+use crate::{BLOCK, KnownCounts, Sequence};
 use trimill_system::error::{Error, Result};
 
 const SEED: u64 = 27_491_095;

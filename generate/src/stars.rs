@@ -9,11 +9,9 @@
 //! is one section of edges for each `j`, enumerated by a mixed radix counter: every edge once, no loops, and any position can
 //! be computed directly.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
-use super::{KnownCounts, Sequence, sized};
+use crate::{KnownCounts, Sequence, sized};
 use trimill_system::error::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
@@ -29,29 +27,6 @@ pub enum StarKind {
     /// One on the last leaf of each factor; the loop that the product has at its last vertex is removed.
     #[value(name = "B2k")]
     B2k,
-}
-
-impl FromStr for StarKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "Bk" => Ok(Self::Bk),
-            "B1k" => Ok(Self::B1k),
-            "B2k" => Ok(Self::B2k),
-            _ => Err(format!("'{text}' is not a kind of star; expected Bk, B1k or B2k")),
-        }
-    }
-}
-
-impl fmt::Display for StarKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Bk => "Bk",
-            Self::B1k => "B1k",
-            Self::B2k => "B2k",
-        })
-    }
 }
 
 /// Parses the numbers of leaves of the factors, such as `3-4-5`.

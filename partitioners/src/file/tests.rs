@@ -1,6 +1,7 @@
 //! Every form and every error of assignment files.
 
 use super::*;
+use trimill_system::error::Kind;
 
 /// Six declared vertices 1..=6, of which 3 has no edges: compact ids 0..5.
 fn dense() -> Declared<'static> {
@@ -25,7 +26,7 @@ fn sparse() -> Declared<'static> {
     }
 }
 
-fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> PartitionerResult<FileAssignment> {
+fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> Result<FileAssignment> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph.part.4");
     std::fs::write(&path, text).unwrap();
@@ -36,8 +37,9 @@ fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> PartitionerResult<Fi
 fn assert_refused(text: impl AsRef<[u8]>, declared: Declared<'_>, line: Option<u64>, words: &[&str]) {
     let error = parse(text, declared).unwrap_err();
     let message = error.to_string();
-    assert_eq!((error.kind, error.line), (PartitionerErrorKind::Data, line), "{message}");
-    assert!(message.contains("graph.part.4"), "{message}");
+    assert_eq!(error.kind(), Kind::Data, "{message}");
+    let place = line.map_or("graph.part.4: ".into(), |line| format!("graph.part.4:{line}: "));
+    assert!(message.contains(&place), "{message}");
     words.iter().for_each(|word| assert!(message.contains(word), "'{word}' is not in: {message}"));
 }
 
@@ -103,9 +105,9 @@ fn wrong_vertices() {
 fn missing_files() {
     let dir = tempfile::tempdir().unwrap();
     let error = read(&dir.path().join("none.part.2"), dense()).unwrap_err();
-    assert_eq!(error.kind, PartitionerErrorKind::Data);
+    assert_eq!(error.kind(), Kind::Data);
     assert!(error.to_string().contains("none.part.2: cannot be read"), "{error}");
-    assert_eq!(read(dir.path(), dense()).unwrap_err().kind, PartitionerErrorKind::Data);
+    assert_eq!(read(dir.path(), dense()).unwrap_err().kind(), Kind::Data);
 }
 
 #[test]

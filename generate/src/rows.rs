@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
-use super::output::{blocks, fill};
-use super::{BLOCK, Sequence};
+use crate::output::{blocks, fill};
+use crate::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};

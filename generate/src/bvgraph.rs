@@ -12,9 +12,9 @@ use std::path::Path;
 use dsi_bitstream::impls::{BufBitWriter, WordAdapter};
 use dsi_bitstream::traits::{BE, BitWrite};
 
-use super::Sequence;
-use super::output::check_vertices;
-use super::rows::Adjacency;
+use crate::Sequence;
+use crate::output::check_vertices;
+use crate::rows::Adjacency;
 use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Control, Progress, Unit};
