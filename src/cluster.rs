@@ -9,6 +9,7 @@ mod template;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "cli")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,8 @@ use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 
 /// A scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// Slurm.

@@ -12,8 +12,10 @@ pub mod job;
 mod limits;
 pub mod overrides;
 pub mod repeat;
+#[cfg(feature = "cli")]
 pub mod schema;
 pub mod suggest;
+#[cfg(feature = "cli")]
 pub mod typed;
 
 pub use batch::{Batch, BatchJob};

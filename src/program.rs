@@ -11,20 +11,16 @@ pub use crate::job::file::{
 };
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
+#[cfg(feature = "cli")]
 pub use crate::job::schema::schema;
+#[cfg(feature = "cli")]
 pub use crate::job::typed::{from_one, html};
 pub use crate::job::{Batch, BatchJob, Job, Mode, Parts, Prepare, SpillTo, suggest};
 pub use crate::paths::Paths;
-pub use crate::report::batch::{SummaryLine, summary};
-#[cfg(feature = "testing")]
-pub use crate::report::bench::example::example;
+pub use crate::rates::{ArcRates, Rates};
 pub use crate::report::failure::{Failure, kind_name};
 pub use crate::report::json::unwritten;
-pub use crate::report::table::{TableColumn, grid, or_dash, seconds, thousands};
-pub use crate::report::{
-    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
-    PreparedReport, ShardReport, VerifyReport, bench_table, files, json, json_text, plan, result_table, views,
-};
+pub use crate::report::{files, json, views};
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
 #[cfg(feature = "cli")]
@@ -35,6 +31,11 @@ pub use trimill_system::machine::own_process;
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{printable, shown};
 pub use trimill_system::threads::{WORKER, guarded};
+
+/// What commands report, as values.
+pub mod report {
+    pub use crate::report::*;
+}
 
 /// What each command does. A function that takes a [`Control`](crate::Control) stops soon after it was asked to, with
 /// [`Kind::Interrupted`](crate::Kind::Interrupted), and leaves no files behind.

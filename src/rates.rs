@@ -106,6 +106,7 @@ impl Rates {
         all.into_iter().chain(of(cpu)).chain(of(gpu)).all(|rate| rate.is_finite() && rate > 0.0)
     }
 
+    /// The file in the cache directory `dir`.
     pub fn path(dir: &Path) -> PathBuf {
         dir.join(RATES_NAME)
     }

@@ -1,11 +1,9 @@
-//! Reports: the results of the commands as values, as JSON and as tables.
+//! Reports: the results of the commands as values, as JSON and as HTML.
 //!
-//! Input: values that the stages fill in. Output: text on standard output, files in an output directory. A report is
+//! Input: values that the stages fill in. Output: values, files in an output directory; the program makes tables of them. A report is
 //! plain data: it can be written, read and checked.
 
-pub mod batch;
 pub mod bench;
-pub mod bench_table;
 pub mod cache;
 pub mod cluster;
 pub mod doctor;
@@ -13,16 +11,13 @@ pub mod failure;
 pub mod files;
 pub mod generate;
 pub mod json;
-pub mod json_text;
 pub mod page;
 pub mod partition;
 pub mod partitions;
 pub mod plan;
 pub mod prepared;
 pub mod result;
-pub mod result_table;
 pub mod shard;
-pub mod table;
 pub mod trace;
 pub mod verify;
 pub mod views;

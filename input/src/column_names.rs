@@ -1,9 +1,9 @@
 //! The names of the columns that hold the ends of arcs, in formats whose columns have names.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +33,9 @@ impl ColumnNames {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for ColumnNames {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "ColumnNames".into()
     }
 

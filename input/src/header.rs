@@ -14,6 +14,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;
 use std::sync::Mutex;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -23,7 +24,8 @@ use trimill_system::error::Result;
 use trimill_system::lock;
 
 /// What the first line of an edge list is, where the user says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Header {
     /// A header, whatever its numbers are.

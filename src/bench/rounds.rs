@@ -124,7 +124,7 @@ pub(super) fn late(limit: Duration, what: &str) -> Reason {
 mod tests {
     use super::*;
     use crate::job::Backend;
-    use crate::report::result::tests::example;
+    use crate::report::result::example::example;
 
     /// Each turn is answered by `rule` of the method and the number of its turn. Also returns which method was asked.
     fn rounds(

@@ -2,12 +2,12 @@
 //!
 //! Each is written the same way on the command line, in job files and in results.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+#[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -104,8 +104,9 @@ impl<'de> Deserialize<'de> for Partitioner {
     }
 }
 
+#[cfg(feature = "cli")]
 impl JsonSchema for Partitioner {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Partitioner".into()
     }
 
@@ -198,8 +199,9 @@ impl<'de> Deserialize<'de> for Parts {
     }
 }
 
+#[cfg(feature = "cli")]
 impl JsonSchema for Parts {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Parts".into()
     }
 
@@ -231,7 +233,8 @@ impl fmt::Display for Mode {
 }
 
 /// What counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// A GPU where there is one that can be used, otherwise the CPU.
@@ -244,7 +247,8 @@ pub enum Backend {
 }
 
 /// What prepares the graph: reads, cleans and orients the input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepare {
     /// The GPU that counts, if the input is large and the memory of GPU and host suffices; otherwise the CPU.

@@ -1,9 +1,9 @@
 //! Which GPUs of the machine count, and where spilled partitions wait for them.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
@@ -94,8 +94,9 @@ impl<'de> Deserialize<'de> for Devices {
     }
 }
 
+#[cfg(feature = "cli")]
 impl JsonSchema for Devices {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Devices".into()
     }
 
@@ -109,7 +110,8 @@ impl JsonSchema for Devices {
 }
 
 /// Where spilled partitions wait until they are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum SpillTo {
     /// On disk.

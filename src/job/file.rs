@@ -10,17 +10,23 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "cli")]
 use clap::{ArgAction, Args};
+#[cfg(feature = "cli")]
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{Backend, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
+#[cfg(feature = "cli")]
 use super::limits::{budget, tile};
-use super::{suggest, typed};
+use super::suggest;
+#[cfg(feature = "cli")]
+use super::typed;
 use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 use crate::partition::prune::Prune;
+#[cfg(feature = "cli")]
 use crate::shards::MOST_SHARDS;
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
@@ -30,9 +36,10 @@ use trimill_system::path_text;
 use trimill_system::whole::whole;
 
 /// A job file: settings for all jobs, and the jobs.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
-#[schemars(title = "trimill job file")]
+#[cfg_attr(feature = "cli", schemars(title = "trimill job file"))]
 pub struct JobFile {
     /// Settings of all jobs; each job overrides them key by key.
     pub defaults: Tables,
@@ -41,47 +48,49 @@ pub struct JobFile {
 }
 
 /// The tables of a job, or of `[defaults]`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Tables {
     /// What is counted.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub input: InputTable,
     /// How the graph is cut.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub partition: PartitionTable,
     /// What may be used of memory.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub memory: MemoryTable,
     /// Where the partitions are spilled.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub spill: SpillTable,
     /// What counts.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub count: CountTable,
     /// Where the results go.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub output: OutputTable,
     /// Where prepared graphs are kept for the next job on the same input.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub cache: CacheTable,
     /// The directory of temporary files, and what prepares the graph.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub work: WorkTable,
     /// Where the job is resumed.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub run: RunTable,
     /// The cluster that counts the job.
-    #[arg(skip)]
+    #[cfg_attr(feature = "cli", arg(skip))]
     pub cluster: ClusterTable,
 }
 
 /// One job: the tables, and a name.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct JobEntry {
     /// The job's name, for `--only`, `--set job.NAME...` and the results; `job-1`, `job-2`, ... where it is missing.
-    #[schemars(regex(pattern = r"\S"))]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\S")))]
     pub name: Option<String>,
     /// What is counted.
     pub input: InputTable,
@@ -106,252 +115,314 @@ pub struct JobEntry {
 }
 
 /// `[job.input]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct InputTable {
     /// The file; `-` is standard input.
-    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[arg(skip)]
+    #[cfg_attr(feature = "cli", arg(skip))]
     pub path: Option<PathBuf>,
     /// Several files of one graph, instead of `path`.
-    #[schemars(length(min = 1), inner(length(min = 1)))]
-    #[arg(skip)]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1), inner(length(min = 1))))]
+    #[cfg_attr(feature = "cli", arg(skip))]
     pub paths: Option<Vec<PathBuf>>,
     /// The format [default: found from content and suffix]
-    #[arg(id = "format", long = "format", value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = typed::FORMAT, value_parser = typed::formats())]
+    #[cfg_attr(feature = "cli", arg(id = "format", long = "format", value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = typed::FORMAT, value_parser = typed::formats()))]
     pub format: Option<Format>,
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
-    #[arg(id = "header", long = "header", value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = typed::HEADER, value_parser = typed::headers())]
+    #[cfg_attr(feature = "cli", arg(id = "header", long = "header", value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = typed::HEADER, value_parser = typed::headers()))]
     pub header: Option<Header>,
     /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
-    #[arg(id = "columns", long = "columns", value_name = "TAIL,HEAD", help_heading = "Input")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "columns", long = "columns", value_name = "TAIL,HEAD", help_heading = "Input")
+    )]
     pub columns: Option<ColumnNames>,
 }
 
 /// `[job.partition]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct PartitionTable {
     /// How vertices are assigned: auto | rank | random | contiguous | contiguous-vertices | metis | file:PATH [default: auto]
-    #[arg(id = "partitioner", long = "partitioner", value_name = "NAME", help_heading = "Partition", long_help = typed::PARTITIONER)]
+    #[cfg_attr(feature = "cli", arg(id = "partitioner", long = "partitioner", value_name = "NAME", help_heading = "Partition", long_help = typed::PARTITIONER))]
     pub partitioner: Option<Partitioner>,
     /// The number of partitions, or `auto`: as few as fit [default: auto]
-    #[arg(id = "parts", long = "parts", value_name = "N|auto", help_heading = "Partition")]
+    #[cfg_attr(feature = "cli", arg(id = "parts", long = "parts", value_name = "N|auto", help_heading = "Partition"))]
     pub parts: Option<Parts>,
     /// The seed of the partitioners that draw [default: 1]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "seed", long = "seed", value_name = "SEED", help_heading = "Partition")]
+    #[cfg_attr(feature = "cli", arg(id = "seed", long = "seed", value_name = "SEED", help_heading = "Partition"))]
     pub seed: Option<u64>,
     /// What is dropped from a partition before it is spilled: none | zero-indegree | direct [default: direct]
-    #[arg(id = "prune", long = "prune", value_name = "LEVEL", help_heading = "Partition", hide_possible_values = true, long_help = typed::PRUNE)]
+    #[cfg_attr(feature = "cli", arg(id = "prune", long = "prune", value_name = "LEVEL", help_heading = "Partition", hide_possible_values = true, long_help = typed::PRUNE))]
     pub prune: Option<Prune>,
     /// Settings that only the METIS partitioner has.
-    #[command(flatten)]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub metis: MetisTable,
 }
 
 /// `[job.partition.metis]`; for the METIS partitioner alone.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct MetisTable {
     /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
-    #[schemars(range(max = 4_294_967_295_u32))]
+    #[cfg_attr(feature = "cli", schemars(range(max = 4_294_967_295_u32)))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "metis_contract", long = "metis-contract", value_name = "K", help_heading = "Partition", value_parser = typed::from_one::<NonZeroU32>)]
+    #[cfg_attr(feature = "cli", arg(id = "metis_contract", long = "metis-contract", value_name = "K", help_heading = "Partition", value_parser = typed::from_one::<NonZeroU32>))]
     pub contract: Option<NonZeroU32>,
 }
 
 /// `[job.memory]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryTable {
     /// The most memory of the device, such as 512MiB or 16GB [default: on a GPU what the input can need, at most 90% of
     /// what is free; on the CPU half of the host memory]
-    #[schemars(schema_with = "budget")]
-    #[arg(id = "device_memory", long = "device-memory", value_name = "BYTES", help_heading = "Memory")]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "device_memory", long = "device-memory", value_name = "BYTES", help_heading = "Memory")
+    )]
     pub device: Option<Bytes>,
     /// The most memory of the host, such as 512MiB or 16GB [default: half of the RAM]
-    #[schemars(schema_with = "budget")]
-    #[arg(id = "host_memory", long = "host-memory", value_name = "BYTES", help_heading = "Memory")]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "host_memory", long = "host-memory", value_name = "BYTES", help_heading = "Memory")
+    )]
     pub host: Option<Bytes>,
     /// The most bytes of a row block [default: the planner's choice]
-    #[schemars(schema_with = "budget")]
-    #[arg(id = "block_bytes", long = "block-bytes", value_name = "BYTES", help_heading = "Memory")]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "block_bytes", long = "block-bytes", value_name = "BYTES", help_heading = "Memory")
+    )]
     pub block: Option<Bytes>,
 }
 
 /// `[job.spill]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SpillTable {
     /// Where partitions wait until they are counted: disk | memory; what is too much for the memory goes to disk [default: disk]
-    #[arg(id = "spill", long = "spill", value_name = "PLACE", help_heading = "Spill", hide_possible_values = true)]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "spill", long = "spill", value_name = "PLACE", help_heading = "Spill", hide_possible_values = true)
+    )]
     pub to: Option<SpillTo>,
     /// The directory for spilled partitions [default: the system's temporary directory]
-    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[arg(id = "spill_dir", long = "spill-dir", value_name = "DIR", help_heading = "Spill")]
+    #[cfg_attr(feature = "cli", arg(id = "spill_dir", long = "spill-dir", value_name = "DIR", help_heading = "Spill"))]
     pub dir: Option<PathBuf>,
     /// Keep the spilled partitions; `trimill inspect` looks at them
-    #[arg(id = "keep_spill", long = "keep-spill", action = ArgAction::SetTrue, help_heading = "Spill", requires = "spill_dir", group = "files")]
+    #[cfg_attr(feature = "cli", arg(id = "keep_spill", long = "keep-spill", action = ArgAction::SetTrue, help_heading = "Spill", requires = "spill_dir", group = "files"))]
     pub keep: Option<bool>,
 }
 
 /// `[job.count]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct CountTable {
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one [default: auto]
-    #[arg(id = "backend", long = "backend", value_name = "NAME", help_heading = "Count", hide_possible_values = true)]
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            id = "backend",
+            long = "backend",
+            value_name = "NAME",
+            help_heading = "Count",
+            hide_possible_values = true
+        )
+    )]
     pub backend: Option<Backend>,
     /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
-    #[arg(id = "devices", long = "devices", value_name = "all|N,N", help_heading = "Count")]
+    #[cfg_attr(feature = "cli", arg(id = "devices", long = "devices", value_name = "all|N,N", help_heading = "Count"))]
     pub devices: Option<Devices>,
     /// A counting method of docs/methods.md [default: auto]
-    #[arg(id = "method", long = "method", value_name = "NAME", help_heading = "Count")]
+    #[cfg_attr(feature = "cli", arg(id = "method", long = "method", value_name = "NAME", help_heading = "Count"))]
     pub method: Option<String>,
     /// Threads of a block on a GPU, a multiple of 32 up to 1024 [default: the method's, 128 for lstc]
-    #[schemars(range(min = 32, max = 1024), extend("multipleOf" = 32))]
+    #[cfg_attr(feature = "cli", schemars(range(min = 32, max = 1024), extend("multipleOf" = 32)))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "block_threads", long = "block-threads", value_name = "N", help_heading = "Count")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "block_threads", long = "block-threads", value_name = "N", help_heading = "Count")
+    )]
     pub block_threads: Option<u32>,
     /// Entries of a row that lstc keeps in shared memory: 64 to 1024, or 0 for none [default: 128]
-    #[schemars(schema_with = "tile")]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "tile"))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "tile", long = "tile", value_name = "N", help_heading = "Count")]
+    #[cfg_attr(feature = "cli", arg(id = "tile", long = "tile", value_name = "N", help_heading = "Count"))]
     pub tile: Option<u32>,
     /// Seconds without an answer after which a GPU is abandoned [default: 600]
-    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = 4_294_967_295_u32)))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "device_timeout", long = "device-timeout", value_name = "SECONDS", help_heading = "Count", value_parser = typed::from_one::<NonZeroU32>)]
+    #[cfg_attr(feature = "cli", arg(id = "device_timeout", long = "device-timeout", value_name = "SECONDS", help_heading = "Count", value_parser = typed::from_one::<NonZeroU32>))]
     pub device_timeout: Option<NonZeroU32>,
     /// CPU threads [default: all cores]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "threads", long = "threads", value_name = "N", help_heading = "Count", value_parser = typed::from_one::<NonZeroUsize>)]
+    #[cfg_attr(feature = "cli", arg(id = "threads", long = "threads", value_name = "N", help_heading = "Count", value_parser = typed::from_one::<NonZeroUsize>))]
     pub threads: Option<NonZeroUsize>,
 }
 
 /// `[job.output]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputTable {
     /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
-    #[schemars(length(min = 1))]
-    #[arg(id = "output", long = "output", value_name = "DIR", help_heading = "Output", group = "files")]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "output", long = "output", value_name = "DIR", help_heading = "Output", group = "files")
+    )]
     pub dir: Option<PathBuf>,
     /// Replace a result that is in the directory of --output already, and files of vertices, edges and kept spills that are there
-    #[arg(id = "force", long = "force", action = ArgAction::SetTrue, help_heading = "Output", requires = "files")]
+    #[cfg_attr(feature = "cli", arg(id = "force", long = "force", action = ArgAction::SetTrue, help_heading = "Output", requires = "files"))]
     pub force: Option<bool>,
     /// Count the triangles at each vertex, for the averages and quantiles of the result
-    #[arg(id = "clustering", long = "clustering", action = ArgAction::SetTrue, help_heading = "Vertices")]
+    #[cfg_attr(feature = "cli", arg(id = "clustering", long = "clustering", action = ArgAction::SetTrue, help_heading = "Vertices"))]
     pub clustering: Option<bool>,
     /// Write id, degree, triangles and local clustering coefficient of each vertex: .tsv, .tsv.gz, .tsv.zst, .npy or .parquet
-    #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|npy|parquet)$"))]
-    #[arg(id = "per_vertex", long = "per-vertex", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::PER_VERTEX)]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|npy|parquet)$")))]
+    #[cfg_attr(feature = "cli", arg(id = "per_vertex", long = "per-vertex", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::PER_VERTEX))]
     pub per_vertex: Option<PathBuf>,
     /// Write, for each degree, its vertices, their triangles and average clustering: .tsv, .tsv.gz or .tsv.zst
-    #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$"))]
-    #[arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$")))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")
+    )]
     pub by_degree: Option<PathBuf>,
     /// Write the ids and the triangles of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet
-    #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|parquet)$"))]
-    #[arg(id = "per_edge", long = "per-edge", value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE)]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|parquet)$")))]
+    #[cfg_attr(feature = "cli", arg(id = "per_edge", long = "per-edge", value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]
     pub per_edge: Option<PathBuf>,
     /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
-    #[schemars(regex(pattern = r"\.html$"))]
-    #[arg(id = "report", long = "report", value_name = "FILE.html", help_heading = "Output", value_parser = typed::html)]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.html$")))]
+    #[cfg_attr(feature = "cli", arg(id = "report", long = "report", value_name = "FILE.html", help_heading = "Output", value_parser = typed::html))]
     pub report: Option<PathBuf>,
     /// Also write when each thread and device did what, in the Trace Event format, which Perfetto shows
-    #[schemars(regex(pattern = r"\.json$"))]
-    #[arg(id = "trace", long = "trace", value_name = "FILE.json", help_heading = "Output")]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.json$")))]
+    #[cfg_attr(feature = "cli", arg(id = "trace", long = "trace", value_name = "FILE.json", help_heading = "Output"))]
     pub trace: Option<PathBuf>,
 }
 
 /// `[job.cache]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheTable {
     /// Whether a prepared graph is looked for and kept [default: true]
-    #[arg(id = "no_cache", long = "no-cache", action = ArgAction::SetFalse, help = "Neither look for a prepared graph nor keep one", help_heading = "Cache and work", conflicts_with_all = ["cache_dir", "cache_max"])]
+    #[cfg_attr(feature = "cli", arg(id = "no_cache", long = "no-cache", action = ArgAction::SetFalse, help = "Neither look for a prepared graph nor keep one", help_heading = "Cache and work", conflicts_with_all = ["cache_dir", "cache_max"]))]
     pub enabled: Option<bool>,
     /// The directory of prepared graphs [default: trimill in the user's cache directory]
-    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[arg(id = "cache_dir", long = "cache-dir", value_name = "DIR", help_heading = "Cache and work")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "cache_dir", long = "cache-dir", value_name = "DIR", help_heading = "Cache and work")
+    )]
     pub dir: Option<PathBuf>,
     /// The most bytes of the whole cache; the least recently used graphs go first
-    #[arg(id = "cache_max", long = "cache-max", value_name = "BYTES", help_heading = "Cache and work")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "cache_max", long = "cache-max", value_name = "BYTES", help_heading = "Cache and work")
+    )]
     pub max: Option<Bytes>,
 }
 
 /// `[job.work]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkTable {
     /// The directory for temporary files of the preparation [default: beside the spill]
-    #[schemars(length(min = 1), with = "Option<PathBuf>")]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[arg(id = "work_dir", long = "work-dir", value_name = "DIR", help_heading = "Cache and work")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "work_dir", long = "work-dir", value_name = "DIR", help_heading = "Cache and work")
+    )]
     pub dir: Option<PathBuf>,
     /// What prepares the graph: auto | cpu | gpu; auto is the GPU that counts, if the input is large [default: auto]
-    #[arg(
-        id = "prepare",
-        long = "prepare",
-        value_name = "NAME",
-        help_heading = "Cache and work",
-        hide_possible_values = true
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            id = "prepare",
+            long = "prepare",
+            value_name = "NAME",
+            help_heading = "Cache and work",
+            hide_possible_values = true
+        )
     )]
     pub prepare: Option<Prepare>,
 }
 
 /// `[job.run]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RunTable {
     /// Keep what is done in DIR, so that the same command continues where it was, however it ended
-    #[schemars(length(min = 1))]
-    #[arg(id = "run_dir", long = "run-dir", value_name = "DIR", help_heading = "Resume")]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
+    #[cfg_attr(feature = "cli", arg(id = "run_dir", long = "run-dir", value_name = "DIR", help_heading = "Resume"))]
     pub dir: Option<PathBuf>,
 }
 
 /// `[job.cluster]`; the job is then prepared in its run directory, and scripts for the scheduler are written there.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ClusterTable {
     /// The scheduler: slurm | hq [default: none, the job is counted at once]
-    #[arg(skip)]
+    #[cfg_attr(feature = "cli", arg(skip))]
     pub engine: Option<Scheduler>,
     /// How many tasks count [default: as many as the job was prepared for, or has partitions]
-    #[schemars(range(min = 1, max = MOST_SHARDS))]
+    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = MOST_SHARDS)))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "shards", long = "shards", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>)]
+    #[cfg_attr(feature = "cli", arg(id = "shards", long = "shards", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>))]
     pub shards: Option<NonZeroU32>,
     /// GPUs of a task; 0: its cores count [default: 1]
-    #[schemars(range(max = 4_294_967_295_u32))]
+    #[cfg_attr(feature = "cli", schemars(range(max = 4_294_967_295_u32)))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "gpus_per_task", long = "gpus-per-task", value_name = "N", help_heading = "Tasks")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "gpus_per_task", long = "gpus-per-task", value_name = "N", help_heading = "Tasks")
+    )]
     pub gpus_per_task: Option<u32>,
     /// Cores of a task [default: 4]
-    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = 4_294_967_295_u32)))]
     #[serde(deserialize_with = "whole")]
-    #[arg(id = "cpus_per_task", long = "cpus-per-task", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>)]
+    #[cfg_attr(feature = "cli", arg(id = "cpus_per_task", long = "cpus-per-task", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>))]
     pub cpus_per_task: Option<NonZeroU32>,
     /// The most time of a task, such as 4:00:00 [default: the cluster's]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
-    #[arg(id = "time", long = "time", value_name = "TIME", help_heading = "Tasks")]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
+    #[cfg_attr(feature = "cli", arg(id = "time", long = "time", value_name = "TIME", help_heading = "Tasks"))]
     pub time: Option<String>,
     /// The partition of the cluster [default: its own]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
-    #[arg(id = "partition", long = "partition", value_name = "NAME", help_heading = "Tasks")]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "partition", long = "partition", value_name = "NAME", help_heading = "Tasks")
+    )]
     pub partition: Option<String>,
     /// The account that is charged [default: the user's]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
-    #[arg(id = "account", long = "account", value_name = "NAME", help_heading = "Tasks")]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
+    #[cfg_attr(feature = "cli", arg(id = "account", long = "account", value_name = "NAME", help_heading = "Tasks"))]
     pub account: Option<String>,
     /// The host's memory of a task, such as 64G [default: the cluster's]
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
-    #[arg(id = "memory", long = "memory", value_name = "SIZE", help_heading = "Tasks")]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
+    #[cfg_attr(feature = "cli", arg(id = "memory", long = "memory", value_name = "SIZE", help_heading = "Tasks"))]
     pub memory: Option<String>,
 }
 

@@ -1,14 +1,18 @@
 //! Limits of settings, and what the schema says of them.
 
+#[cfg(feature = "cli")]
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use trimill_system::bytes::{Bytes, PATTERN};
+use trimill_system::bytes::Bytes;
+#[cfg(feature = "cli")]
+use trimill_system::bytes::PATTERN;
 
 /// The largest budget, to which larger ones are lowered: more than any machine has, and small enough for sums and shares of it to stay
 /// below 2^64.
 pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 /// A size above zero.
+#[cfg(feature = "cli")]
 pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "integer", "null"],
@@ -18,6 +22,7 @@ pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// The tile of method `lstc`.
+#[cfg(feature = "cli")]
 pub(super) fn tile(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "enum": [0, null] }, { "type": "integer", "minimum": 64, "maximum": 1024 }] })
 }

@@ -10,7 +10,6 @@ use super::file::{
     WorkTable,
 };
 use super::job::STANDARD_INPUT;
-use clap::ValueEnum;
 
 use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::bytes::Bytes;
@@ -88,7 +87,7 @@ fn tables(job: &Job, chosen: &ChosenSettings<'_>) -> Tables {
             keep: job.keep_spill.then_some(true),
         },
         count: CountTable {
-            backend: Backend::from_str(chosen.backend, false).ok(),
+            backend: [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend),
             devices: job.devices.clone().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu),
             method: Some(chosen.method.to_owned()).filter(|method| !method.is_empty()),
             block_threads: job.block_threads,

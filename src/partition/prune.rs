@@ -9,9 +9,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// What is kept of an induced subgraph.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema, clap::ValueEnum,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prune {
     /// The whole induced subgraph.

@@ -1,7 +1,7 @@
 //! The comparison of methods: the result of `trimill bench`.
 //!
-//! Input: what the runs measured. Output: one JSON object, described in `docs/bench.md`; [`super::bench_table`] and
-//! [`super::chart`] make text and a picture of it.
+//! Input: what the runs measured. Output: one JSON object, described in `docs/bench.md`; the program and the HTML report
+//! make tables of it.
 
 use serde::{Deserialize, Serialize};
 

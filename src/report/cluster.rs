@@ -32,11 +32,4 @@ impl ClusterReport {
         let version = env!("CARGO_PKG_VERSION").into();
         Self { schema_version: SCHEMA_VERSION, version, directory, shards, files, commands }
     }
-
-    /// The report as text.
-    pub fn table(&self) -> String {
-        let files: String = self.files.iter().map(|file| format!("wrote {}\n", file.display())).collect();
-        let commands = self.commands.join("\nor, without the program hq: ");
-        format!("{files}\nto count {} shards and merge them: {commands}\n", self.shards)
-    }
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::list;
-use crate::rates::{ArcRates, Rates};
+use crate::rates::Rates;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -88,7 +87,8 @@ impl Directory {
         }
     }
 
-    fn describe(&self) -> String {
+    /// The directory in one line.
+    pub fn describe(&self) -> String {
         let mut text = self.path.display().to_string();
         match self.free {
             Some(free) => text.push_str(&format!(", {free} free")),
@@ -101,46 +101,6 @@ impl Directory {
             text.push_str(", in RAM: a spill there saves no memory");
         }
         text
-    }
-}
-
-impl DoctorReport {
-    /// The report as text.
-    pub fn table(&self) -> String {
-        let mut entries = vec![
-            ("trimill", format!("{} on {}", self.version, self.system)),
-            ("CPU threads", self.cores.to_string()),
-            ("RAM", format!("{}, {} free", self.memory, self.memory_free)),
-            ("work directory", self.work_dir.describe()),
-            ("cache directory", self.cache_dir.as_ref().map_or("none: no home is known".into(), Directory::describe)),
-        ];
-        for gpu in &self.gpus {
-            entries
-                .push(("GPU", format!("{}, compute capability {}, {}", gpu.name, gpu.compute_capability, gpu.memory)));
-        }
-        if let Some(reason) = &self.no_gpu {
-            entries.push(("GPU", format!("none: {reason}")));
-        }
-        entries.extend([
-            ("default backend", self.default_backend.clone()),
-            ("default --host-memory", self.default_host_memory.to_string()),
-            ("default --device-memory", self.default_device_memory.to_string()),
-        ]);
-        let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = self.rates;
-        let million = |rate: f64| format!("{:.0}", rate / 1e6);
-        let arcs = |arcs: ArcRates| format!("{} and {}", million(arcs.graph), million(arcs.spill));
-        let origin = if self.rates_measured { "measured here" } else { "defaults; --measure measures them" };
-        entries.extend([
-            ("rates, in millions a second", origin.to_owned()),
-            ("  arcs sized and built, a core", format!("{} and {}", million(size_arcs), million(build_arcs))),
-            ("  bytes to and from disk", format!("{} and {}", million(write_bytes), million(read_bytes))),
-            ("  arcs of graphs and spills, a core", arcs(cpu)),
-            ("  the same for a GPU, which unpacks", arcs(gpu)),
-            ("  arcs copied to a GPU", million(gpu_arcs)),
-            ("  lstc and packed, relative to an H200", format!("{lstc:.2} and {packed:.2}")),
-        ]);
-        entries.extend(self.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
-        list(&entries)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::partitions::{PartitionFigures, PartitionTable, columns};
+use super::partitions::{PartitionFigures, TableOfPartitions, columns};
 use super::{BenchReport, RunResult};
 use crate::job::Mode;
 use trimill_system::disk::{self, NewFile};
@@ -59,7 +59,7 @@ fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
 
 /// The fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
 fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
-    let of_file = || columns(PartitionTable::File, Mode::Spilled);
+    let of_file = || columns(TableOfPartitions::File, Mode::Spilled);
     let line = |cells: Vec<String>| cells.join("\t") + "\n";
     let row = |partition| line(of_file().map(|column| (column.cell)(partition).plain()).collect());
     line(of_file().map(|column| column.name.to_owned()).collect()) + &partitions.iter().map(row).collect::<String>()
@@ -70,7 +70,7 @@ fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
 mod tests {
     use super::*;
     use crate::report::json::read_result;
-    use crate::report::result::tests::example;
+    use crate::report::result::example::example;
     use trimill_system::error::Kind;
 
     #[test]

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{list, seconds, thousands};
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -28,19 +27,4 @@ pub struct GenerateReport {
     pub triangles: Option<u128>,
     /// Time for everything.
     pub seconds: f64,
-}
-
-impl GenerateReport {
-    /// The report as text.
-    pub fn table(&self) -> String {
-        let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
-        list(&[
-            ("family", self.family.clone()),
-            ("file", format!("{} ({}, {} pairs)", self.file.display(), self.bytes, thousands(self.pairs_written))),
-            ("vertices", known(self.vertices.map(thousands))),
-            ("edges", known(self.edges.map(thousands))),
-            ("triangles", known(self.triangles.map(thousands))),
-            ("took", seconds(self.seconds)),
-        ])
-    }
 }

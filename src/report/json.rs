@@ -76,7 +76,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::job::Mode;
-    use crate::report::result::tests::example;
+    use crate::report::result::example::example;
     use crate::report::{ClusterReport, PreparedReport, ShardReport};
     use crate::vertices::degrees::DegreeBin;
     use trimill_system::timeline::{Recorder, SpanPlace, TimedWork, TrackKind};

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::partitions::{PartitionFigures, PartitionTable};
-use super::result_table::{partitions, stages, used_of_budget};
-use super::table::{list, thousands};
+use super::partitions::PartitionFigures;
 use super::{SCHEMA_VERSION, Stage};
-use crate::job::{Mode, Prune};
+use crate::job::Prune;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
@@ -62,27 +60,5 @@ impl Default for PartitionReport {
             peak_host_bytes: Bytes::ZERO,
             device_memory: Bytes::ZERO,
         }
-    }
-}
-
-impl PartitionReport {
-    /// The report as text.
-    pub fn table(&self, short: bool) -> String {
-        let largest = self.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
-        let mut text = list(&[
-            ("directory", self.directory.display().to_string()),
-            ("vertices", thousands(self.vertices)),
-            ("edges", thousands(self.edges)),
-            ("partitions", format!("{} by {}, prune {}", self.parts, self.partitioner, self.prune)),
-            ("spilled", self.partitions.iter().map(|p| p.spill_bytes).sum::<Bytes>().to_string()),
-            ("largest partition", used_of_budget(largest, self.device_memory)),
-            ("peak host memory", self.peak_host_bytes.to_string()),
-        ]);
-        text.push('\n');
-        text.push_str(&partitions(PartitionTable::Spilled, &self.partitions, Mode::Spilled, None, short));
-        text.push('\n');
-        text.push_str(&stages(&self.stages));
-        text.push_str(&format!("\nto count them: trimill count {}\n", self.directory.display()));
-        text
     }
 }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{thousands, yes};
 use crate::job::Mode;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
@@ -94,7 +93,7 @@ impl PartitionFigures {
     }
 
     /// The peak that was measured, or else predicted.
-    pub(crate) fn peak(&self) -> Bytes {
+    pub fn peak(&self) -> Bytes {
         self.counted().peak_bytes.max(self.peak_bytes_predicted)
     }
 
@@ -107,7 +106,7 @@ impl PartitionFigures {
 /// A table of partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum PartitionTable {
+pub enum TableOfPartitions {
     /// What a job will take.
     Planned,
     /// Spills that are kept.
@@ -118,17 +117,21 @@ pub enum PartitionTable {
     File,
 }
 
-const ALL: &[PartitionTable] =
-    &[PartitionTable::Planned, PartitionTable::Spilled, PartitionTable::Counted, PartitionTable::File];
+const ALL: &[TableOfPartitions] =
+    &[TableOfPartitions::Planned, TableOfPartitions::Spilled, TableOfPartitions::Counted, TableOfPartitions::File];
 
 /// A cell of a column; a page formats it by its kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
     /// A number without commas, or none.
     Number(Option<u32>),
+    /// A number.
     Count(u128),
+    /// Bytes.
     Size(u128),
+    /// Seconds.
     Seconds(f64),
+    /// Yes or no.
     Flag(bool),
 }
 
@@ -140,17 +143,6 @@ impl Figure {
             Self::Count(count) | Self::Size(count) => count.to_string(),
             Self::Seconds(seconds) => seconds.to_string(),
             Self::Flag(flag) => flag.to_string(),
-        }
-    }
-
-    /// For people.
-    pub fn readable(self) -> String {
-        match self {
-            Self::Number(number) => number.map_or("-".into(), |number| number.to_string()),
-            Self::Count(count) => thousands(count),
-            Self::Size(bytes) => Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string(),
-            Self::Seconds(seconds) => format!("{seconds:.3}"),
-            Self::Flag(flag) => yes(flag),
         }
     }
 
@@ -188,11 +180,12 @@ pub struct PartitionColumn {
     /// The heading on a terminal, in two lines where it is wide.
     pub heading: &'static str,
     /// The tables that have it.
-    tables: &'static [PartitionTable],
+    tables: &'static [TableOfPartitions],
     /// Whether it says something in the spilled mode only: nothing is induced, pruned or spilled in the other one.
     spilled: bool,
     /// How two partitions' cells become one in the row of all.
     joined: fn(Figure, Figure) -> Figure,
+    /// The cell of a partition.
     pub cell: fn(&PartitionFigures) -> Figure,
 }
 
@@ -208,8 +201,8 @@ const EVERYWHERE: PartitionColumn = PartitionColumn {
 const LARGEST: PartitionColumn = PartitionColumn { joined: Figure::largest, ..EVERYWHERE };
 const SPILLED: PartitionColumn = PartitionColumn { spilled: true, ..EVERYWHERE };
 const COUNTED: PartitionColumn =
-    PartitionColumn { tables: &[PartitionTable::Counted, PartitionTable::File], ..EVERYWHERE };
-const FILE: PartitionColumn = PartitionColumn { tables: &[PartitionTable::File], ..EVERYWHERE };
+    PartitionColumn { tables: &[TableOfPartitions::Counted, TableOfPartitions::File], ..EVERYWHERE };
+const FILE: PartitionColumn = PartitionColumn { tables: &[TableOfPartitions::File], ..EVERYWHERE };
 
 /// All columns, in the order of the fields in JSON.
 #[rustfmt::skip]
@@ -217,7 +210,7 @@ pub const COLUMNS: [PartitionColumn; 18] = [
     EVERYWHERE,
     PartitionColumn { name: "local_vertices", heading: "local\nvertices", cell: |p| Figure::Count(p.local_vertices.into()), ..EVERYWHERE },
     PartitionColumn { name: "proxies_induced", heading: "proxies\ninduced", cell: |p| Figure::Count(p.proxies_induced.into()),
-        tables: &[PartitionTable::Spilled, PartitionTable::Counted, PartitionTable::File], ..SPILLED },
+        tables: &[TableOfPartitions::Spilled, TableOfPartitions::Counted, TableOfPartitions::File], ..SPILLED },
     PartitionColumn { name: "proxies_kept", heading: "proxies\nkept", cell: |p| Figure::Count(p.proxies_kept.into()), ..SPILLED },
     PartitionColumn { name: "arcs_induced", heading: "arcs\ninduced", cell: |p| Figure::Count(p.arcs_induced.into()), ..SPILLED },
     PartitionColumn { name: "arcs_kept", heading: "arcs\nkept", cell: |p| Figure::Count(p.arcs_kept.into()), ..EVERYWHERE },
@@ -226,9 +219,9 @@ pub const COLUMNS: [PartitionColumn; 18] = [
     PartitionColumn { name: "largest_block_bytes", heading: "largest\nblock", cell: |p| size(p.largest_block_bytes), ..LARGEST },
     PartitionColumn { name: "spill_bytes", heading: "spilled", cell: |p| size(p.spill_bytes), ..SPILLED },
     PartitionColumn { name: "stream_bytes", heading: "streamed", cell: |p| size(p.stream_bytes),
-        tables: &[PartitionTable::Planned, PartitionTable::File], ..EVERYWHERE },
+        tables: &[TableOfPartitions::Planned, TableOfPartitions::File], ..EVERYWHERE },
     PartitionColumn { name: "peak_bytes_predicted", heading: "peak\nat most", cell: |p| size(p.peak_bytes_predicted), ..LARGEST },
-    PartitionColumn { name: "fits", heading: "fits", cell: |p| Figure::Flag(p.fits == Some(true)), tables: &[PartitionTable::Planned], ..EVERYWHERE },
+    PartitionColumn { name: "fits", heading: "fits", cell: |p| Figure::Flag(p.fits == Some(true)), tables: &[TableOfPartitions::Planned], ..EVERYWHERE },
     PartitionColumn { name: "peak_bytes", heading: "peak\nactual", cell: |p| size(p.counted().peak_bytes), joined: Figure::largest, ..COUNTED },
     PartitionColumn { name: "triangles", heading: "triangles", cell: |p| Figure::Count(p.counted().triangles.into()), ..COUNTED },
     PartitionColumn { name: "seconds", heading: "seconds", cell: |p| Figure::Seconds(p.counted().seconds), ..COUNTED },
@@ -241,10 +234,10 @@ fn size(bytes: Bytes) -> Figure {
 }
 
 /// The columns of a table of partitions of a mode.
-pub fn columns(table: PartitionTable, mode: Mode) -> impl Iterator<Item = &'static PartitionColumn> {
+pub fn columns(table: TableOfPartitions, mode: Mode) -> impl Iterator<Item = &'static PartitionColumn> {
     const ALL_COLUMNS: &[PartitionColumn] = &COLUMNS;
     let applies = move |column: &&PartitionColumn| {
-        column.tables.contains(&table) && (mode == Mode::Spilled || !column.spilled || table == PartitionTable::File)
+        column.tables.contains(&table) && (mode == Mode::Spilled || !column.spilled || table == TableOfPartitions::File)
     };
     ALL_COLUMNS.iter().filter(applies)
 }
@@ -268,6 +261,6 @@ pub(crate) struct DescribedColumn {
     name: &'static str,
     heading: &'static str,
     kind: &'static str,
-    tables: &'static [PartitionTable],
+    tables: &'static [TableOfPartitions],
     spilled: bool,
 }

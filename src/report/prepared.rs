@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::result_table::stages;
-use super::table::{list, thousands};
 use super::{SCHEMA_VERSION, Stage};
 use crate::job::Mode;
 use crate::shards::costliest;
@@ -80,43 +78,9 @@ impl Default for PreparedReport {
 
 impl PreparedReport {
     /// What the costliest shard is expected to take, as a multiple of the mean.
-    fn imbalance(&self, shards: NonZeroU32) -> f64 {
+    pub fn imbalance(&self, shards: NonZeroU32) -> f64 {
         let (most, sum) =
             (costliest(&self.costs, shards), self.costs.iter().map(|&cost| u128::from(cost)).sum::<u128>());
         if sum == 0 { 1.0 } else { most as f64 * f64::from(shards.get()) / sum as f64 }
-    }
-
-    /// The report as text.
-    pub fn table(&self) -> String {
-        let directory = self.directory.display();
-        let mut lines = vec![
-            ("run directory", directory.to_string()),
-            ("vertices", thousands(self.vertices)),
-            ("edges", thousands(self.edges)),
-            ("partitions", format!("{} by {}, counted by the {} mode", self.parts, self.partitioner, self.mode)),
-        ];
-        if let Some(shards) = self.shards {
-            let costliest =
-                format!("{shards}; the costliest is expected to take {:.2} times the mean", self.imbalance(shards));
-            lines.push(("shards", costliest));
-        }
-        let sizes = [("graph", self.graph_bytes), ("spilled", self.spilled_bytes)];
-        lines.extend(
-            sizes.into_iter().filter(|(_, bytes)| *bytes > Bytes::ZERO).map(|(name, bytes)| (name, bytes.to_string())),
-        );
-        if self.counts_bytes > Bytes::ZERO {
-            lines.push(("counts of partitions", format!("at most {} on disk until they are added", self.counts_bytes)));
-        }
-        let mut text = list(&lines);
-        if !self.stages.is_empty() {
-            text.push('\n');
-            text.push_str(&stages(&self.stages));
-        }
-        let of = self.shards.map_or_else(|| "N".into(), |shards| shards.to_string());
-        text.push_str(&format!(
-            "\nto count shard I, from 0 on: trimill count --run-dir {directory} --shard I/{of}\n\
-             to add all of them:          trimill merge {directory}\n"
-        ));
-        text
     }
 }

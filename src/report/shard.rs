@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
-use super::partitions::{PartitionFigures, PartitionTable};
-use super::result_table::partitions;
-use super::table::{list, thousands};
+use super::partitions::PartitionFigures;
 use crate::job::Mode;
 use trimill_system::path_text;
 
@@ -58,30 +56,5 @@ impl ShardReport {
             merged: false,
             seconds: 0.0,
         }
-    }
-
-    /// The report as text.
-    pub fn table(&self, short: bool) -> String {
-        let directory = self.directory.display();
-        if self.merged {
-            return format!("{directory} is merged: there is nothing to count\n");
-        }
-        let resumed = self.partitions.iter().filter(|partition| partition.counted().resumed).count();
-        let mut lines = vec![
-            ("shard", self.shard.clone()),
-            ("partitions", format!("{} of {}, {resumed} of them counted before", self.partitions.len(), self.parts)),
-        ];
-        if !self.method.is_empty() {
-            lines.push(("counted by", format!("{}, method {}", self.backend, self.method)));
-        }
-        lines.push(("seconds", format!("{:.3}", self.seconds)));
-        let mut text = list(&lines);
-        text.push('\n');
-        text.push_str(&partitions(PartitionTable::Counted, &self.partitions, self.mode, Some("shard"), short));
-        text.push_str(&match self.missing {
-            0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
-            missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),
-        });
-        text
     }
 }

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::result_table::clustering;
-use super::table::{list, seconds, thousands};
 use super::{InputReport, SCHEMA_VERSION};
 use crate::vertices::summary::Clustering;
 
@@ -42,19 +40,5 @@ impl VerifyReport {
             transitivity: super::transitivity(self.triangles, self.wedges),
             ..self
         }
-    }
-
-    /// The report as text.
-    pub fn table(&self) -> String {
-        let mut entries = vec![
-            ("triangles", thousands(self.triangles)),
-            ("vertices", thousands(self.vertices)),
-            ("edges", thousands(self.edges)),
-            ("wedges", thousands(self.wedges)),
-            ("transitivity", format!("{:.6}", self.transitivity)),
-        ];
-        entries.extend(self.clustering.iter().flat_map(clustering));
-        entries.push(("took", seconds(self.seconds)));
-        list(&entries)
     }
 }

@@ -155,7 +155,7 @@ pub fn write_trace(path: &Path, job: &Job, result: &RunResult) -> Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::report::result::tests::example;
+    use crate::report::result::example::example;
 
     #[test]
     fn only_earlier_reports_and_traces_are_replaced() {

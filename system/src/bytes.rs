@@ -97,6 +97,7 @@ impl Visitor<'_> for BytesVisitor {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Bytes {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Bytes".into()

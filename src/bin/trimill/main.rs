@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod progress;
 mod signals;
+mod text;
 
 use std::borrow::Cow;
 use std::ffi::OsString;

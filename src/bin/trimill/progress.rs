@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
+use crate::text::table::seconds;
 use share::JobShare;
-use trimill::program::{Silent, seconds};
+use trimill::program::Silent;
 use trimill::{Bytes, Observer, Unit};
 
 /// When the first plain line comes, and the shortest time between two of them.

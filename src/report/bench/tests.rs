@@ -22,7 +22,7 @@ fn what_follows_from_the_runs() {
 
 #[test]
 fn a_run_takes_kernels_from_the_device_where_there_is_one() {
-    let mut result = crate::report::result::tests::example(2);
+    let mut result = crate::report::result::example::example(2);
     let stage = |name: &str, seconds: f64| Stage { name: name.into(), seconds, ..Stage::default() };
     result.stages = vec![stage("stream", 9.0), stage("count", 4.0)];
     let cpu = BenchRun::of(&result);

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::report::RunResult;
-use crate::report::result::tests::example;
+use crate::report::result::example::example;
 use trimill_system::bytes::Bytes;
 use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 

@@ -1,16 +1,17 @@
 //! `trimill bench`, and the children that it starts.
 
+use crate::text::bench;
 use std::path::Path;
 
 use super::checks::check_comparison;
 use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
-use trimill::program::BenchReport;
 use trimill::program::disk;
 use trimill::program::execute::{self, BenchGraph};
+use trimill::program::report::BenchReport;
 use trimill::program::serve;
 use trimill::program::{Job, Paths, paths};
-use trimill::program::{bench_table, files, views};
+use trimill::program::{files, views};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -56,7 +57,7 @@ pub(super) fn conclude(
     context: &mut CommandContext<'_>,
 ) -> Result<CommandOutcome> {
     let written = write(command, report, Moment::End);
-    context.report(command.json, report, bench_table::bench)?;
+    context.report(command.json, report, bench::bench)?;
     let mut worst = if ended.is_none() { outcome(report, context) } else { None };
     for error in [ended, written.err()].into_iter().flatten() {
         context.tell("", &error);
@@ -114,7 +115,7 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
             continue;
         }
         for method in &graph.methods {
-            if let Some(wrong) = bench_table::wrong(method, graph) {
+            if let Some(wrong) = bench::wrong(method, graph) {
                 context.print_error_text(&format!("{title}: {}@{}: {wrong}", method.method, method.backend));
             }
         }

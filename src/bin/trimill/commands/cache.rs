@@ -2,6 +2,7 @@
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::CacheCommand;
+use crate::text::reports;
 use trimill::Result;
 use trimill::program::execute;
 
@@ -13,5 +14,5 @@ pub(super) fn run(command: CacheCommand, context: &mut CommandContext<'_>) -> Re
         }
         CacheCommand::Clear { cache } => (execute::cache::clear(cache.cache_dir.as_deref())?, "removed", cache.json),
     };
-    context.report(as_json, &report, |report| report.table(what))
+    context.report(as_json, &report, |report| reports::cache(report, what))
 }

@@ -3,9 +3,10 @@
 use super::count::{CountAnswer, report, write_tables};
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
+use crate::text::reports;
 use std::path::Path;
-use trimill::program::{ClusterReport, Paths, PreparedReport, paths};
 use trimill::program::{Job, execute};
+use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
 use trimill::{Error, Result};
 
@@ -13,7 +14,7 @@ pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
-    context.report(command.json, &prepared, PreparedReport::table)
+    context.report(command.json, &prepared, reports::prepared)
 }
 
 pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -26,5 +27,5 @@ pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) ->
 
 pub(super) fn cluster(command: &ClusterCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let written = execute::cluster(command.run_dir(), &command.cluster(), context.program.as_deref())?;
-    context.report(command.json(), &written, ClusterReport::table)
+    context.report(command.json(), &written, reports::cluster)
 }

@@ -2,6 +2,7 @@
 
 use super::{CommandContext, CommandOutcome, checks, job_of};
 use crate::cli::CountCommand;
+use crate::text::{reports, result};
 use std::path::Path;
 use trimill::Control;
 use trimill::RunResult;
@@ -10,7 +11,7 @@ use trimill::program::execute::{self, Helper};
 use trimill::program::with_resume_advice;
 use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
-use trimill::program::{files, rates, result_table, views};
+use trimill::program::{files, rates, views};
 use trimill::{Error, Result};
 
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -19,7 +20,7 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         checks::check(&mut how, &command.tables())?;
         let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
         let short = context.terminal;
-        return context.report(command.json, &report, |report| report.table(short));
+        return context.report(command.json, &report, |report| reports::shard(report, short));
     }
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
@@ -30,7 +31,7 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
 pub(super) fn report(counted: CountAnswer, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let CountAnswer { result, written } = counted;
     let short = context.terminal;
-    let said = context.report(as_json, &result, |result| result_table::result(result, short));
+    let said = context.report(as_json, &result, |result| result::result(result, short));
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
 }

@@ -2,8 +2,9 @@
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::GenerateCommand;
+use crate::text::reports;
 use trimill::Result;
-use trimill::program::{GenerateReport, Paths, execute, paths};
+use trimill::program::{Paths, execute, paths};
 
 pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (force, as_json) = (command.file.force, command.file.json);
@@ -18,5 +19,5 @@ pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) ->
     let graph = request.graph.as_deref().map(Paths::of);
     paths::check(&graph.into_iter().chain([files]).collect::<Vec<_>>())?;
     let report = execute::generate(&request, &context.control)?;
-    context.report(as_json, &report, GenerateReport::table)
+    context.report(as_json, &report, reports::generate)
 }

@@ -2,13 +2,13 @@
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::{DoctorCommand, InspectCommand};
+use crate::text::{reports, value};
 use trimill::Result;
 use trimill::program::execute::{self, DoctorRequest};
-use trimill::program::{DoctorReport, json_text};
 
 pub(super) fn run(command: &InspectCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let report = execute::inspect(&command.spill, command.verify, &context.control)?;
-    context.report(command.json, &report, json_text::text)
+    context.report(command.json, &report, value::text)
 }
 
 pub(super) fn doctor(command: &DoctorCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -18,5 +18,5 @@ pub(super) fn doctor(command: &DoctorCommand, context: &mut CommandContext<'_>) 
         measure: command.measure,
     };
     let report = execute::doctor(&request, &context.control)?;
-    context.report(command.json, &report, DoctorReport::table)
+    context.report(command.json, &report, reports::doctor)
 }

@@ -2,8 +2,10 @@
 
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PartitionCommand;
+use crate::text::reports;
 use trimill::Result;
-use trimill::program::{PartitionReport, Paths, execute, files, paths};
+use trimill::program::report::PartitionReport;
+use trimill::program::{Paths, execute, files, paths};
 
 pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
@@ -11,5 +13,5 @@ pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) 
     job.spill_dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
     let short = context.terminal;
-    context.report(command.json, &report, |report: &PartitionReport| report.table(short))
+    context.report(command.json, &report, |report: &PartitionReport| reports::partition(report, short))
 }

@@ -2,8 +2,9 @@
 
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PlanCommand;
+use crate::text::plan;
 use trimill::program::{Job, Paths, paths};
-use trimill::program::{execute, plan, rates, views};
+use trimill::program::{execute, rates, views};
 use trimill::{Kind, Result};
 
 pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -4,6 +4,9 @@
 //! and the next one starts; a result whose files cannot be written is printed all the same; an interruption ends the batch.
 //! The outcome is the worst of all jobs.
 
+use crate::text::batch::{SummaryLine, summary};
+use crate::text::table::{TableColumn, grid, or_dash};
+use crate::text::{reports, result};
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,13 +15,11 @@ use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::RunCommand;
 use trimill::Bytes;
 use trimill::program::{Batch, BatchJob, Job};
-use trimill::program::{Cluster, PreparedReport, execute};
+use trimill::program::{Cluster, execute};
 use trimill::program::{Failure, kind_name};
 use trimill::program::{Paths, paths};
-use trimill::program::{SummaryLine, summary};
-use trimill::program::{TableColumn, grid, or_dash};
 use trimill::program::{WORKER, guarded};
-use trimill::program::{json, rates, result_table, views};
+use trimill::program::{json, rates, views};
 use trimill::program::{printable, shown};
 use trimill::{Error, Kind, Result};
 
@@ -83,7 +84,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
                     entries.push(views::of_count(job, &result, rates(job.cache_dir.as_deref()))?);
                 }
                 let short = context.terminal;
-                context.report(command.json, &result, |result| format!("{}\n", result_table::result(result, short)))?;
+                context.report(command.json, &result, |result| format!("{}\n", result::result(result, short)))?;
                 if let Err(error) = written {
                     worst = worst.max(Some(error.kind()));
                     line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
@@ -121,8 +122,8 @@ fn for_cluster(job: &Job, cluster: &Cluster, as_json: bool, context: &mut Comman
         .and_then(|done| done)?;
     let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref())?;
-    context.report(as_json, &prepared, PreparedReport::table)?;
-    context.report(as_json, &written, |written| format!("{}\n", written.table()))?;
+    context.report(as_json, &prepared, reports::prepared)?;
+    context.report(as_json, &written, |written| format!("{}\n", reports::cluster(written)))?;
     Ok(written.commands.first().cloned().unwrap_or_default())
 }
 

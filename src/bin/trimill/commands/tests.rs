@@ -8,7 +8,7 @@ use clap::Parser;
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::{Cli, Command};
-use trimill::program::BenchReport;
+use trimill::program::report::BenchReport;
 use trimill::{Control, Kind, Result, RunResult};
 
 struct Run {
@@ -255,7 +255,7 @@ fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
     let (_guard, dir) = folder();
     let concluded = |line: &str, methods: fn(&mut BenchReport)| {
         let Command::Bench(command) = parsed(&dir, line) else { panic!("{line}") };
-        let mut report = trimill::program::example();
+        let mut report = trimill::program::report::bench::example::example();
         methods(&mut report);
         within(Control::silent(), |context| super::bench::conclude(&command, &report, None, context))
     };
@@ -267,7 +267,7 @@ fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
     assert!(wrong.err.contains("odd <&>@cpu: WRONG: counted 8 triangles; expected 7 (--expect)"), "{}", wrong.err);
     let printed: BenchReport = serde_json::from_str(&wrong.out).unwrap();
     let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
-    assert_eq!((&printed, &kept), (&trimill::program::example(), &printed));
+    assert_eq!((&printed, &kept), (&trimill::program::report::bench::example::example(), &printed));
     let page = std::fs::read_to_string(dir.join("new/b.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("odd \\u003c&>"), "{page}");
     let late = concluded("bench @/g.txt", |report| drop(report.graphs[0].methods.drain(..3)));

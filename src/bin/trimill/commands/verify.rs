@@ -2,15 +2,16 @@
 
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::VerifyCommand;
+use crate::text::reports;
 use trimill::program::execute;
-use trimill::program::{Paths, VerifyReport, paths};
+use trimill::program::{Paths, paths};
 use trimill::{Error, Result};
 
 pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     let (report, written) = Error::answered(execute::verify(job, &context.control))?;
-    let said = context.report(command.json, &report, VerifyReport::table);
+    let said = context.report(command.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
 }

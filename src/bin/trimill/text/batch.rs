@@ -4,19 +4,19 @@ use super::table::{TableColumn, grid, or_dash, thousands};
 
 /// A job of a batch in its summary.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SummaryLine {
+pub(crate) struct SummaryLine {
     /// The job's name.
-    pub job: String,
+    pub(crate) job: String,
     /// Triangles, edges, parts, where it was counted.
-    pub counted: Option<(u128, u64, u32)>,
+    pub(crate) counted: Option<(u128, u64, u32)>,
     /// Time for the whole job.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// `done`, or what went wrong.
-    pub outcome: String,
+    pub(crate) outcome: String,
 }
 
 /// The summary of a batch as text.
-pub fn summary(lines: &[SummaryLine]) -> String {
+pub(crate) fn summary(lines: &[SummaryLine]) -> String {
     const COLUMNS: [TableColumn<SummaryLine>; 6] = [
         TableColumn { heading: "job", cell: |l| l.job.clone() },
         TableColumn { heading: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },

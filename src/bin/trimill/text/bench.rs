@@ -1,7 +1,7 @@
 //! A comparison as text: a table for each graph, and notes on single methods.
 
-use super::bench::{BenchReport, GraphReport, MethodReport, Spread};
 use super::table::{or_dash, plain_grid, seconds, thousands};
+use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
 /// A column: its heading, and its cells.
 type BenchColumn = (&'static str, fn(&MethodReport) -> String);
@@ -25,7 +25,7 @@ const COLUMNS: [BenchColumn; 15] = [
 ];
 
 /// The whole comparison.
-pub fn bench(report: &BenchReport) -> String {
+pub(crate) fn bench(report: &BenchReport) -> String {
     let mut text = format!(
         "{}; trimill {}; {}, speed-up against {}\n",
         hardware(report),
@@ -103,7 +103,7 @@ fn prepared(graph: &GraphReport) -> String {
 }
 
 /// The message about a wrong count; none where the count is right.
-pub fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
+pub(crate) fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
     let reference = graph.triangles.filter(|_| method.correct == Some(false))?;
     let counts: Vec<String> = method.triangles.iter().map(|&count| thousands(count)).collect();
     Some(format!(
@@ -178,7 +178,7 @@ pub(crate) fn times(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::bench::example::example;
+    use trimill::program::report::bench::example::example;
 
     #[test]
     fn a_table_says_it_all() {

@@ -6,10 +6,10 @@
 use serde_json::{Map, Value};
 
 use super::table::{list, plain_grid, thousands};
-use trimill_system::bytes::Bytes;
+use trimill::Bytes;
 
 /// `value` as text.
-pub fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Object(fields) => object(fields),
         Value::Array(rows) => rows_text(rows),

@@ -3,16 +3,16 @@
 use std::cmp::Reverse;
 use std::iter::once;
 
-use super::partitions::{Figure, PartitionColumn, PartitionFigures, PartitionTable, columns};
-use super::table::{TableColumn, grid, list, or_dash, plain_grid, rate, seconds, thousands};
-use super::{DeviceResult, RunResult, Stage};
-use crate::job::{Mode, Prune};
-use crate::plan::choose::MethodEstimate;
-use crate::vertices::summary::{Clustering, Quantile};
-use trimill_system::bytes::Bytes;
+use super::table::{TableColumn, grid, list, or_dash, plain_grid, rate, seconds, thousands, yes};
+use trimill::program::Mode;
+use trimill::program::report::Stage;
+use trimill::program::report::partitions::{Figure, PartitionColumn, TableOfPartitions, columns};
+use trimill::program::report::result::MethodEstimate;
+use trimill::{Bytes, Clustering, Prune, Quantile};
+use trimill::{DeviceResult, PartitionFigures, RunResult};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
-pub const MOST_ROWS: usize = 64;
+pub(crate) const MOST_ROWS: usize = 64;
 
 const STAGES: [TableColumn<Stage>; 5] = [
     TableColumn { heading: "stage", cell: |s| s.name.clone() },
@@ -35,11 +35,11 @@ const DEVICES: [TableColumn<DeviceResult>; 9] = [
 ];
 
 /// The whole report. On a terminal (`short`) at most [`MOST_ROWS`] partitions, the largest ones.
-pub fn result(result: &RunResult, short: bool) -> String {
+pub(crate) fn result(result: &RunResult, short: bool) -> String {
     let mut text = answer(result);
     if !result.partitions.is_empty() {
         text.push_str("\nPartition memory\n");
-        text.push_str(&partitions(PartitionTable::Counted, &result.partitions, result.mode, Some("all"), short));
+        text.push_str(&partitions(TableOfPartitions::Counted, &result.partitions, result.mode, Some("all"), short));
         text.push_str(&totals(result));
     }
     if !result.devices.is_empty() {
@@ -55,7 +55,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
 }
 
 /// The summary of the triangles at all vertices, as entries of a list.
-pub(super) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
+pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
     let quantiles = |value: fn(&Quantile) -> String| {
         let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));
         summary.quantiles.iter().map(of).collect::<Vec<_>>().join(", ")
@@ -130,7 +130,7 @@ fn answer(result: &RunResult) -> String {
 }
 
 /// The method, and the estimates where it was chosen from several.
-pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
+pub(crate) fn method(name: &str, of: &[MethodEstimate]) -> String {
     let estimate = |of: &MethodEstimate| {
         let seconds = of.seconds.map_or("too little memory".into(), |seconds| format!("{:.1} ms", 1e3 * seconds));
         format!("{} {seconds}", of.method)
@@ -142,8 +142,8 @@ pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
 }
 
 /// The partition-memory report; `of_all` is the name of a row of sums.
-pub(super) fn partitions(
-    table: PartitionTable,
+pub(crate) fn partitions(
+    table: TableOfPartitions,
     partitions: &[PartitionFigures],
     mode: Mode,
     of_all: Option<&str>,
@@ -151,10 +151,21 @@ pub(super) fn partitions(
 ) -> String {
     let (shown, note) = shown(partitions, short);
     let headings = columns(table, mode).map(|column| column.heading.to_owned()).collect();
-    let row = |partition: &PartitionFigures| columns(table, mode).map(|of| (of.cell)(partition).readable()).collect();
-    let total = |of: &PartitionColumn| or_dash(of.total(partitions), Figure::readable);
+    let row = |partition: &PartitionFigures| columns(table, mode).map(|of| readable((of.cell)(partition))).collect();
+    let total = |of: &PartitionColumn| or_dash(of.total(partitions), readable);
     let totals = of_all.map(|all| once(all.to_owned()).chain(columns(table, mode).skip(1).map(total)).collect());
     plain_grid(headings, shown.into_iter().map(row), totals) + &note
+}
+
+/// A cell for people.
+fn readable(figure: Figure) -> String {
+    match figure {
+        Figure::Number(number) => number.map_or("-".into(), |number| number.to_string()),
+        Figure::Count(count) => thousands(count),
+        Figure::Size(bytes) => Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string(),
+        Figure::Seconds(seconds) => format!("{seconds:.3}"),
+        Figure::Flag(flag) => yes(flag),
+    }
 }
 
 /// The rows that a table shows, in their order, and a line that says how many it leaves out.
@@ -219,7 +230,7 @@ pub(crate) fn mode(mode: Mode, prune: Prune) -> String {
 }
 
 /// The table of stages. It has no sum: stages overlap.
-pub fn stages(stages: &[Stage]) -> String {
+pub(crate) fn stages(stages: &[Stage]) -> String {
     grid(&STAGES, stages, None)
 }
 
@@ -249,7 +260,7 @@ fn bytes_of(sum: u128) -> String {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::report::result::tests::example;
+    use trimill::program::report::result::example::example;
 
     #[test]
     fn a_small_report_is_complete() {

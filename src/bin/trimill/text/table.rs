@@ -2,18 +2,18 @@
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
-use trimill_system::bytes::Bytes;
+use trimill::Bytes;
 
 /// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
-pub struct TableColumn<T> {
+pub(crate) struct TableColumn<T> {
     /// The heading of the column.
-    pub heading: &'static str,
+    pub(crate) heading: &'static str,
     /// The text of a row in this column.
-    pub cell: fn(&T) -> String,
+    pub(crate) cell: fn(&T) -> String,
 }
 
 /// A table of `rows`; `totals` is a last row set apart, one text a column.
-pub fn grid<'a, T: 'a>(
+pub(crate) fn grid<'a, T: 'a>(
     columns: impl IntoIterator<Item = &'a TableColumn<T>>,
     rows: impl IntoIterator<Item = &'a T>,
     totals: Option<Vec<String>>,
@@ -103,7 +103,7 @@ pub(crate) fn list(entries: &[(&str, String)]) -> String {
 }
 
 /// `20,977,629`
-pub fn thousands(number: impl Into<u128>) -> String {
+pub(crate) fn thousands(number: impl Into<u128>) -> String {
     let digits = number.into().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -116,7 +116,7 @@ pub fn thousands(number: impl Into<u128>) -> String {
 }
 
 /// `1.50 s` with three significant digits; whole seconds from 100 on, minutes and hours from an hour on.
-pub fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 3600.0 => format!("{} h {:02} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
         s if s >= 100.0 => format!("{s:.0} s"),
@@ -139,7 +139,7 @@ pub(crate) fn yes(is_so: bool) -> String {
 }
 
 /// The value, or a dash.
-pub fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+pub(crate) fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".into(), text)
 }
 

@@ -1,0 +1,186 @@
+//! Reports that are short lists, as text.
+
+use super::result::{clustering, partitions, stages, used_of_budget};
+use super::table::{TableColumn, grid, list, seconds, thousands};
+use trimill::Bytes;
+use trimill::program::Mode;
+use trimill::program::report::doctor::Directory;
+use trimill::program::report::partitions::TableOfPartitions;
+use trimill::program::report::{
+    CacheEntry, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PreparedReport, ShardReport,
+    VerifyReport,
+};
+use trimill::program::{ArcRates, Rates};
+
+/// The report as text; `what` is `holds` or `removed`.
+pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
+    const COLUMNS: [TableColumn<CacheEntry>; 6] = [
+        TableColumn { heading: "key", cell: |e| e.key.clone() },
+        TableColumn {
+            heading: "input",
+            cell: |e| e.inputs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
+        },
+        TableColumn { heading: "vertices", cell: |e| thousands(e.vertices) },
+        TableColumn { heading: "edges", cell: |e| thousands(e.edges) },
+        TableColumn { heading: "size", cell: |e| e.bytes.to_string() },
+        TableColumn { heading: "idle", cell: |e| seconds(e.idle_seconds as f64) },
+    ];
+    let mut text = list(&[
+        ("cache", report.directory.display().to_string()),
+        (what, format!("{} graphs, {}", report.entries.len(), report.bytes)),
+    ]);
+    if !report.entries.is_empty() {
+        text.push_str(&grid(&COLUMNS, &report.entries, None));
+    }
+    text
+}
+
+/// The report as text.
+pub(crate) fn cluster(report: &ClusterReport) -> String {
+    let files: String = report.files.iter().map(|file| format!("wrote {}\n", file.display())).collect();
+    let commands = report.commands.join("\nor, without the program hq: ");
+    format!("{files}\nto count {} shards and merge them: {commands}\n", report.shards)
+}
+
+/// The report as text.
+pub(crate) fn doctor(report: &DoctorReport) -> String {
+    let mut entries = vec![
+        ("trimill", format!("{} on {}", report.version, report.system)),
+        ("CPU threads", report.cores.to_string()),
+        ("RAM", format!("{}, {} free", report.memory, report.memory_free)),
+        ("work directory", report.work_dir.describe()),
+        ("cache directory", report.cache_dir.as_ref().map_or("none: no home is known".into(), Directory::describe)),
+    ];
+    for gpu in &report.gpus {
+        entries.push(("GPU", format!("{}, compute capability {}, {}", gpu.name, gpu.compute_capability, gpu.memory)));
+    }
+    if let Some(reason) = &report.no_gpu {
+        entries.push(("GPU", format!("none: {reason}")));
+    }
+    entries.extend([
+        ("default backend", report.default_backend.clone()),
+        ("default --host-memory", report.default_host_memory.to_string()),
+        ("default --device-memory", report.default_device_memory.to_string()),
+    ]);
+    let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = report.rates;
+    let million = |rate: f64| format!("{:.0}", rate / 1e6);
+    let arcs = |arcs: ArcRates| format!("{} and {}", million(arcs.graph), million(arcs.spill));
+    let origin = if report.rates_measured { "measured here" } else { "defaults; --measure measures them" };
+    entries.extend([
+        ("rates, in millions a second", origin.to_owned()),
+        ("  arcs sized and built, a core", format!("{} and {}", million(size_arcs), million(build_arcs))),
+        ("  bytes to and from disk", format!("{} and {}", million(write_bytes), million(read_bytes))),
+        ("  arcs of graphs and spills, a core", arcs(cpu)),
+        ("  the same for a GPU, which unpacks", arcs(gpu)),
+        ("  arcs copied to a GPU", million(gpu_arcs)),
+        ("  lstc and packed, relative to an H200", format!("{lstc:.2} and {packed:.2}")),
+    ]);
+    entries.extend(report.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
+    list(&entries)
+}
+
+/// The report as text.
+pub(crate) fn generate(report: &GenerateReport) -> String {
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+    list(&[
+        ("family", report.family.clone()),
+        ("file", format!("{} ({}, {} pairs)", report.file.display(), report.bytes, thousands(report.pairs_written))),
+        ("vertices", known(report.vertices.map(thousands))),
+        ("edges", known(report.edges.map(thousands))),
+        ("triangles", known(report.triangles.map(thousands))),
+        ("took", seconds(report.seconds)),
+    ])
+}
+
+/// The report as text.
+pub(crate) fn partition(report: &PartitionReport, short: bool) -> String {
+    let largest = report.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
+    let mut text = list(&[
+        ("directory", report.directory.display().to_string()),
+        ("vertices", thousands(report.vertices)),
+        ("edges", thousands(report.edges)),
+        ("partitions", format!("{} by {}, prune {}", report.parts, report.partitioner, report.prune)),
+        ("spilled", report.partitions.iter().map(|p| p.spill_bytes).sum::<Bytes>().to_string()),
+        ("largest partition", used_of_budget(largest, report.device_memory)),
+        ("peak host memory", report.peak_host_bytes.to_string()),
+    ]);
+    text.push('\n');
+    text.push_str(&partitions(TableOfPartitions::Spilled, &report.partitions, Mode::Spilled, None, short));
+    text.push('\n');
+    text.push_str(&stages(&report.stages));
+    text.push_str(&format!("\nto count them: trimill count {}\n", report.directory.display()));
+    text
+}
+
+/// The report as text.
+pub(crate) fn prepared(report: &PreparedReport) -> String {
+    let directory = report.directory.display();
+    let mut lines = vec![
+        ("run directory", directory.to_string()),
+        ("vertices", thousands(report.vertices)),
+        ("edges", thousands(report.edges)),
+        ("partitions", format!("{} by {}, counted by the {} mode", report.parts, report.partitioner, report.mode)),
+    ];
+    if let Some(shards) = report.shards {
+        let costliest =
+            format!("{shards}; the costliest is expected to take {:.2} times the mean", report.imbalance(shards));
+        lines.push(("shards", costliest));
+    }
+    let sizes = [("graph", report.graph_bytes), ("spilled", report.spilled_bytes)];
+    lines.extend(
+        sizes.into_iter().filter(|(_, bytes)| *bytes > Bytes::ZERO).map(|(name, bytes)| (name, bytes.to_string())),
+    );
+    if report.counts_bytes > Bytes::ZERO {
+        lines.push(("counts of partitions", format!("at most {} on disk until they are added", report.counts_bytes)));
+    }
+    let mut text = list(&lines);
+    if !report.stages.is_empty() {
+        text.push('\n');
+        text.push_str(&stages(&report.stages));
+    }
+    let of = report.shards.map_or_else(|| "N".into(), |shards| shards.to_string());
+    text.push_str(&format!(
+        "\nto count shard I, from 0 on: trimill count --run-dir {directory} --shard I/{of}\n\
+         to add all of them:          trimill merge {directory}\n"
+    ));
+    text
+}
+
+/// The report as text.
+pub(crate) fn shard(report: &ShardReport, short: bool) -> String {
+    let directory = report.directory.display();
+    if report.merged {
+        return format!("{directory} is merged: there is nothing to count\n");
+    }
+    let resumed = report.partitions.iter().filter(|partition| partition.counted().resumed).count();
+    let mut lines = vec![
+        ("shard", report.shard.clone()),
+        ("partitions", format!("{} of {}, {resumed} of them counted before", report.partitions.len(), report.parts)),
+    ];
+    if !report.method.is_empty() {
+        lines.push(("counted by", format!("{}, method {}", report.backend, report.method)));
+    }
+    lines.push(("seconds", format!("{:.3}", report.seconds)));
+    let mut text = list(&lines);
+    text.push('\n');
+    text.push_str(&partitions(TableOfPartitions::Counted, &report.partitions, report.mode, Some("shard"), short));
+    text.push_str(&match report.missing {
+        0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
+        missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),
+    });
+    text
+}
+
+/// The report as text.
+pub(crate) fn verify(report: &VerifyReport) -> String {
+    let mut entries = vec![
+        ("triangles", thousands(report.triangles)),
+        ("vertices", thousands(report.vertices)),
+        ("edges", thousands(report.edges)),
+        ("wedges", thousands(report.wedges)),
+        ("transitivity", format!("{:.6}", report.transitivity)),
+    ];
+    entries.extend(report.clustering.iter().flat_map(clustering));
+    entries.push(("took", seconds(report.seconds)));
+    list(&entries)
+}
