@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 pub use super::rows::{EdgeRows, EdgesInOrder, ListedEdges};
 
-use super::EdgeSums;
 use super::rows::packed;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
 use crate::graph::OrientedGraph;
+use crate::sums::{ByArc, Sums};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -27,7 +27,7 @@ const LONG: usize = 1 << 14;
 /// The sums on all edges of a graph, to be read window by window in the order of the input's ids.
 pub struct EdgesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
-    pub sums: &'a EdgeSums,
+    pub sums: &'a Sums<ByArc>,
     /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
     pub control: &'a Control,

@@ -7,10 +7,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::Totals;
 use super::summary::DegreeFinder;
 use crate::clean::is_sparse;
 use crate::graph::{Ids, OrientedGraph};
+use crate::sums::{ByRank, Sums};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -109,7 +109,7 @@ impl VerticesInOrder for ListedVertices {
 /// The sums at all vertices of a graph, to be read window by window in the order of the input's ids.
 pub struct VerticesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
-    pub totals: &'a Totals,
+    pub sums: &'a Sums<ByRank>,
     /// The most bytes of a window.
     pub memory: Bytes,
 }
@@ -143,7 +143,7 @@ impl VerticesInOrder for VerticesOfGraph<'_> {
 
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
-        let Self { graph, totals, memory } = self;
+        let Self { graph, sums, memory } = self;
         let (order, ids, degrees) = (graph.order()?, graph.ids()?, DegreeFinder::of(graph));
         let window = (memory.max(&Bytes::mib(1)).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
         for first in (0..graph.vertices()).step_by(window) {
@@ -154,7 +154,8 @@ impl VerticesInOrder for VerticesOfGraph<'_> {
                 triangles: zeros(vertices.len()),
                 vertices: vertices.clone(),
             };
-            totals.each_block(|from, sums| {
+            sums.each_block(|from, sums| {
+                let from = from as u32;
                 for (degree, ranks) in degrees.of_ranks(from..from + sums.len() as u32) {
                     for rank in ranks {
                         let vertex = order[rank as usize];
