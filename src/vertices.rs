@@ -7,10 +7,7 @@ pub mod degrees;
 pub mod files;
 mod npy;
 pub mod order;
-#[cfg(feature = "parquet")]
-mod parquet;
 pub mod summary;
-mod tsv;
 
 /// The local clustering coefficient of a vertex: its triangles as a share of the pairs of its neighbours; 0 where there is no pair.
 pub fn coefficient(degree: u32, triangles: u64) -> f64 {

@@ -6,6 +6,7 @@ use super::*;
 use crate::clean::Workspace;
 use crate::prepare::prepare;
 use crate::sums::{ByRank, CountedKeys};
+use crate::table::columns::CountRows;
 use trimill_input::arcs::ArcList;
 use trimill_system::memory::HostMemory;
 use trimill_system::threads;
