@@ -60,7 +60,6 @@ mod graph;
 mod job;
 mod orient;
 mod outputs;
-mod part_file;
 mod partition;
 mod paths;
 mod plan;
@@ -71,6 +70,7 @@ mod run_dir;
 mod shards;
 mod spill;
 mod stream;
+mod sums;
 mod table;
 mod vertices;
 

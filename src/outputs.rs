@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::table::format::TableFormat;
+use crate::edges::rows::EdgeRows;
+use crate::table::columns::CountsInOrder;
+use crate::table::format::{COLUMNS, TableFormat};
+use crate::table::{new_file, write};
+use crate::vertices;
+use crate::vertices::order::VerticesInOrder;
 use crate::vertices::summary::OfDegree;
-use crate::{edges, vertices};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{Output, check_output};
 use trimill_system::error::{Error, Result};
@@ -34,7 +38,7 @@ impl Asked {
     pub fn bytes_per_thread(&self) -> Bytes {
         let parquet = |format: Result<TableFormat>| matches!(format, Ok(TableFormat::Parquet));
         let columns = self.per_vertex.iter().any(|path| parquet(vertices::files::format(path)))
-            || self.per_edge.iter().any(|path| parquet(edges::files::format(path)));
+            || self.per_edge.iter().any(|path| parquet(TableFormat::of(path, COLUMNS)));
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
     }
 
@@ -46,7 +50,7 @@ impl Asked {
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
         self.by_degree.iter().try_for_each(|path| vertices::files::check_degrees(path))?;
-        self.per_edge.iter().try_for_each(|path| edges::files::format(path).map(drop))
+        self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 
     /// Checks that the files can be written.
@@ -71,13 +75,16 @@ impl Asked {
 
     /// Writes the files of vertices, of which each is there whole or not at all, whatever becomes of the other. Runs in the current
     /// thread pool.
-    pub fn write_vertices(&self, counts: &dyn vertices::order::VerticesInOrder, by_degree: &[OfDegree]) -> Result<()> {
+    pub fn write_vertices(&self, counts: &impl VerticesInOrder, by_degree: &[OfDegree]) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
         Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish)))
     }
 
-    pub fn write_edges(&self, counts: &dyn edges::order::EdgesInOrder) -> Result<()> {
-        self.per_edge.as_deref().map_or(Ok(()), |path| edges::files::write(path, counts)?.finish())
+    /// Writes the file of edges. Runs in the current thread pool.
+    pub fn write_edges(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>) -> Result<()> {
+        let Some(path) = self.per_edge.as_deref() else { return Ok(()) };
+        let format = TableFormat::of(path, COLUMNS)?;
+        new_file(path, |to| write(to, format, counts))?.finish()
     }
 }

@@ -49,7 +49,7 @@ use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
 use crate::spill::Manifest;
 use crate::spill::manifest::MANIFEST_NAME;
-use crate::{edges, vertices};
+use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
 use trimill_system::control::Control;
 use trimill_system::disk;
@@ -278,7 +278,7 @@ impl RunDir {
     pub fn remove_counts(&self) {
         remove_unfinished(&self.path);
         for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            let kept = [vertices::part::SUFFIX, edges::part::SUFFIX];
+            let kept = [ByRank::SUFFIX, ByArc::SUFFIX];
             if entry.path().extension().is_some_and(|suffix| kept.iter().any(|kept| suffix == *kept)) {
                 let _ = std::fs::remove_file(entry.path());
             }

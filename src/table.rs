@@ -1,5 +1,6 @@
 //! Tables that users name: their formats, and how they are written, row by row or column by column, by all threads.
 
+pub mod columns;
 pub mod format;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -7,8 +8,10 @@ pub mod text;
 
 use std::path::Path;
 
+use columns::CountsInOrder;
+use format::TableFormat;
 use trimill_system::disk::{NewFile, Output};
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Result};
 
 /// Makes a new file: `write` writes it, then all of it is on disk, but without its name.
 pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<Output> {
@@ -16,4 +19,14 @@ pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()
     write(&mut to)?;
     to.new_file().map_or(Ok(()), NewFile::sync)?;
     Ok(to)
+}
+
+/// Writes counts; runs in the current thread pool.
+pub(crate) fn write(to: &mut Output, format: TableFormat, counts: &impl CountsInOrder) -> Result<()> {
+    match format {
+        TableFormat::Text(compress) => columns::write_text(to, compress, counts),
+        #[cfg(feature = "parquet")]
+        TableFormat::Parquet => parquet::write(to, counts),
+        other => Err(Error::defect(format!("a table of counts as {other:?}"))),
+    }
 }

@@ -16,5 +16,5 @@ macro_rules! stages {
 
 stages! {
     assign bench cache clean cluster count edges execute graph job orient outputs partition paths plan prepare rates
-    report run_dir shards spill stream table vertices
+    report run_dir shards spill stream sums table vertices
 }

@@ -1,21 +1,13 @@
 //! The triangles at each vertex.
 //!
-//! Input: what devices counted at the vertices of partitions, by rank. Output: the sum at each vertex ([`totals`]), a summary
-//! ([`summary`]) and files ([`files`]) whose rows are in the order of the input's ids. Every triangle adds 1 at each of its three
-//! corners, in the one partition where it is counted, so the sums add up to three times the triangles.
+//! Input: the sum at each vertex, by rank ([`crate::sums`]). Output: a summary ([`summary`]) and files ([`files`]) whose rows are in the
+//! order of the input's ids.
 
 pub mod degrees;
 pub mod files;
 mod npy;
 pub mod order;
-#[cfg(feature = "parquet")]
-mod parquet;
-pub mod part;
 pub mod summary;
-pub mod totals;
-mod tsv;
-
-pub use totals::{CountedRanks, Totals};
 
 /// The local clustering coefficient of a vertex: its triangles as a share of the pairs of its neighbours; 0 where there is no pair.
 pub fn coefficient(degree: u32, triangles: u64) -> f64 {

@@ -10,8 +10,8 @@ mod assignment;
 mod bvgraph;
 mod bvgraph_offsets;
 mod clean;
+mod counts;
 mod dialects;
-mod edge_counts;
 mod edges;
 pub(crate) mod graph_file;
 mod jobs;
@@ -19,7 +19,6 @@ mod manifest;
 mod readers;
 mod seal;
 mod spill;
-mod vertices;
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +44,7 @@ pub(crate) const TARGETS: [Target; 24] = [
     target("compressed", readers::compressed),
     target("detect", readers::detect),
     target("dialects", dialects::check),
-    target("edge-counts", edge_counts::check),
+    target("edge-counts", counts::edges),
     target("gapbs-sg", readers::gapbs_sg),
     target("graph-file", graph_file::check),
     target("graph500", readers::graph500),
@@ -60,7 +59,7 @@ pub(crate) const TARGETS: [Target; 24] = [
     target("spill", spill::check),
     target("spill-block", spill::block),
     target("text", readers::text),
-    target("vertices", vertices::check),
+    target("vertices", counts::vertices),
 ];
 
 /// The directory for the targets' files, and the single thread on which they run, so that memory can be measured.

@@ -36,25 +36,28 @@ pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(spill)
 }
 
-/// Counts of a partition, of a graph of this `size`, with a valid header and valid checksums. The keys of records have `key` bytes.
-pub(super) fn counts(bytes: &[u8], magic_and_version: &[u8; 12], size: &[u8], key: usize) -> Vec<u8> {
-    let records_at = 32 + size.len();
+/// Counts of a partition, of a graph of so many vertices or edges, with a valid header and valid checksums.
+pub(super) fn counts(bytes: &[u8], magic: [u8; 8], keys: u64) -> Vec<u8> {
+    /// Bytes of the header, and those of a record before its frame.
+    const HEADER: usize = 52;
+    const HEAD: usize = 16;
     let mut counts = bytes.to_vec();
-    counts.resize(bytes.len().max(records_at + 12), 0);
-    counts[..12].copy_from_slice(magic_and_version);
-    counts[32..records_at].copy_from_slice(size);
-    let (mut at, mut records) = (records_at + 12, 0u32);
-    while let Some(len) = number(&counts, at + key).map(|len_and_more| len_and_more & 0xffff_ffff) {
-        let end = at + key + 4 + len;
+    counts.resize(bytes.len().max(HEADER), 0);
+    counts[..8].copy_from_slice(&magic);
+    counts[8..12].copy_from_slice(&3u32.to_le_bytes());
+    counts[32..40].copy_from_slice(&keys.to_le_bytes());
+    let (mut at, mut records) = (HEADER, 0u32);
+    while let Some(len) = number(&counts, at + HEAD - 4).map(|len_and_more| len_and_more & 0xffff_ffff) {
+        let end = at + HEAD + len;
         let Some(record) = counts.get(at..end).filter(|_| counts.len() >= end + 8) else { break };
         let checksum = xxh3_64(record);
         put(&mut counts, end, checksum);
         (at, records) = (end + 8, records + 1);
     }
     counts.truncate(at);
-    counts[records_at..records_at + 4].copy_from_slice(&records.to_le_bytes());
-    let checksum = xxh3_64(&counts[..records_at + 4]);
-    put(&mut counts, records_at + 4, checksum);
+    counts[40..44].copy_from_slice(&records.to_le_bytes());
+    let checksum = xxh3_64(&counts[..44]);
+    put(&mut counts, 44, checksum);
     counts
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::order::EdgesOfGraph;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
-use crate::vertices::{CountedRanks, Totals};
+use crate::sums::{ByRank, CountedKeys, Sums};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
@@ -22,7 +22,7 @@ impl EdgesOfGraph<'_> {
     ///
     /// # Errors
     /// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
-    pub fn at_vertices(&self, totals: &Totals, pool: &ThreadPool) -> Result<()> {
+    pub fn at_vertices(&self, totals: &Sums<ByRank>, pool: &ThreadPool) -> Result<()> {
         let Self { graph, sums, memory, control } = *self;
         let pass = pass_bytes(memory);
         let window =
@@ -47,13 +47,15 @@ impl EdgesOfGraph<'_> {
                     Ok(())
                 })
             })?;
-            for (some, from) in twice.chunks(AT_A_TIME).zip((first..).step_by(AT_A_TIME)) {
+            for (some, from) in twice.chunks(AT_A_TIME).zip((u64::from(first)..).step_by(AT_A_TIME)) {
                 let half = |twice: &AtomicU64| match twice.load(Relaxed) {
                     twice if twice % 2 == 0 => Ok(twice / 2),
                     odd => Err(Error::defect(format!("{odd} triangles on the edges of a vertex, which is odd"))),
                 };
-                let counts: Vec<u64> = parallel::within(pool, || some.par_iter().map(half).collect::<Result<_>>())?;
-                totals.add(pool, CountedRanks::From(from), &counts)?;
+                parallel::within(pool, || {
+                    let counts: Vec<u64> = some.par_iter().map(half).collect::<Result<_>>()?;
+                    totals.add(CountedKeys::From(from), &counts)
+                })?;
             }
         }
         Ok(())

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-pub use super::rows::{EdgeRows, EdgesInOrder, ListedEdges};
+pub use super::rows::{EdgeRows, ListedEdges};
 
-use super::EdgeSums;
 use super::rows::packed;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
 use crate::graph::OrientedGraph;
+use crate::sums::{ByArc, Sums};
+use crate::table::columns::CountsInOrder;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -27,7 +28,7 @@ const LONG: usize = 1 << 14;
 /// The sums on all edges of a graph, to be read window by window in the order of the input's ids.
 pub struct EdgesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
-    pub sums: &'a EdgeSums,
+    pub sums: &'a Sums<ByArc>,
     /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
     pub control: &'a Control,
@@ -43,7 +44,9 @@ pub fn least_window(vertices: u32, edges: u64) -> Bytes {
     Bytes(8 * (edges + u64::from(vertices)) / 12).max(Bytes::mib(8))
 }
 
-impl EdgesInOrder for EdgesOfGraph<'_> {
+impl CountsInOrder for EdgesOfGraph<'_> {
+    type Rows<'r> = EdgeRows<'r>;
+
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let memory = self.memory.max(Bytes::mib(8));

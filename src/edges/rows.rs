@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::graph::Ids;
+use crate::table::columns::ColumnValue::{U32, U64};
+use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
@@ -40,12 +42,22 @@ impl<'a> EdgeRows<'a> {
     pub(super) fn new(ids: &'a Ids, first: u32, starts: &'a [u64], edges: &'a [AtomicU64]) -> Self {
         Self { ids, first, starts, edges }
     }
+}
 
-    pub fn count(&self) -> usize {
+impl CountRows for EdgeRows<'_> {
+    type Row = EdgeCount;
+    const COLUMNS: &'static [CountColumn<EdgeCount>] = &[
+        CountColumn::new("u", U64(|row| row.u)),
+        CountColumn::new("v", U64(|row| row.v)),
+        CountColumn::new("triangles", U32(|row| row.triangles)),
+    ];
+    const AS_DIFFERENCES: bool = true;
+
+    fn count(&self) -> usize {
         self.edges.len()
     }
 
-    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = EdgeCount> {
+    fn range(&self, places: Range<usize>) -> impl Iterator<Item = EdgeCount> {
         let mut next = self.starts.partition_point(|&start| start <= places.start as u64);
         let id = |next: usize| self.ids.original(self.first + next as u32 - 1);
         let mut u = if places.is_empty() { 0 } else { id(next) };
@@ -62,12 +74,6 @@ impl<'a> EdgeRows<'a> {
     }
 }
 
-/// Counts on edges that can be read in the order of the input's ids.
-pub trait EdgesInOrder {
-    /// Calls `write` with the rows of all edges, ascending by (u, v), many at a time.
-    fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()>;
-}
-
 /// Counts that are listed vertex by vertex, in the order of the ids.
 pub struct ListedEdges<'a, F> {
     pub ids: &'a Ids,
@@ -77,7 +83,9 @@ pub struct ListedEdges<'a, F> {
     pub edges_of: F,
 }
 
-impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> EdgesInOrder for ListedEdges<'_, F> {
+impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEdges<'_, F> {
+    type Rows<'r> = EdgeRows<'r>;
+
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let (mut first, mut starts, mut edges) = (0, vec![0], Vec::new());
         for vertex in 0..self.vertices {

@@ -4,22 +4,26 @@
 use trimill_kernels::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
-use crate::edges::{self, EdgeSums};
+use crate::edges;
 use crate::outputs::CountsWanted;
 use crate::stream::edges::PIECE;
-use crate::vertices::Totals;
+use crate::sums::{ByArc, ByRank, SumKey, Sums};
 use crate::vertices::order::{fixed_bytes, least_window};
 use trimill_system::bytes::Bytes;
 use trimill_system::memory::HostMemory;
 
-/// Whether the sums of all vertices are in memory: where they take a quarter of it at most.
-pub(super) fn in_memory(host: HostMemory, vertices: u32) -> bool {
-    Totals::bytes(vertices).get() <= host.usable().get() / 4
+/// Whether the sums at all keys are in memory.
+pub(super) fn in_memory<K: SumKey>(host: HostMemory, keys: u64) -> bool {
+    Sums::<K>::bytes(keys).get() <= host.usable().get() / 8 * K::EIGHTHS
 }
 
-/// Bytes of the host's memory that the sums take while partitions are counted, or a block of them where they are in a file.
-pub(super) fn held_vertices(host: HostMemory, vertices: u32) -> Bytes {
-    if in_memory(host, vertices) { Totals::bytes(vertices) } else { Bytes::mib(1) }
+/// Bytes of the host's memory that the sums take while partitions are counted, or blocks of them for all threads where they are in a
+/// file.
+pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
+    match in_memory::<K>(host, keys) {
+        true => Sums::<K>::bytes(keys),
+        false => Bytes(host.threads() * Sums::<K>::bytes(K::BLOCK).get()),
+    }
 }
 
 /// What the counts of each of `gpus` GPUs take on their way to the sums, at most.
@@ -37,7 +41,7 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 /// Bytes of the host's memory for writing the triangles at vertices: without the window of vertices, and with the smallest window.
 pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
-    let fixed = held_vertices(host, vertices) + fixed_bytes(vertices) + made;
+    let fixed = held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + made;
     (fixed, fixed + least_window(vertices))
 }
 
@@ -46,24 +50,10 @@ pub(super) fn window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32
     host.usable().saturating_sub(while_writing(counts, host, vertices).0)
 }
 
-/// Whether the sums on all edges are in memory: where they take five eighths of it at most.
-pub(super) fn edges_in_memory(host: HostMemory, edges: u64) -> bool {
-    EdgeSums::bytes(edges).get() <= host.usable().get() / 8 * 5
-}
-
-/// Bytes of the host's memory that the sums on edges take while partitions are counted, or blocks of them for all threads where they
-/// are in a file.
-pub(super) fn held_edges(host: HostMemory, edges: u64) -> Bytes {
-    match edges_in_memory(host, edges) {
-        true => EdgeSums::bytes(edges),
-        false => Bytes(host.threads() * EdgeSums::bytes(edges::sums::BLOCK).get()),
-    }
-}
-
 /// Bytes of the host's memory for the triangles on edges while partitions are counted on `devices` devices, besides the sums.
 pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     // With a run directory, blocks that are compressed.
-    let kept = Bytes(host.threads() * 2 * EdgeSums::bytes(edges::sums::BLOCK).get());
+    let kept = Bytes(host.threads() * 2 * Sums::<ByArc>::bytes(ByArc::BLOCK).get());
     Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
 }
 
@@ -72,10 +62,10 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
 pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let at_vertices = match counts.vertices {
-        true => held_vertices(host, vertices) + fixed_bytes(vertices),
+        true => held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices),
         false => Bytes::ZERO,
     };
-    let fixed = held_edges(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;
+    let fixed = held::<ByArc>(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;
     (fixed, fixed + edges::order::least_window(vertices, edges))
 }
 

@@ -65,8 +65,8 @@ impl<'g> Details<'g> {
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
         match self {
             Self::Total => Ok(true),
-            Self::Vertices(vertices) => vertices.resume(part, pool),
-            Self::Edges(edges) => edges.resume(part, pool),
+            Self::Vertices(vertices) => vertices.of.resume(part, pool),
+            Self::Edges(edges) => edges.of.resume(part, pool),
         }
     }
 

@@ -10,11 +10,11 @@ use std::ops::Range;
 use rayon::ThreadPool;
 
 use super::part_counts::PartitionRanks;
-use crate::edges::sums::BLOCK;
 use crate::graph::OrientedGraph;
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
 use crate::stream::edges::EdgeSink;
+use crate::sums::{ByArc, SumKey};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
@@ -143,7 +143,7 @@ impl ListedPlaces {
             let known = skipped.min(mine.len());
             if mine[known..].iter().any(|&count| count > 0) {
                 let begin = arcs.start + known as u64;
-                if !together.is_empty() && begin + (mine.len() - known) as u64 > first + BLOCK {
+                if !together.is_empty() && begin + (mine.len() - known) as u64 > first + ByArc::BLOCK {
                     add(first, &together)?;
                     together.clear();
                 }

@@ -5,9 +5,7 @@
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
-use super::counters::{
-    edges_while_counting, edges_while_writing, held_edges, held_vertices, while_counting, while_writing,
-};
+use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::{Footprint, cuda};
 use crate::graph::GraphSize;
 use crate::job::{Mode, SpillTo};
@@ -15,6 +13,7 @@ use crate::outputs::CountsWanted;
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
+use crate::sums::{ByArc, ByRank};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};
@@ -172,11 +171,11 @@ impl HostNeeds {
         let GraphSize { vertices, edges, .. } = self.size;
         match (self.counts.edges, self.counts.vertices) {
             (true, _) => {
-                let held = if self.shard { Bytes::ZERO } else { held_edges(self.host, edges) };
+                let held = if self.shard { Bytes::ZERO } else { held::<ByArc>(self.host, edges) };
                 needs.fixed("triangles on edges", held + edges_while_counting(self.host, gpus))
             }
             (false, true) => {
-                let held = if self.shard { Bytes::ZERO } else { held_vertices(self.host, vertices) };
+                let held = if self.shard { Bytes::ZERO } else { held::<ByRank>(self.host, vertices.into()) };
                 needs.fixed("triangles at vertices", held + while_counting(self.host, vertices, gpus))
             }
             (false, false) => needs,

@@ -2,15 +2,19 @@
 //! that a run directory keeps.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
-use crate::run_dir::{RunDir, unless_damaged};
+use super::counters::in_memory;
+use super::session::Session;
+use crate::run_dir::unless_damaged;
 use crate::stream::PartitionFailure;
 use crate::stream::source::PartitionSource;
-use trimill_system::error::Result;
+use crate::sums::part::{PartCounts, PartKey, PartWriter};
+use crate::sums::{CountedKeys, SumKey, Sums};
+use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::parallel;
 
@@ -63,29 +67,58 @@ impl PartitionRanks {
     }
 }
 
-/// The files of a run directory with the counts of each partition.
-pub(super) struct PartFiles {
+/// The sums of a job, and the files of its run directory with the counts of each partition.
+pub(super) struct JobSums<K: SumKey> {
+    keys: u64,
+    /// None in a shard, whose counts are added elsewhere.
+    sums: Option<Sums<K>>,
     /// The directory, and the fingerprint of the job; none without a run directory.
     run: Option<(PathBuf, u128)>,
 }
 
-impl PartFiles {
-    pub(super) fn new(run: Option<&RunDir>, fingerprint: u128) -> Self {
-        Self { run: run.map(RunDir::path).map(|path| (path.to_path_buf(), fingerprint)) }
+impl<K: SumKey> JobSums<K> {
+    /// Zeros; in memory where [`in_memory`] allows.
+    pub(super) fn new(session: &Session, keys: u64, fingerprint: u128) -> Result<Self> {
+        let sums = match (session.is_shard(), in_memory::<K>(session.host, keys)) {
+            (true, _) => None,
+            (false, true) => Some(Sums::in_memory(keys)),
+            (false, false) => Some(Sums::in_file(keys, &session.work_dir)?),
+        };
+        let run = session.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
+        Ok(Self { keys, sums, run })
     }
 
-    /// Begins the file of a partition by `writer`; none without a run directory.
-    pub(super) fn begin<W>(&self, writer: impl FnOnce(&Path, u128) -> Result<W>) -> Result<Option<W>> {
-        self.run.as_ref().map(|(dir, fingerprint)| writer(dir, *fingerprint)).transpose()
-    }
-
-    /// Opens the file of a partition by `reader`; none where it is missing, or damaged, which is logged.
-    pub(super) fn open<C>(
-        &self,
-        part: u32,
-        reader: impl FnOnce(&Path, u128) -> Result<Option<C>>,
-    ) -> Result<Option<C>> {
+    /// Begins the file of a partition; none without a run directory.
+    pub(super) fn begin(&self, part: u32) -> Result<Option<PartWriter<K>>> {
         let Some((dir, fingerprint)) = &self.run else { return Ok(None) };
-        unless_damaged(reader(dir, *fingerprint), &format!("partition {part} is counted again"))
+        PartWriter::new(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }).map(Some)
+    }
+
+    /// Adds counts of a partition to its file and to the sums. Runs in the current thread pool.
+    pub(super) fn add(
+        &self,
+        file: Option<&mut PartWriter<K>>,
+        keys: CountedKeys<'_>,
+        counts: &[K::Count],
+    ) -> Result<()> {
+        if let Some(file) = file {
+            file.add(keys, counts)?;
+        }
+        self.sums.as_ref().map_or(Ok(()), |sums| sums.add(keys, counts))
+    }
+
+    /// Adds what an earlier start counted of a partition. `false`: that is missing, or damaged, which is logged.
+    pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
+        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
+        let counts = PartCounts::open(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys });
+        match (unless_damaged(counts, &format!("partition {part} is counted again"))?, &self.sums) {
+            (Some(counts), Some(sums)) => parallel::within(pool, || counts.add_to(sums)).map(|()| true),
+            (found, _) => Ok(found.is_some()),
+        }
+    }
+
+    /// The sums of all partitions.
+    pub(super) fn all(&self) -> Result<&Sums<K>> {
+        self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 }

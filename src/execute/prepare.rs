@@ -10,7 +10,6 @@ use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
-use crate::edges;
 use crate::graph::Direction;
 use crate::job::{Job, Mode};
 use crate::outputs::CountsWanted;
@@ -20,7 +19,7 @@ use crate::report::{PreparedReport, Stage};
 use crate::run_dir::{PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
 use crate::spill::Manifest;
-use crate::vertices;
+use crate::sums::{ByArc, ByRank, part};
 use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
 use trimill_system::control::Control;
@@ -227,14 +226,14 @@ fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
 
 /// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
 fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
-    let of = |part: usize| {
-        let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
+    let of = |i: usize| {
+        let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);
         if counts.edges {
             // Every arc that is read is in a row.
-            edges::part::bytes_at_most(predicted.stream.get() / size_of::<u32>() as u64)
+            part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64)
         } else if counts.vertices {
-            vertices::part::bytes_at_most(match plan.cut.mode() {
-                Mode::InPlace => plan.sizes[..=part].iter().map(|size| size.locals).sum(),
+            part::bytes_at_most::<ByRank>(match plan.cut.mode() {
+                Mode::InPlace => plan.sizes[..=i].iter().map(|size| size.locals).sum(),
                 Mode::Spilled => size.numbered(),
             })
         } else {

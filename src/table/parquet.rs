@@ -1,19 +1,20 @@
-//! Parquet tables: columns that are never null, compressed with zstd. The columns of row groups are encoded
-//! by all threads, and written in order.
+//! Counts as Parquet tables: columns that are never null, unsigned integers or doubles, compressed with zstd. The columns of row groups
+//! are encoded by all threads, and written in order.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::{ColumnCloseResult, ColumnWriterImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePtr};
 use rayon::prelude::*;
 
+use super::columns::{ColumnValue, CountColumn, CountRows, CountsInOrder};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
@@ -21,74 +22,76 @@ use trimill_system::ordered::make_and_write;
 /// Values that are encoded at a time.
 const AT_A_TIME: usize = 1 << 12;
 
+/// Rows of a row group.
+const GROUP: usize = 1 << 17;
+
 /// An encoded column of a row group.
-pub(crate) type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
+type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
 
-pub(crate) struct ParquetTable<'a> {
-    writer: SerializedFileWriter<&'a mut Output>,
-    columns: Vec<ColumnDescPtr>,
-    properties: WriterPropertiesPtr,
-    name: std::path::PathBuf,
-}
-
-pub(crate) struct ColumnEncoder {
-    descriptor: ColumnDescPtr,
-    properties: WriterPropertiesPtr,
-}
-
-impl<'a> ParquetTable<'a> {
-    /// Begins a table. `differences`: columns of which the differences from the row before are stored, bit-packed.
-    pub(crate) fn begin(to: &'a mut Output, schema: &str, differences: &[&str]) -> Result<Self> {
-        let name = to.name().to_path_buf();
-        let failed = |error| failed(&name, error);
-        let schema = Arc::new(parse_message_type(schema).map_err(failed)?);
-        let columns = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
-        let zstd = ZstdLevel::try_new(1).map_err(failed)?;
-        // Ids, counts and coefficients hardly repeat; the columns are compressed in any case.
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(zstd))
-            .set_dictionary_enabled(false)
-            .set_created_by(concat!("trimill ", env!("CARGO_PKG_VERSION")).into());
-        let properties = differences.iter().fold(properties, |properties, column| {
-            properties.set_column_encoding(ColumnPath::from(*column), Encoding::DELTA_BINARY_PACKED)
-        });
-        let properties = Arc::new(properties.build());
-        let writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
-        Ok(Self { writer, columns, properties, name })
-    }
-
-    /// Writes so many row groups; `encode` makes a column of a row group. Runs in the current thread pool.
-    pub(crate) fn write(
-        &mut self,
-        groups: usize,
-        encode: impl Fn(usize, usize, ColumnEncoder) -> EncodedColumn + Sync,
-    ) -> Result<()> {
-        let Self { writer, columns, properties, name } = self;
-        let failed = |error| failed(name, error);
+/// Writes all rows; runs in the current thread pool.
+pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()> {
+    let name = to.name().to_path_buf();
+    let failed = |error| failed(&name, error);
+    let (schema, properties) = layout::<C::Rows<'static>>().map_err(failed)?;
+    let descriptors = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
+    let mut writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
+    counts.in_order(&mut |rows| {
         let make = |group: u64| {
-            let encoded = columns.par_iter().enumerate().map(|(column, descriptor)| {
-                let encoder = ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(properties) };
-                encode(group as usize, column, encoder)
-            });
+            let first = group as usize * GROUP;
+            let places = first..rows.count().min(first + GROUP);
+            let encoded =
+                descriptors.par_iter().zip(<C::Rows<'_> as CountRows>::COLUMNS).map(|(descriptor, column)| {
+                    let encoder =
+                        ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(&properties) };
+                    let rows = rows.range(places.clone());
+                    // Unsigned numbers are stored as signed ones with the same bits.
+                    match column.value {
+                        ColumnValue::U64(value) => encoder.column::<Int64Type>(rows.map(|row| value(&row) as i64)),
+                        ColumnValue::U32(value) => encoder.column::<Int32Type>(rows.map(|row| value(&row) as i32)),
+                        ColumnValue::F64(value) => encoder.column::<DoubleType>(rows.map(|row| value(&row))),
+                    }
+                });
             encoded.collect::<std::result::Result<Vec<_>, _>>().map_err(failed)
         };
-        make_and_write(groups as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
+        make_and_write(rows.count().div_ceil(GROUP) as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
             let mut group = writer.next_row_group().map_err(failed)?;
             for (bytes, close) in columns {
                 group.append_column(bytes, close.clone()).map_err(failed)?;
             }
             group.close().map(drop).map_err(failed)
         })
-    }
+    })?;
+    writer.close().map(drop).map_err(failed)
+}
 
-    pub(crate) fn finish(self) -> Result<()> {
-        let Self { writer, name, .. } = self;
-        writer.close().map(drop).map_err(|error| failed(&name, error))
+/// The schema of a table of such rows, and how it is stored.
+fn layout<R: CountRows>() -> std::result::Result<(TypePtr, WriterPropertiesPtr), ParquetError> {
+    // Ids, counts and coefficients hardly repeat; the columns are compressed in any case.
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_dictionary_enabled(false)
+        .set_created_by(concat!("trimill ", env!("CARGO_PKG_VERSION")).into());
+    let mut schema = String::from("message trimill {");
+    for CountColumn { name, value } in R::COLUMNS {
+        schema += &match value {
+            ColumnValue::U64(_) => format!("required int64 {name} (INTEGER(64, false));"),
+            ColumnValue::U32(_) => format!("required int32 {name} (INTEGER(32, false));"),
+            ColumnValue::F64(_) => format!("required double {name};"),
+        };
+        if R::AS_DIFFERENCES {
+            properties = properties.set_column_encoding(ColumnPath::from(*name), Encoding::DELTA_BINARY_PACKED);
+        }
     }
+    Ok((Arc::new(parse_message_type(&(schema + "}"))?), Arc::new(properties.build())))
+}
+
+struct ColumnEncoder {
+    descriptor: ColumnDescPtr,
+    properties: WriterPropertiesPtr,
 }
 
 impl ColumnEncoder {
-    pub(crate) fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> EncodedColumn {
+    fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> EncodedColumn {
         let mut bytes = TrackedWrite::new(Vec::new());
         let pages = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = ColumnWriterImpl::<T>::new(self.descriptor, self.properties, pages);

@@ -1,12 +1,13 @@
 //! The files of counts at vertices, which users name.
 
+use std::io::Write as _;
 use std::path::Path;
 
+use super::npy::NpyWriter;
 use super::order::VerticesInOrder;
 use super::summary::OfDegree;
-use super::{npy, tsv};
 use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
-use crate::table::new_file;
+use crate::table::{new_file, write};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 
@@ -33,26 +34,30 @@ pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
 }
 
 /// Writes the counts at each vertex; the file is there once it is finished. Runs in the current thread pool.
-pub fn vertices(path: &Path, counts: &dyn VerticesInOrder) -> Result<Output> {
+pub fn vertices(path: &Path, counts: &impl VerticesInOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {
-        TableFormat::Text(compress) => tsv::write(to, compress, counts),
         TableFormat::Npy => {
-            let mut array = npy::NpyWriter::begin(to, has_array(counts.array_len(), path)?)?;
+            let mut array = NpyWriter::begin(to, has_array(counts.array_len(), path)?)?;
             counts.in_order(&mut |rows| array.rows(to, rows))?;
             array.finish(to)
         }
-        #[cfg(feature = "parquet")]
-        TableFormat::Parquet => super::parquet::write(to, counts),
-        #[cfg(not(feature = "parquet"))]
-        TableFormat::Parquet => Err(Error::defect("a format that this build does not have")),
+        other => write(to, other, counts),
     })
 }
 
 /// Writes the sums of each degree; the file is there once it is finished. Runs in the current thread pool.
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
-    match TableFormat::of(path, TEXT)? {
-        TableFormat::Text(compress) => new_file(path, |to| tsv::write_degrees(to, compress, by_degree)),
-        other => Err(Error::defect(format!("sums of degrees as {other:?}"))),
-    }
+    let TableFormat::Text(compress) = TableFormat::of(path, TEXT)? else {
+        return Err(Error::defect("sums of degrees in another format than text"));
+    };
+    new_file(path, |to| {
+        compress.write_head(to, &["degree", "vertices", "triangles", "average_local_clustering"])?;
+        compress.write_rows(to, by_degree.len(), |places, text| {
+            for of in &by_degree[places] {
+                // Writing to memory does not fail.
+                let _ = writeln!(text, "{}\t{}\t{}\t{}", of.degree, of.vertices, of.triangles, of.average_local());
+            }
+        })
+    })
 }

@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use super::order::VertexRows;
+use crate::table::columns::CountRows;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;

@@ -7,10 +7,13 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::Totals;
+use super::coefficient;
 use super::summary::DegreeFinder;
 use crate::clean::is_sparse;
 use crate::graph::{Ids, OrientedGraph};
+use crate::sums::{ByRank, Sums};
+use crate::table::columns::ColumnValue::{F64, U32, U64};
+use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -36,11 +39,30 @@ pub struct VertexRows<'a> {
     triangles: Vec<AtomicU64>,
 }
 
-impl VertexRows<'_> {
-    pub fn count(&self) -> usize {
+impl CountRows for VertexRows<'_> {
+    type Row = VertexCount;
+    const COLUMNS: &'static [CountColumn<VertexCount>] = &[
+        CountColumn::new("id", U64(|row| row.id)),
+        CountColumn::new("degree", U32(|row| row.degree)),
+        CountColumn::new("triangles", U64(|row| row.triangles)),
+        CountColumn::new("local_clustering", F64(|row| coefficient(row.degree, row.triangles))),
+    ];
+    const AS_DIFFERENCES: bool = false;
+
+    fn count(&self) -> usize {
         self.vertices.len()
     }
 
+    fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexCount> {
+        places.map(|place| VertexCount {
+            id: self.ids.original(self.vertices.start + place as u32),
+            degree: self.degrees[place].load(Relaxed),
+            triangles: self.triangles[place].load(Relaxed),
+        })
+    }
+}
+
+impl VertexRows<'_> {
     /// The place of the first vertex whose id is not below `id`.
     pub fn first_from(&self, id: u64) -> usize {
         let (mut low, mut high) = (0, self.count());
@@ -53,23 +75,12 @@ impl VertexRows<'_> {
         }
         low
     }
-
-    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexCount> {
-        places.map(|place| VertexCount {
-            id: self.ids.original(self.vertices.start + place as u32),
-            degree: self.degrees[place].load(Relaxed),
-            triangles: self.triangles[place].load(Relaxed),
-        })
-    }
 }
 
 /// Counts at vertices that can be read in the order of the input's ids.
-pub trait VerticesInOrder {
+pub trait VerticesInOrder: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>> {
     /// One more than the largest id that the input declares; `None` where most of these have no edge.
     fn array_len(&self) -> Option<u64>;
-
-    /// Calls `write` with the rows of all vertices, in ascending order of their ids, one or more at a time.
-    fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// Counts that are listed in the order of the ids.
@@ -89,6 +100,10 @@ impl VerticesInOrder for ListedVertices {
     fn array_len(&self) -> Option<u64> {
         self.array_len
     }
+}
+
+impl CountsInOrder for ListedVertices {
+    type Rows<'r> = VertexRows<'r>;
 
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
         let mut end = 0;
@@ -109,7 +124,7 @@ impl VerticesInOrder for ListedVertices {
 /// The sums at all vertices of a graph, to be read window by window in the order of the input's ids.
 pub struct VerticesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
-    pub totals: &'a Totals,
+    pub sums: &'a Sums<ByRank>,
     /// The most bytes of a window.
     pub memory: Bytes,
 }
@@ -140,10 +155,14 @@ impl VerticesInOrder for VerticesOfGraph<'_> {
     fn array_len(&self) -> Option<u64> {
         array_len(self.graph)
     }
+}
+
+impl CountsInOrder for VerticesOfGraph<'_> {
+    type Rows<'r> = VertexRows<'r>;
 
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
-        let Self { graph, totals, memory } = self;
+        let Self { graph, sums, memory } = self;
         let (order, ids, degrees) = (graph.order()?, graph.ids()?, DegreeFinder::of(graph));
         let window = (memory.max(&Bytes::mib(1)).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
         for first in (0..graph.vertices()).step_by(window) {
@@ -154,7 +173,8 @@ impl VerticesInOrder for VerticesOfGraph<'_> {
                 triangles: zeros(vertices.len()),
                 vertices: vertices.clone(),
             };
-            totals.each_block(|from, sums| {
+            sums.each_block(|from, sums| {
+                let from = from as u32;
                 for (degree, ranks) in degrees.of_ranks(from..from + sums.len() as u32) {
                     for rank in ranks {
                         let vertex = order[rank as usize];

@@ -11,8 +11,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Totals, coefficient, pairs};
+use super::{coefficient, pairs};
 use crate::graph::{DegreeRun, OrientedGraph};
+use crate::sums::{ByRank, Sums};
 use trimill_system::error::{Error, Result};
 
 /// The shares whose quantiles are reported.
@@ -74,9 +75,13 @@ impl OfDegree {
 ///
 /// # Errors
 /// Sums that are not three times the triangles, which would be a defect of this program; when the sums cannot be read.
-pub fn summarised(graph: &OrientedGraph, totals: &Totals, triangles: u128) -> Result<(Vec<OfDegree>, Clustering)> {
+pub fn summarised(
+    graph: &OrientedGraph,
+    totals: &Sums<ByRank>,
+    triangles: u128,
+) -> Result<(Vec<OfDegree>, Clustering)> {
     let degrees = DegreeFinder::of(graph);
-    let blocks = totals.each_block(|first, sums| Ok(BlockSummary::of(&degrees, first, sums)))?;
+    let blocks = totals.each_block(|first, sums| Ok(BlockSummary::of(&degrees, first as u32, sums)))?;
     let mut by_degree: Vec<OfDegree> = Vec::with_capacity(graph.degree_runs().len());
     let (mut in_triangles, mut most, mut first) = (0, 0, None);
     for block in &blocks {
@@ -184,10 +189,11 @@ impl BlockSummary {
 }
 
 /// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more.
-fn quantiles(degrees: &DegreeFinder<'_>, totals: &Totals, all: u64, with_pairs: u64) -> Result<Vec<Quantile>> {
+fn quantiles(degrees: &DegreeFinder<'_>, totals: &Sums<ByRank>, all: u64, with_pairs: u64) -> Result<Vec<Quantile>> {
     let triangles = select(places(all), |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
     let locals = select(places(with_pairs), |visit| {
         totals.each_block(|first, sums| {
+            let first = first as u32;
             let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);
             let mut keys = with_degrees.filter(|(degree, _)| *degree > 1).flat_map(|(degree, ranks)| {
                 let own = &sums[(ranks.start - first) as usize..(ranks.end - first) as usize];

@@ -11,7 +11,8 @@ use trimill::testing::report::RunResult;
 use trimill::testing::run_dir::journal::PartitionRecord;
 use trimill::testing::sealed;
 use trimill::testing::spill::SpillReader;
-use trimill::testing::{edges, vertices};
+use trimill::testing::sums::part::{PartCounts, PartKey};
+use trimill::testing::sums::{ByArc, ByRank};
 
 use crate::common::job::program;
 use crate::common::read_all;
@@ -153,14 +154,11 @@ impl Place {
                     let dir = path.parent().unwrap();
                     let fingerprint = u128::from_le_bytes(bytes[16..32].try_into().unwrap());
                     let part = u32::from_le_bytes(bytes[12..16].try_into().unwrap());
-                    if suffix == "vertices" {
-                        let vertices = u32::from_le_bytes(bytes[32..36].try_into().unwrap());
-                        let key = vertices::part::VertexPartKey { fingerprint, part, vertices };
-                        vertices::part::VertexPartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
-                    } else {
-                        let arcs = u64::from_le_bytes(bytes[32..40].try_into().unwrap());
-                        let key = edges::part::EdgePartKey { fingerprint, part, arcs };
-                        edges::part::EdgePartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
+                    let keys = u64::from_le_bytes(bytes[32..40].try_into().unwrap());
+                    let key = PartKey { fingerprint, part, keys };
+                    match suffix {
+                        "vertices" => PartCounts::<ByRank>::open(dir, key).is_ok_and(|counts| counts.is_some()),
+                        _ => PartCounts::<ByArc>::open(dir, key).is_ok_and(|counts| counts.is_some()),
                     }
                 }
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::clean::Workspace;
 use crate::prepare::prepare;
-use crate::vertices::Totals;
+use crate::sums::{ByRank, CountedKeys};
+use crate::table::columns::CountRows;
 use trimill_input::arcs::ArcList;
 use trimill_system::memory::HostMemory;
 use trimill_system::threads;
@@ -33,7 +34,7 @@ fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
 }
 
 /// Rows as they come, and the number of windows.
-fn rows(graph: &OrientedGraph, sums: &EdgeSums, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
+fn rows(graph: &OrientedGraph, sums: &Sums<ByArc>, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
     let control = Control::silent();
     let of = EdgesOfGraph { graph, sums, memory: Bytes::mib(64), control: &control };
     let (mut rows, mut windows) = (Vec::new(), 0);
@@ -76,8 +77,8 @@ proptest! {
         let graph = graph(&edges);
         let arcs = arcs(&graph);
         let count = |&(u, v): &(u64, u64)| (u.wrapping_mul(31) ^ v) as u32;
-        let sums = EdgeSums::in_memory(graph.edges());
-        sums.add(0, &arcs.iter().map(count).collect::<Vec<_>>()).unwrap();
+        let sums = Sums::<ByArc>::in_memory(graph.edges());
+        sums.add(CountedKeys::From(0), &arcs.iter().map(count).collect::<Vec<_>>()).unwrap();
         let expected: BTreeMap<_, _> = arcs.iter().map(|edge| (*edge, count(edge))).collect();
         let expected: Vec<_> = expected.into_iter().map(|((u, v), count)| (u, v, count)).collect();
         for room in [None, Some(room)] {
@@ -99,10 +100,13 @@ proptest! {
         let arcs = arcs(&graph);
         let near = |u: u64| arcs.iter().filter_map(|&(a, b)| if a == u { Some(b) } else { (b == u).then_some(a) }).collect::<std::collections::BTreeSet<_>>();
         let support = |&(u, v): &(u64, u64)| near(u).intersection(&near(v)).count() as u32;
-        let sums = EdgeSums::in_memory(graph.edges());
-        sums.add(0, &arcs.iter().map(support).collect::<Vec<_>>()).unwrap();
+        let sums = Sums::<ByArc>::in_memory(graph.edges());
+        sums.add(CountedKeys::From(0), &arcs.iter().map(support).collect::<Vec<_>>()).unwrap();
         let n = graph.vertices();
-        let totals = if in_file { Totals::in_file(n, dir.path()).unwrap() } else { Totals::in_memory(n) };
+        let totals = match in_file {
+            true => Sums::<ByRank>::in_file(n.into(), dir.path()).unwrap(),
+            false => Sums::in_memory(n.into()),
+        };
         let edges = EdgesOfGraph { graph: &graph, sums: &sums, memory: Bytes::mib(1), control: &control };
         edges.at_vertices(&totals, &pool).unwrap();
         let found = totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
@@ -126,8 +130,8 @@ fn long_lists_and_many_vertices_are_in_order() {
     assert!(n as usize > LONG && graph.edges() == edges.len() as u64);
     let (arcs, dir) = (arcs(&graph), tempfile::tempdir().unwrap());
     let counts: Vec<u32> = arcs.iter().map(|&(u, v)| (7 * u + v) as u32).collect();
-    let sums = EdgeSums::in_file(graph.edges(), dir.path()).unwrap();
-    sums.add(0, &counts).unwrap();
+    let sums = Sums::<ByArc>::in_file(graph.edges(), dir.path()).unwrap();
+    sums.add(CountedKeys::From(0), &counts).unwrap();
     let mut expected: Vec<_> = arcs.iter().zip(counts).map(|(&(u, v), count)| (u, v, count)).collect();
     expected.sort_unstable();
     for room in [None, Some(1 << 16)] {
@@ -140,8 +144,8 @@ fn long_lists_and_many_vertices_are_in_order() {
 #[test]
 fn sums_that_are_no_counts_of_triangles_are_refused() {
     let graph = graph(&[(0, 1), (1, 2), (2, 0)]);
-    let (sums, totals) = (EdgeSums::in_memory(3), Totals::in_memory(3));
-    sums.add(0, &[1, 1, 2]).unwrap();
+    let (sums, totals) = (Sums::<ByArc>::in_memory(3), Sums::<ByRank>::in_memory(3));
+    sums.add(CountedKeys::From(0), &[1, 1, 2]).unwrap();
     let pool = threads::pool(None).unwrap();
     let edges = EdgesOfGraph { graph: &graph, sums: &sums, memory: Bytes::mib(1), control: &Control::silent() };
     let error = edges.at_vertices(&totals, &pool).unwrap_err();

@@ -162,13 +162,15 @@ fn count_on(
         Details::Vertices(vertices) => {
             // Each vertex of a complete graph has the pairs of its neighbours.
             let expected: Vec<u64> = degrees.map(crate::vertices::pairs).collect();
-            assert_eq!(vertices.all(), expected, "{behaviours:?} {more}");
+            let sums = vertices.of.all()?.each_block(|_, sums| Ok(sums.to_vec()))?.concat();
+            assert_eq!(sums, expected, "{behaviours:?} {more}");
         }
         Details::Edges(edges) => {
             // Each edge has all other vertices.
             let lengths = planned.graph.out_degrees()?;
             let others = degrees.zip(lengths).flat_map(|(degree, length)| vec![degree - 1; length as usize]);
-            assert!(edges.all().into_iter().eq(others), "{behaviours:?} {more}");
+            let sums = edges.of.all()?.each_block(|_, sums| Ok(sums.to_vec()))?.concat();
+            assert!(sums.into_iter().eq(others), "{behaviours:?} {more}");
         }
     }
     Ok((results, devices, stages))

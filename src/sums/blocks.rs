@@ -1,0 +1,283 @@
+//! The sums at all keys, in memory or, where they do not fit the host's budget, in a temporary file.
+//!
+//! They are cut into blocks, each behind its own lock, so several devices add at once. A block to which nothing was added takes neither
+//! memory nor disk.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
+
+use super::{CountedKeys, SumKey};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
+
+#[derive(Debug)]
+pub struct Sums<K: SumKey> {
+    keys: u64,
+    blocks: SumBlocks<K>,
+}
+
+#[derive(Debug)]
+enum SumBlocks<K: SumKey> {
+    /// Those to which nothing was added are empty.
+    Memory(Vec<RwLock<Vec<K::Count>>>),
+    File {
+        file: File,
+        /// Where it is, for errors.
+        dir: PathBuf,
+        /// Which blocks were written; others are zero.
+        written: Vec<RwLock<bool>>,
+    },
+}
+
+/// Counts whose keys are in one block.
+struct CountsOfBlock {
+    block: usize,
+    /// Their places among all that are added or read.
+    places: Range<usize>,
+    /// From the first of the keys to the last, counted from the first key of the block.
+    within: Range<usize>,
+}
+
+impl<K: SumKey> Sums<K> {
+    /// Bytes of the sums of so many keys.
+    pub fn bytes(keys: u64) -> Bytes {
+        Bytes::of::<K::Count>(keys)
+    }
+
+    /// Zeros in memory.
+    pub fn in_memory(keys: u64) -> Self {
+        Self { keys, blocks: SumBlocks::Memory((0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect()) }
+    }
+
+    /// Zeros in a temporary file in `dir`.
+    pub fn in_file(keys: u64, dir: &Path) -> Result<Self> {
+        let written = (0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect();
+        Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
+    }
+
+    /// Adds a count at each of the keys. Several threads may add at once; runs in the current thread pool.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written; the sums are then useless.
+    pub fn add(&self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
+        parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
+    }
+
+    /// Reads the sums at consecutive keys from `first` on. Runs in the current thread pool.
+    pub fn read(&self, first: u64, into: &mut [K::Count]) -> Result<()> {
+        let (blocks, mut rest) = (self.by_block(CountedKeys::From(first), into.len()), into);
+        let reads: Vec<_> = blocks
+            .into_iter()
+            .map(|of| {
+                let (sums, after) = std::mem::take(&mut rest).split_at_mut(of.within.len());
+                rest = after;
+                (of, sums)
+            })
+            .collect();
+        parallel::try_each(reads, |(of, sums)| self.read_block(of.block, of.within.start, sums))
+    }
+
+    /// Calls `visit` for the blocks of [`SumKey::BLOCK`] keys, in parallel, with the first key and the sums; returns what it returns, in
+    /// the order of the blocks. Runs in the current thread pool.
+    pub fn each_block<T: Send>(&self, visit: impl Fn(u64, &[K::Count]) -> Result<T> + Sync) -> Result<Vec<T>> {
+        parallel::try_map_with(0..self.keys.div_ceil(K::BLOCK) as usize, Vec::new, |zeros_or_read, block| {
+            let first = block as u64 * K::BLOCK;
+            if let SumBlocks::Memory(blocks) = &self.blocks {
+                let sums = read(&blocks[block]);
+                if !sums.is_empty() {
+                    return visit(first, &sums);
+                }
+            }
+            zeros_or_read.resize(self.len(block), K::Count::zeroed());
+            self.read_block(block, 0, zeros_or_read)?;
+            visit(first, zeros_or_read)
+        })
+    }
+
+    /// All sums, added up.
+    pub fn total(&self) -> Result<u128> {
+        let add = |_, sums: &[K::Count]| Ok(sums.iter().map(|&sum| u128::from(sum.into())).sum::<u128>());
+        Ok(self.each_block(add)?.into_iter().sum())
+    }
+
+    /// Keys of a block.
+    fn len(&self, block: usize) -> usize {
+        (self.keys - block as u64 * K::BLOCK).min(K::BLOCK) as usize
+    }
+
+    fn by_block(&self, keys: CountedKeys<'_>, len: usize) -> Vec<CountsOfBlock> {
+        if let Some(last) = len.checked_sub(1) {
+            assert!(keys.at(last) < self.keys, "key {} of {}", keys.at(last), self.keys);
+        }
+        let of_block = |places: Range<usize>| {
+            let block = keys.at(places.start) / K::BLOCK;
+            let at = |place| (keys.at(place) - block * K::BLOCK) as usize;
+            let within = at(places.start)..at(places.end - 1) + 1;
+            CountsOfBlock { block: block as usize, places, within }
+        };
+        keys.by_block(len, K::BLOCK).map(of_block).collect()
+    }
+
+    fn add_in_block(&self, of: &CountsOfBlock, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
+        let (keys, counts) = (keys.slice(of.places.clone()), &counts[of.places.clone()]);
+        // To the sums from the first of the keys on.
+        let add = |sums: &mut [K::Count]| match keys {
+            CountedKeys::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, &count)| K::add(sum, count)),
+            CountedKeys::List(keys) => {
+                keys.iter().zip(counts).for_each(|(key, &count)| K::add(&mut sums[(key - keys[0]) as usize], count));
+            }
+        };
+        match &self.blocks {
+            SumBlocks::Memory(blocks) => {
+                let mut sums = write(&blocks[of.block]);
+                if sums.is_empty() {
+                    *sums = vec![K::Count::zeroed(); self.len(of.block)];
+                }
+                add(&mut sums[of.within.clone()]);
+            }
+            SumBlocks::File { file, dir, written } => {
+                let mut written = write(&written[of.block]);
+                // The first time the whole block is written, so that all of it can be read.
+                let range = if *written { of.within.clone() } else { 0..self.len(of.block) };
+                let mut sums = vec![K::Count::zeroed(); range.len()];
+                let position = Self::position(of.block, range.start);
+                if *written {
+                    disk::read_at(file, cast_slice_mut(&mut sums), position).map_err(|e| Error::read(dir, e))?;
+                }
+                add(&mut sums[of.within.start - range.start..]);
+                disk::write_at(file, dir, cast_slice(&sums), position)?;
+                *written = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the sums of a block from the one in place `from` on.
+    fn read_block(&self, block: usize, from: usize, into: &mut [K::Count]) -> Result<()> {
+        match &self.blocks {
+            SumBlocks::Memory(blocks) => match &*read(&blocks[block]) {
+                sums if sums.is_empty() => into.fill(K::Count::zeroed()),
+                sums => into.copy_from_slice(&sums[from..from + into.len()]),
+            },
+            SumBlocks::File { file, dir, written } => match *read(&written[block]) {
+                true => disk::read_at(file, cast_slice_mut(into), Self::position(block, from))
+                    .map_err(|e| Error::read(dir, e))?,
+                false => into.fill(K::Count::zeroed()),
+            },
+        }
+        Ok(())
+    }
+
+    fn position(block: usize, place: usize) -> u64 {
+        Self::bytes(block as u64 * K::BLOCK + place as u64).get()
+    }
+}
+
+/// Locks are taken even if a thread panicked while it held them, for the reason given at [`trimill_system::lock`].
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::sums::CountedKeys::{From, List};
+    use crate::sums::{ByArc, ByRank};
+
+    const BLOCK: u64 = ByArc::BLOCK;
+
+    const N: u64 = 3 * BLOCK + 17;
+
+    fn stores(dir: &Path) -> [Sums<ByArc>; 2] {
+        [Sums::<ByArc>::in_memory(N), Sums::<ByArc>::in_file(N, dir).unwrap()]
+    }
+
+    fn all(sums: &Sums<ByArc>) -> Vec<u32> {
+        let mut all = vec![u32::MAX; sums.keys as usize];
+        sums.read(0, &mut all).unwrap();
+        all
+    }
+
+    #[test]
+    fn sums_are_the_same_in_memory_and_in_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let stores = stores(dir.path());
+        let mut expected = vec![0u32; N as usize];
+        for (first, len) in [(5, 1), (BLOCK - 1, 2), (N - 1, 1), (100, 2 * BLOCK), (0, N), (N, 0), (2 * BLOCK, BLOCK)] {
+            let counts: Vec<u32> = (0..len as u32).map(|i| i % 1000 + first as u32).collect();
+            counts.iter().zip(first as usize..).for_each(|(count, arc)| expected[arc] += count);
+            for store in &stores {
+                store.add(From(first), &counts).unwrap();
+                assert!(all(store) == expected);
+                let (mut part, from) = (vec![1; len as usize], first as usize);
+                store.read(first, &mut part).unwrap();
+                assert!(part == expected[from..from + len as usize]);
+                assert_eq!(store.total().unwrap(), expected.iter().map(|&sum| u128::from(sum)).sum());
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_listed_keys_are_the_same_in_memory_and_in_a_file() {
+        let n = 3 * ByRank::BLOCK as u32 + 17;
+        let dir = tempfile::tempdir().unwrap();
+        let stores = [Sums::<ByRank>::in_memory(n.into()), Sums::in_file(n.into(), dir.path()).unwrap()];
+        let mut expected = vec![0u64; n as usize];
+        let mut ranks: Vec<u32> = (0..n).filter(|rank| rank % 7 == 3 || (65_530..65_550).contains(rank)).collect();
+        for _ in 0..3 {
+            let counts: Vec<u64> = ranks.iter().map(|&rank| u64::from(rank) + (1 << 40)).collect();
+            ranks.iter().zip(&counts).for_each(|(&rank, count)| expected[rank as usize] += count);
+            stores.iter().for_each(|store| store.add(List(&ranks), &counts).unwrap());
+            // The next time fewer, which do not begin or end with a block.
+            ranks.retain(|rank| (70_000..3 * 65_536).contains(rank));
+        }
+        for store in &stores {
+            let blocks = store.each_block(|first, sums| Ok((first, sums.to_vec()))).unwrap();
+            assert!(blocks.iter().map(|(first, _)| *first).eq((0..4).map(|block| block * ByRank::BLOCK)));
+            assert!(blocks.into_iter().flat_map(|(_, sums)| sums).eq(expected.iter().copied()));
+        }
+    }
+
+    #[test]
+    fn threads_that_add_at_once_lose_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        for store in stores(dir.path()) {
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| (0..3).for_each(|_| store.add(From(7), &vec![2; (N - 9) as usize]).unwrap()));
+                }
+            });
+            assert_eq!(store.total().unwrap(), 24 * u128::from(N - 9));
+            let all = all(&store);
+            assert_eq!((all[6], all[7], all[N as usize - 3], all[N as usize - 2]), (0, 24, 24, 0));
+        }
+    }
+
+    #[test]
+    fn blocks_to_which_nothing_was_added_take_no_memory() {
+        let sums = Sums::<ByArc>::in_memory(1 << 34);
+        sums.add(From((1 << 33) - 1), &[3, 4]).unwrap();
+        let mut read = [9; 4];
+        sums.read((1 << 33) - 2, &mut read).unwrap();
+        assert_eq!((read, sums.total().unwrap()), ([0, 3, 4, 0], 7));
+        assert_eq!(Sums::<ByArc>::bytes(1 << 34), Bytes(1 << 36));
+    }
+
+    #[test]
+    fn a_graph_without_edges_has_no_sums() {
+        let sums = Sums::<ByArc>::in_memory(0);
+        sums.add(From(0), &[]).unwrap();
+        assert_eq!((sums.keys, sums.total().unwrap()), (0, 0));
+    }
+}

@@ -1,0 +1,323 @@
+//! The counts of one partition, kept in a run directory: `part-00012.vertices`, or `part-00012.edges`.
+//!
+//! All integers are little-endian, a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
+//! (u32), number of the partition (u32), fingerprint of the job (u128), the vertices or edges of the graph (u64), records (u32), and the
+//! checksum of all this (u64). A record: its first key (u64); the number of its keys (u32), at most 65,536 ranks or 262,144 arcs; the
+//! length of the frame (u32); a zstd frame of the counts at so many consecutive keys, each a u64 at vertices and a u32 on edges; the
+//! checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
+//!
+//! The file is written before the partition's result is recorded; the partition is counted again where it is missing or damaged.
+//! Lengths are checked against the limits of the key before memory is taken for them.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{CountedKeys, SumKey, Sums};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::{self, NewFile, PRIVATE};
+use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
+
+const VERSION: u32 = 3;
+
+/// Records that are compressed at a time, for each thread.
+const AT_A_TIME: usize = 4;
+
+/// Bytes of what a record has before the frame: first key, number of keys, length of the frame.
+const HEAD: usize = 16;
+
+/// Bytes of a number of records.
+const NUMBER: usize = 4;
+
+/// Bytes of a checksum.
+const CHECKSUM: usize = 8;
+
+/// The most bytes of a file with `counts` counts, unless they are scattered: as a rule it takes far less, since counts compress.
+pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
+    Sums::<K>::bytes(counts) + Bytes((counts / K::BLOCK + 2) * 64)
+}
+
+/// What a file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartKey {
+    pub fingerprint: u128,
+    pub part: u32,
+    /// The vertices or edges of the graph.
+    pub keys: u64,
+}
+
+impl PartKey {
+    pub fn path<K: SumKey>(&self, dir: &Path) -> PathBuf {
+        dir.join(format!("part-{:05}.{}", self.part, K::SUFFIX))
+    }
+
+    fn header<K: SumKey>(&self, records: u32) -> Vec<u8> {
+        let mut header = K::MAGIC.to_vec();
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&self.part.to_le_bytes());
+        header.extend_from_slice(&self.fingerprint.to_le_bytes());
+        header.extend_from_slice(&self.keys.to_le_bytes());
+        header.extend_from_slice(&records.to_le_bytes());
+        sealed(header)
+    }
+}
+
+/// The bytes and their checksum.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let checksum = xxh3_64(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// The little-endian number in these bytes.
+fn number(bytes: &[u8]) -> u32 {
+    u32::from_le(bytemuck::pod_read_unaligned(bytes))
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct PartWriter<K> {
+    key: PartKey,
+    file: NewFile,
+    to: PathBuf,
+    position: u64,
+    records: u32,
+    of: PhantomData<K>,
+}
+
+impl<K: SumKey> PartWriter<K> {
+    /// Begins the file in `dir`.
+    pub fn new(dir: &Path, key: PartKey) -> Result<Self> {
+        let (file, position) = (NewFile::create(dir, ".part-", ".tmp", PRIVATE)?, key.header::<K>(0).len() as u64);
+        Ok(Self { key, file, to: key.path::<K>(dir), position, records: 0, of: PhantomData })
+    }
+
+    /// Adds counts. Runs in the current thread pool.
+    pub fn add(&mut self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
+        let blocks: Vec<Range<usize>> = keys.by_block(counts.len(), K::BLOCK).collect();
+        for blocks in blocks.chunks(AT_A_TIME * rayon::current_num_threads()) {
+            let to = &self.to;
+            let record = |places: &Range<usize>| record::<K>(keys.slice(places.clone()), &counts[places.clone()], to);
+            for record in parallel::try_map(blocks, record)?.into_iter().flatten() {
+                self.file.write_at(&record, self.position)?;
+                self.position += record.len() as u64;
+                self.records += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the file; when this returns, it survives a loss of power.
+    pub fn finish(self) -> Result<()> {
+        self.file.write_at(&self.key.header::<K>(self.records), 0)?;
+        self.file.sync()?;
+        self.file.persist(&self.to)?;
+        disk::sync_dir(disk::parent(&self.to))
+    }
+}
+
+/// The record of counts whose keys are in one block; none where all are zero.
+fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> Result<Option<Vec<u8>>> {
+    let zero = K::Count::zeroed();
+    if counts.iter().all(|&count| count == zero) {
+        return Ok(None);
+    }
+    let first = keys.at(0);
+    let mut all = vec![zero; (keys.at(counts.len() - 1) + 1 - first) as usize];
+    for (i, &count) in counts.iter().enumerate() {
+        all[(keys.at(i) - first) as usize] = K::little_endian(count);
+    }
+    let frame = zstd::bulk::compress(cast_slice(&all), 1).map_err(|e| Error::write(to, e))?;
+    let mut record = Vec::with_capacity(HEAD + frame.len() + CHECKSUM);
+    record.extend_from_slice(&first.to_le_bytes());
+    record.extend_from_slice(&(all.len() as u32).to_le_bytes());
+    record.extend_from_slice(&(frame.len() as u32).to_le_bytes());
+    record.extend_from_slice(&frame);
+    Ok(Some(sealed(record)))
+}
+
+/// The counts of a partition, verified.
+#[derive(Debug)]
+pub struct PartCounts<K> {
+    path: PathBuf,
+    records: Vec<CountsRecord>,
+    of: PhantomData<K>,
+}
+
+#[derive(Debug)]
+struct CountsRecord {
+    first: u64,
+    keys: usize,
+    /// Where its frame is.
+    frame: Range<u64>,
+}
+
+impl<K: SumKey> PartCounts<K> {
+    /// Opens and verifies the file in `dir`; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
+    pub fn open(dir: &Path, key: PartKey) -> Result<Option<Self>> {
+        let path = key.path::<K>(dir);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::read(&path, error)),
+        };
+        let end = file.metadata().map_err(|e| Error::read(&path, e))?.len();
+        let damaged = || Error::data(&path, "is damaged, or belongs to another job");
+        let read = |bytes: &mut [u8], at: u64| match at.checked_add(bytes.len() as u64).is_some_and(|past| past <= end)
+        {
+            true => disk::read_at(&file, bytes, at).map_err(|e| Error::read(&path, e)),
+            false => Err(damaged()),
+        };
+        let mut header = key.header::<K>(0);
+        read(&mut header, 0)?;
+        let many_at = header.len() - CHECKSUM - NUMBER;
+        let many = number(&header[many_at..many_at + NUMBER]);
+        if header != key.header::<K>(many) {
+            return Err(damaged());
+        }
+        // Of incompressible counts.
+        let longest = 2 * Sums::<K>::bytes(K::BLOCK).get();
+        let (mut records, mut at, mut record) = (Vec::new(), header.len() as u64, Vec::new());
+        for _ in 0..many {
+            record.resize(HEAD, 0);
+            read(&mut record, at)?;
+            let first = u64::from_le(bytemuck::pod_read_unaligned(&record[..8]));
+            let (keys, len) = (u64::from(number(&record[8..12])), u64::from(number(&record[12..])));
+            let fits = keys <= K::BLOCK && first.checked_add(keys).is_some_and(|past| past <= key.keys);
+            if !fits || len > longest {
+                return Err(damaged());
+            }
+            record.resize(HEAD + len as usize, 0);
+            read(&mut record, at)?;
+            at += record.len() as u64;
+            let mut checksum = [0; CHECKSUM];
+            read(&mut checksum, at)?;
+            if xxh3_64(&record) != u64::from_le_bytes(checksum) {
+                return Err(damaged());
+            }
+            records.push(CountsRecord { first, keys: keys as usize, frame: at - len..at });
+            at += CHECKSUM as u64;
+        }
+        if at == end { Ok(Some(Self { path, records, of: PhantomData })) } else { Err(damaged()) }
+    }
+
+    /// Adds them to `sums`. Runs in the current thread pool.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] where the file changed since it was opened.
+    pub fn add_to(&self, sums: &Sums<K>) -> Result<()> {
+        let failed = |error| Error::read(&self.path, error);
+        let file = File::open(&self.path).map_err(failed)?;
+        let (mut frame, mut counts) = (Vec::new(), Vec::new());
+        for record in &self.records {
+            frame.resize((record.frame.end - record.frame.start) as usize, 0);
+            disk::read_at(&file, &mut frame, record.frame.start).map_err(failed)?;
+            counts.clear();
+            counts.resize(record.keys, K::Count::zeroed());
+            let bytes = zstd::bulk::decompress_to_buffer(&frame, cast_slice_mut(&mut counts)).map_err(failed)?;
+            if Bytes(bytes as u64) != Sums::<K>::bytes(counts.len() as u64) {
+                return Err(Error::data(&self.path, "has a record of another length"));
+            }
+            counts.iter_mut().for_each(|count| *count = K::little_endian(*count));
+            sums.add(CountedKeys::From(record.first), &counts)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::sums::CountedKeys::{From, List};
+    use crate::sums::{ByArc, ByRank};
+
+    fn all<K: SumKey>(sums: &Sums<K>) -> Vec<K::Count> {
+        sums.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
+    }
+
+    /// Counts that are written, read and added are those that were given, and no change of the file's bytes goes unseen.
+    fn come_back_or_are_refused<K: SumKey>(key: PartKey, counts: &[(CountedKeys<'_>, Vec<K::Count>)]) {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        assert!(PartCounts::<K>::open(dir, key).unwrap().is_none());
+        let (sums, expected) = (Sums::<K>::in_memory(key.keys), Sums::<K>::in_memory(key.keys));
+        let mut writer = PartWriter::<K>::new(dir, key).unwrap();
+        for (keys, counts) in counts {
+            writer.add(*keys, counts).unwrap();
+            expected.add(*keys, counts).unwrap();
+        }
+        let path = dir.join(format!("part-00012.{}", K::SUFFIX));
+        assert!(!path.exists(), "the name is given in the end");
+        writer.finish().unwrap();
+        PartCounts::<K>::open(dir, key).unwrap().unwrap().add_to(&sums).unwrap();
+        assert!(all(&sums) == all(&expected));
+
+        for other in [PartKey { fingerprint: 0, ..key }, PartKey { keys: K::BLOCK, ..key }] {
+            assert!(PartCounts::<K>::open(dir, other).is_err());
+        }
+        // Shorter, so that fewer bytes are flipped.
+        let mut writer = PartWriter::<K>::new(dir, key).unwrap();
+        writer.add(From(K::BLOCK - 3), &counts[0].1[..500]).unwrap();
+        writer.finish().unwrap();
+        only_as_it_was(&path, || Ok(PartCounts::<K>::open(dir, key)?.is_some()));
+    }
+
+    #[test]
+    fn counts_come_back_and_what_is_damaged_or_foreign_does_not() {
+        let many: Vec<u32> = (0..2 * ByArc::BLOCK as u32 + 100).map(|arc| arc % 5 * (arc % 7)).collect();
+        let key = PartKey { fingerprint: 1 << 100, part: 12, keys: 5 * ByArc::BLOCK + 5 };
+        let on_edges =
+            [(From(3), many), (From(4), vec![7, u32::MAX / 2]), (From(key.keys - 2), vec![0, 9]), (From(0), vec![])];
+        come_back_or_are_refused::<ByArc>(key, &on_edges);
+
+        let block = ByRank::BLOCK as u32;
+        let key = PartKey { keys: 2 * ByRank::BLOCK + 5, ..key };
+        let ranks = [4, block - 1, block, 2 * block + 4];
+        let many = (0..key.keys).map(|rank| rank % 3 * (1 << 20)).collect();
+        let at_vertices = [(From(0), many), (List(&ranks), vec![1, 2, 3, u64::MAX / 2])];
+        come_back_or_are_refused::<ByRank>(key, &at_vertices);
+    }
+
+    #[test]
+    fn counts_that_are_all_zero_take_no_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = PartKey { fingerprint: 5, part: 0, keys: 1 << 33 };
+        let mut writer = PartWriter::<ByArc>::new(dir.path(), key).unwrap();
+        let mut counts = vec![0; 3 * ByArc::BLOCK as usize];
+        counts[2 * ByArc::BLOCK as usize] = 1;
+        writer.add(From(1 << 32), &counts).unwrap();
+        writer.finish().unwrap();
+        assert!(key.path::<ByArc>(dir.path()).metadata().unwrap().len() < 1000);
+        let sums = Sums::<ByArc>::in_memory(key.keys);
+        PartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&sums).unwrap();
+        let mut read = [9; 3];
+        sums.read((1 << 32) + 2 * ByArc::BLOCK - 1, &mut read).unwrap();
+        assert_eq!((read, sums.total().unwrap()), ([0, 1, 0], 1));
+    }
+
+    /// `open` refuses the file at `path` after any change of its bytes, but not as it is.
+    fn only_as_it_was(path: &Path, open: impl Fn() -> Result<bool>) {
+        let good = std::fs::read(path).unwrap();
+        for at in (0..good.len()).step_by(7).chain(0..good.len().min(80)) {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << (at % 8);
+            std::fs::write(path, bad).unwrap();
+            assert!(open().is_err(), "byte {at}");
+        }
+        for bad in [&good[..good.len() - 1], &good[..20], &[], &[&good[..], &[0]].concat()] {
+            std::fs::write(path, bad).unwrap();
+            assert!(open().is_err());
+        }
+        std::fs::write(path, &good).unwrap();
+        assert!(open().unwrap());
+    }
+}
