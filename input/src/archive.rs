@@ -98,7 +98,7 @@ fn from_tar(file: &InputFile, work_dir: &Path, control: &Control) -> Result<(Str
     for _ in 0..=place {
         archive.next()?;
     }
-    archive.contents(|piece| spool.write(piece))?;
+    archive.contents(|chunk| spool.write(chunk))?;
     Ok((name.clone(), *bytes, file.member(name, spool.finish())?))
 }
 
@@ -112,7 +112,7 @@ fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Opti
     let place = graph(&archive.members).map_err(|error| error.at(&file.path))?;
     let Member { name, bytes, .. } = archive.members[place].clone();
     let mut spool = begin(file, bytes, work_dir)?;
-    archive.contents(place, control, |piece| spool.write(piece))?;
+    archive.contents(place, control, |chunk| spool.write(chunk))?;
     let unpacked = file.member(&name, spool.finish())?;
     Ok(Some((name, bytes, unpacked)))
 }

@@ -45,16 +45,16 @@ impl<'a> ArcBatch<'a> {
     }
 }
 
-/// Why a piece of text could not be delivered.
+/// Why a chunk of text could not be delivered.
 pub(super) enum DeliveryFailure {
-    /// The text is wrong at this byte of the piece; the error knows neither file nor line yet.
+    /// The text is wrong at this byte of the chunk; the error knows neither file nor line yet.
     Bad(usize, Error),
     /// The sink refused, or the job is to stop.
     Stop(Error),
 }
 
 impl DeliveryFailure {
-    /// An error in the text at byte `at` of the piece.
+    /// An error in the text at byte `at` of the chunk.
     #[cold]
     pub(super) fn bad(at: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Bad(at, Error::data("", found).expected(expected))

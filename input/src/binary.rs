@@ -117,12 +117,12 @@ impl Reader for Binary {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let pieces: Vec<_> = self
+        let chunks: Vec<_> = self
             .files
             .iter()
             .flat_map(|file| lines::ranges(file, 0, self.window).map(move |range| (file, range)))
             .collect();
-        in_order(&pieces, |(file, range)| {
+        in_order(&chunks, |(file, range)| {
             control.check()?;
             let arcs = self.scan_range(file, range, ArcBatch::new(sink, control))?;
             task.advance(range.end - range.start);

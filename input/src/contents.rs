@@ -4,7 +4,7 @@
 //! single stream of bytes that could be hashed meanwhile. So hashing is a separate pass, over what reading has just left in
 //! the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in order. It costs one
 //! more pass over the bytes, usually from memory, and only if something is to be kept: a job without cache and run directory
-//! hashes nothing. Memory: [`PIECE`] a thread.
+//! hashes nothing. Memory: [`CHUNK`] a thread.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,7 +19,7 @@ use trimill_system::parallel;
 /// Bytes that one thread hashes.
 const BLOCK: u64 = 4 << 20;
 /// Bytes that are read at a time; they fit in a core's cache.
-const PIECE: usize = 256 << 10;
+const CHUNK: usize = 256 << 10;
 
 /// The hash of the first `bytes` bytes of `file`, which has so many. `path` is for errors.
 pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> Result<u128> {
@@ -28,7 +28,7 @@ pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> R
         let (mut at, end) = (block * BLOCK, bytes.min((block + 1) * BLOCK));
         let mut hash = Xxh3Default::new();
         while at < end {
-            buffer.resize(PIECE.min((end - at) as usize), 0);
+            buffer.resize(CHUNK.min((end - at) as usize), 0);
             disk::read_at(file, buffer, at).map_err(|e| Error::read(path, e))?;
             hash.update(buffer);
             at += buffer.len() as u64;
@@ -59,7 +59,7 @@ mod tests {
         let mut bytes: Vec<u8> = (0..2 * block + 100).map(|i| (i % 251) as u8).collect();
         let plain = of(&bytes);
         assert_eq!(plain, of(&bytes));
-        for at in [0, 1, PIECE - 1, PIECE, block / 2, block - 1, block, block + 77, 2 * block, bytes.len() - 1] {
+        for at in [0, 1, CHUNK - 1, CHUNK, block / 2, block - 1, block, block + 77, 2 * block, bytes.len() - 1] {
             bytes[at] ^= 1;
             assert_ne!(plain, of(&bytes), "byte {at}");
             bytes[at] ^= 1;

@@ -132,8 +132,8 @@ impl GapbsSg {
             return Err(Error::data(&self.file.path, "the offsets do not begin with 0"));
         }
         let step = self.window / 8;
-        let pieces: Vec<u64> = (0..self.vertices.div_ceil(step)).map(|i| i * step).collect();
-        in_order(&pieces, |&first| {
+        let chunks: Vec<u64> = (0..self.vertices.div_ceil(step)).map(|i| i * step).collect();
+        in_order(&chunks, |&first| {
             control.check()?;
             let last = (first + step).min(self.vertices);
             let window = self.file.window(OFFSETS + 8 * first, OFFSETS + 8 * (last + 1))?;
@@ -218,11 +218,11 @@ impl AdjacencyRows for GapbsSg {
 
     fn read(
         &self,
-        piece: &RowChunk,
+        chunk: &RowChunk,
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
-        read_in_parts(piece.arcs.clone(), part, take, |first, into| {
+        read_in_parts(chunk.arcs.clone(), part, take, |first, into| {
             let at = self.neighbours_at() + 4 * first;
             disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at)
                 .map_err(|e| Error::read(&self.file.path, e))
@@ -247,9 +247,9 @@ impl Reader for GapbsSg {
         self.check_offsets(control)?;
         task.advance(self.neighbours_at());
         let step = (self.window / 4).max(1);
-        let pieces: Vec<Range<u64>> =
+        let chunks: Vec<Range<u64>> =
             (0..self.arcs.div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs)).collect();
-        in_order(&pieces, |arcs| {
+        in_order(&chunks, |arcs| {
             control.check()?;
             let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
             task.advance(4 * found);

@@ -16,7 +16,7 @@
 //! | `npy`, `scipy` | arrays of NumPy, sparse matrices of SciPy |
 //! | `parquet` | tables, in builds with the feature `parquet` |
 //! | `archive` | the graph in a tar or zip archive |
-//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | pieces of text |
+//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
 //! | `column_names`, `ends` | columns that the user named; usual names of columns |
 //! | `file`, `batch`, `parallel` | reading files, batching arcs, dividing work among threads |

@@ -131,12 +131,12 @@ impl Metis {
         }
         let mut store = RowStore::new(vertices + 1);
         let parsed: Vec<OnceLock<Vec<u32>>> = ranges.iter().map(|_| OnceLock::new()).collect();
-        let pieces: Vec<_> = ranges.iter().zip(first_vertices).zip(&parsed).collect();
-        let found = in_order(&pieces, |((range, vertex), parsed)| {
+        let chunks: Vec<_> = ranges.iter().zip(first_vertices).zip(&parsed).collect();
+        let found = in_order(&chunks, |((range, vertex), parsed)| {
             control.check()?;
-            let piece = store.piece();
-            let found = self.scan_range(range, **vertex, ArcBatch::new(&piece, control))?;
-            let _ = parsed.set(piece.into_successors());
+            let chunk = store.chunk();
+            let found = self.scan_range(range, **vertex, ArcBatch::new(&chunk, control))?;
+            let _ = parsed.set(chunk.into_successors());
             task.advance(range.end - range.start);
             Ok(found)
         })?;
@@ -172,9 +172,9 @@ impl Reader for Metis {
         let ranges = self.ranges();
         let first_vertices = self.count_lines(&ranges, control)?;
         task.advance(self.start);
-        let pieces: Vec<_> = ranges.iter().zip(first_vertices).collect();
+        let chunks: Vec<_> = ranges.iter().zip(first_vertices).collect();
         let mirrored = Mirrored { sink, key: SymmetryKey::random(), sum: AtomicU64::new(0) };
-        let found = in_order(&pieces, |(range, vertex)| {
+        let found = in_order(&chunks, |(range, vertex)| {
             control.check()?;
             let found = self.scan_range(range, **vertex, ArcBatch::new(&mirrored, control))?;
             task.advance(range.end - range.start);

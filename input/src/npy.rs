@@ -110,7 +110,7 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let pieces: Vec<(&NpyPairs, Range<u64>)> = self
+        let chunks: Vec<(&NpyPairs, Range<u64>)> = self
             .files
             .iter()
             .flat_map(|edges| {
@@ -118,7 +118,7 @@ impl Reader for Npy {
                 (0..edges.arcs.div_ceil(step)).map(move |i| (edges, i * step..((i + 1) * step).min(edges.arcs)))
             })
             .collect();
-        in_order(&pieces, |(edges, rows)| {
+        in_order(&chunks, |(edges, rows)| {
             control.check()?;
             let arcs = edges.scan(rows, ArcBatch::new(sink, control))?;
             task.advance(arcs * 2 * edges.array.integers.bytes());

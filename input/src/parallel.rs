@@ -1,6 +1,6 @@
-//! Parallel work on many pieces of an input; the error reported is always that of the first bad piece.
+//! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk.
 //!
-//! [`in_order`] runs pieces that are known beforehand; [`produce_and_drain`] runs pieces that one thread must produce one after another
+//! [`in_order`] runs chunks that are known beforehand; [`produce_and_drain`] runs chunks that one thread must produce one after another
 //! (a decompressor, a decoder without random access). Both use rayon's current pool and finish on a pool of any size:
 //! no task ever blocks on another one.
 
@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::parallel;
 
-/// The error of the lowest piece that failed so far.
+/// The error of the lowest chunk that failed so far.
 ///
-/// Pieces above it need not run any more; those below still do, so that the same input gives the same error on any
-/// number of threads. An error that is not about the data (interrupted, disk full) stops all pieces at once.
+/// Chunks above it need not run any more; those below still do, so that the same input gives the same error on any
+/// number of threads. An error that is not about the data (interrupted, disk full) stops all chunks at once.
 struct FirstError {
     failed: AtomicU64,
     error: Mutex<Option<(u64, Error)>>,
@@ -24,16 +24,16 @@ impl FirstError {
         Self { failed: AtomicU64::new(u64::MAX), error: Mutex::new(None) }
     }
 
-    fn needs(&self, piece: u64) -> bool {
-        piece < self.failed.load(Ordering::Relaxed)
+    fn needs(&self, chunk: u64) -> bool {
+        chunk < self.failed.load(Ordering::Relaxed)
     }
 
-    fn record(&self, piece: u64, error: Error) {
-        let piece = if error.kind() == Kind::Data { piece } else { 0 };
+    fn record(&self, chunk: u64, error: Error) {
+        let chunk = if error.kind() == Kind::Data { chunk } else { 0 };
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|(other, _)| piece < *other) {
-            *first = Some((piece, error));
-            self.failed.fetch_min(piece, Ordering::Relaxed);
+        if first.as_ref().is_none_or(|(other, _)| chunk < *other) {
+            *first = Some((chunk, error));
+            self.failed.fetch_min(chunk, Ordering::Relaxed);
         }
     }
 
@@ -45,18 +45,18 @@ impl FirstError {
     }
 }
 
-/// Runs `work` on all pieces in parallel; returns the sum of the results.
+/// Runs `work` on all chunks in parallel; returns the sum of the results.
 ///
 /// # Errors
-/// That of the first piece that fails.
-pub(super) fn in_order<T: Sync>(pieces: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
+/// That of the first chunk that fails.
+pub(super) fn in_order<T: Sync>(chunks: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
     let first = FirstError::new();
-    let sums = parallel::map(pieces.iter().enumerate(), |(number, piece)| {
+    let sums = parallel::map(chunks.iter().enumerate(), |(number, chunk)| {
         let number = number as u64;
         if !first.needs(number) {
             return 0;
         }
-        work(piece).unwrap_or_else(|error| {
+        work(chunk).unwrap_or_else(|error| {
             first.record(number, error);
             0
         })
@@ -128,12 +128,12 @@ mod tests {
     fn the_lowest_bad_piece_is_reported_on_any_number_of_threads() {
         for threads in [1, 2, 5] {
             on(threads, || {
-                let pieces: Vec<u64> = (0..200).collect();
-                let bad = |&piece: &u64| {
-                    if piece % 50 == 37 { Err(Error::data("f", format!("piece {piece}"))) } else { Ok(1) }
+                let chunks: Vec<u64> = (0..200).collect();
+                let bad = |&chunk: &u64| {
+                    if chunk % 50 == 37 { Err(Error::data("f", format!("chunk {chunk}"))) } else { Ok(1) }
                 };
-                assert_eq!(in_order(&pieces, bad).unwrap_err().to_string(), "f: piece 37");
-                assert_eq!(in_order(&pieces[..37], bad).unwrap(), 37);
+                assert_eq!(in_order(&chunks, bad).unwrap_err().to_string(), "f: chunk 37");
+                assert_eq!(in_order(&chunks[..37], bad).unwrap(), 37);
             });
         }
     }

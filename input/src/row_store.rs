@@ -1,7 +1,7 @@
 //! Rows that had to be decoded, kept in memory: 4 bytes an arc and 4 bytes a vertex.
 //!
 //! Text can only be read from the beginning, and rows are needed twice: first their lengths, then their
-//! successors. So they are decoded once, each piece of the input into a piece of the store.
+//! successors. So they are decoded once, each chunk of the input into a chunk of the store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,8 +18,8 @@ use trimill_system::mapped::zeros;
 pub(super) struct RowStore {
     /// The length of the row of each id.
     lengths: Vec<AtomicU32>,
-    pieces: Vec<Vec<u32>>,
-    /// Where each piece begins, and where the last one ends.
+    chunks: Vec<Vec<u32>>,
+    /// Where each chunk begins, and where the last one ends.
     starts: Vec<u64>,
 }
 
@@ -31,20 +31,20 @@ impl RowStore {
 
     /// No rows yet, of so many ids.
     pub(super) fn new(ids: u64) -> Self {
-        Self { lengths: zeros(ids as usize), pieces: Vec::new(), starts: vec![0] }
+        Self { lengths: zeros(ids as usize), chunks: Vec::new(), starts: vec![0] }
     }
 
-    /// A sink for the arcs of a piece, whose tails ascend.
-    pub(super) fn piece(&self) -> StoredRows<'_> {
+    /// A sink for the arcs of a chunk, whose tails ascend.
+    pub(super) fn chunk(&self) -> StoredRows<'_> {
         StoredRows { lengths: &self.lengths, successors: Mutex::default() }
     }
 
     pub(super) fn push(&mut self, successors: Vec<u32>) {
         self.starts.push(self.arcs() + successors.len() as u64);
-        self.pieces.push(successors);
+        self.chunks.push(successors);
     }
 
-    /// The arcs of all pieces so far.
+    /// The arcs of all chunks so far.
     pub(super) fn arcs(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
@@ -64,11 +64,11 @@ impl AdjacencyRows for RowStore {
 
     fn read(
         &self,
-        piece: &RowChunk,
+        chunk: &RowChunk,
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
-        read_in_parts(piece.arcs.clone(), part, take, |first, into| self.copy(first, into))
+        read_in_parts(chunk.arcs.clone(), part, take, |first, into| self.copy(first, into))
     }
 }
 
@@ -76,19 +76,19 @@ impl RowStore {
     /// Copies successors from number `first` on.
     fn copy(&self, first: u64, into: &mut [u32]) -> Result<()> {
         let (mut at, mut rest) = (first, into);
-        let mut piece = self.starts.partition_point(|&start| start <= first) - 1;
+        let mut chunk = self.starts.partition_point(|&start| start <= first) - 1;
         while !rest.is_empty() {
-            let successors = &self.pieces[piece][(at - self.starts[piece]) as usize..];
+            let successors = &self.chunks[chunk][(at - self.starts[chunk]) as usize..];
             let (now, later) = rest.split_at_mut(successors.len().min(rest.len()));
             now.copy_from_slice(&successors[..now.len()]);
             at += now.len() as u64;
-            (rest, piece) = (later, piece + 1);
+            (rest, chunk) = (later, chunk + 1);
         }
         Ok(())
     }
 }
 
-/// The rows of a piece.
+/// The rows of a chunk.
 pub(super) struct StoredRows<'a> {
     lengths: &'a [AtomicU32],
     successors: Mutex<Vec<u32>>,

@@ -25,15 +25,15 @@ pub trait AdjacencyRows: Sync {
     /// The length of the row of each id from 0 on; `None` if the input is inconsistent, or known to be directed.
     fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>>;
 
-    /// The ids at which pieces begin, if rows can only be read from these on; `None`: from any. To be called after [`Self::lengths`].
+    /// The ids at which chunks begin, if rows can only be read from these on; `None`: from any. To be called after [`Self::lengths`].
     fn starts(&self) -> Option<Vec<u64>> {
         None
     }
 
-    /// Passes the successors of `piece` to `take`, in order, in parts, until it returns false. `part` is memory for these.
+    /// Passes the successors of `chunk` to `take`, in order, in parts, until it returns false. `part` is memory for these.
     fn read(
         &self,
-        piece: &RowChunk,
+        chunk: &RowChunk,
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()>;
@@ -50,11 +50,11 @@ impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
 
     fn read(
         &self,
-        piece: &RowChunk,
+        chunk: &RowChunk,
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
-        (**self).read(piece, part, take)
+        (**self).read(chunk, part, take)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
 //! cannot be read in one pass, a member of an archive.
 //!
-//! Input: bytes in pieces. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
+//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
 //! the disk is full, since a full disk also affects other programs. Costs one write of the bytes, and a query of the free space
 //! every [`STEP`].
 

@@ -324,19 +324,19 @@ impl Reader for EdgeListText {
             Ok(ListScan { list, start, sizes: self.sizes, sink, control, task })
         };
         let scans: Vec<ListScan<'_>> = self.lists.iter().map(scan_of).collect::<Result<_>>()?;
-        let mut pieces = Vec::new();
+        let mut chunks = Vec::new();
         for (number, ListScan { list: List { file, .. }, start, .. }) in scans.iter().enumerate() {
             if file.compression.is_some() {
-                pieces.push(TextChunk::Compressed(number));
+                chunks.push(TextChunk::Compressed(number));
             } else {
                 let ranges = lines::ranges(file, start.skip, self.sizes.window);
-                pieces.extend(ranges.map(|range| TextChunk::Plain(number, range)));
+                chunks.extend(ranges.map(|range| TextChunk::Plain(number, range)));
             }
         }
         let found: Vec<AtomicU64> = self.lists.iter().map(|_| AtomicU64::new(0)).collect();
-        let arcs = in_order(&pieces, |piece| {
+        let arcs = in_order(&chunks, |chunk| {
             control.check()?;
-            let (&number, arcs) = match piece {
+            let (&number, arcs) = match chunk {
                 TextChunk::Compressed(number) => (number, scans[*number].compressed()?),
                 TextChunk::Plain(number, range) => (number, scans[*number].plain(range)?),
             };

@@ -140,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn many_edges_come_in_pieces() {
+    fn many_edges_come_in_chunks() {
         let n = 2_000_000;
         let ids = Ids::listed((0..n).collect());
         let edges_of = |u: u32| [1, 2].into_iter().map(move |i| (u + i, i)).filter(|&(v, _)| u64::from(v) < n);
-        let (mut next, mut pieces) = ((0, 1), 0);
+        let (mut next, mut chunks) = ((0, 1), 0);
         let listed = ListedEdges { ids: &ids, vertices: n as u32, control: &Control::silent(), edges_of };
         listed
             .in_order(&mut |rows| {
-                pieces += 1;
+                chunks += 1;
                 for EdgeCount { u, v, triangles } in rows.range(0..rows.count()) {
                     assert_eq!(((u, v), u64::from(triangles)), (next, v - u));
                     next = if v == u + 1 && v + 1 < n { (u, v + 1) } else { (u + 1, u + 2) };
@@ -156,6 +156,6 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-        assert_eq!((next, pieces), ((n - 1, n), 4));
+        assert_eq!((next, chunks), ((n - 1, n), 4));
     }
 }

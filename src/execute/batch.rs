@@ -99,10 +99,10 @@ impl<'a> BatchBuilder<'a> {
 
     /// Appends to each partition the rows that tasks found for it, in task order.
     fn add(&self, growing: &mut [Growing], found: Vec<FoundRows>) -> Result<()> {
-        let mut pieces: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(FoundRows::pieces).collect();
-        pieces.sort_unstable_by_key(|&(task, _)| task);
+        let mut chunks: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(FoundRows::chunks).collect();
+        chunks.sort_unstable_by_key(|&(task, _)| task);
         let mut of: Vec<Vec<[CodedSlice<'_>; 2]>> = growing.iter().map(|_| Vec::new()).collect();
-        pieces.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
+        chunks.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
         let add = |(growing, rows): (&mut Growing, Vec<_>)| rows.into_iter().try_for_each(|rows| growing.add(rows));
         parallel::try_each(growing.iter_mut().zip(of), add)?;
         lock(&self.idle).extend(found.into_iter().map(FoundRows::emptied));
@@ -158,7 +158,7 @@ impl FoundRows {
     }
 
     /// The tasks, each with its rows.
-    fn pieces(&self) -> impl Iterator<Item = (usize, [CodedSlice<'_>; 2])> {
+    fn chunks(&self) -> impl Iterator<Item = (usize, [CodedSlice<'_>; 2])> {
         let mut from = [RowMark::default(); 2];
         self.ends.iter().map(move |&(task, to)| {
             let rows = [0, 1].map(|kind| self.rows[kind].between(from[kind], to[kind]));

@@ -6,7 +6,7 @@ use trimill_kernels::COUNTER_BYTES;
 use crate::count::vertex_counters;
 use crate::edges;
 use crate::outputs::CountsWanted;
-use crate::stream::edges::PIECE;
+use crate::stream::edges::CHUNK;
 use crate::sums::{ByArc, ByRank, SumKey, Sums};
 use crate::vertices::order::{fixed_bytes, least_window};
 use trimill_system::bytes::Bytes;
@@ -54,7 +54,7 @@ pub(super) fn window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32
 pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     // With a run directory, blocks that are compressed.
     let kept = Bytes(host.threads() * 2 * Sums::<ByArc>::bytes(ByArc::BLOCK).get());
-    Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
+    Bytes(devices.max(1) * Bytes::of::<u32>(CHUNK).get()) + kept
 }
 
 /// Bytes of the host's memory for writing the triangles on edges: without the window of edges, and with the smallest window. The

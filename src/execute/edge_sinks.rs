@@ -184,16 +184,16 @@ impl ListedPlaces {
             successors.resize((arcs.end - arcs.start) as usize, 0);
             graph.read(rank..past, &mut begins, &mut successors)?;
             let mut found = vec![0; successors.len()];
-            let mut pieces = Vec::with_capacity(some);
+            let mut chunks = Vec::with_capacity(some);
             let (mut rest, mut at) = (&mut found[..], 0);
             for (i, &number) in numbers.iter().enumerate().skip(first).take(some) {
                 let row = (self.ranks[number as usize] - rank) as usize;
                 let (begin, end) = (begins[row] as usize, begins[row + 1] as usize);
                 let (mine, after) = std::mem::take(&mut rest)[begin - at..].split_at_mut(end - begin);
-                pieces.push((i, &successors[begin..end], mine));
+                chunks.push((i, &successors[begin..end], mine));
                 (rest, at) = (after, end);
             }
-            parallel::try_each(pieces, |(i, whole, found)| {
+            parallel::try_each(chunks, |(i, whole, found)| {
                 let its = rows.first_arc(i) as usize..rows.first_arc(i + 1) as usize;
                 self.place(rows.row(i), &counts[its], whole, found)
             })?;

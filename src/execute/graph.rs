@@ -21,7 +21,7 @@ use trimill_system::lock;
 use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
 
-/// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one piece.
+/// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one chunk.
 /// What counting takes is known exactly once the graph is there.
 const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;

@@ -47,7 +47,7 @@ pub(super) enum BlockStore {
 #[derive(Debug)]
 pub(crate) struct MemorySections {
     /// The blocks, in order.
-    pub(crate) pieces: Vec<BlockBytes>,
+    pub(crate) chunks: Vec<BlockBytes>,
     /// The vertex of each rank.
     pub(crate) order: Vec<u32>,
     /// The input's ids, if they are not consecutive.
@@ -63,10 +63,10 @@ impl BlockStore {
                 file.read(rows + range.start, buffer)?;
                 Ok(buffer)
             }
-            Self::Memory(MemorySections { pieces, .. }) => {
-                let piece = &pieces[pieces.partition_point(|piece| piece.position <= range.start) - 1];
-                let at = (range.start - piece.position) as usize;
-                Ok(&piece.bytes[at..at + (range.end - range.start) as usize])
+            Self::Memory(MemorySections { chunks, .. }) => {
+                let chunk = &chunks[chunks.partition_point(|chunk| chunk.position <= range.start) - 1];
+                let at = (range.start - chunk.position) as usize;
+                Ok(&chunk.bytes[at..at + (range.end - range.start) as usize])
             }
         }
     }

@@ -47,17 +47,17 @@ pub(crate) fn make(
     let VertexSections { degrees, order, ids } = vertices;
     match place {
         Destination::Memory(most, _) if most > Bytes::ZERO && at_most(&layout) <= most => {
-            let pieces = Mutex::new(Vec::new());
+            let chunks = Mutex::new(Vec::new());
             let rows = rows(&|position, bytes| {
-                lock(&pieces).push(BlockBytes { position, bytes: bytes.into_owned() });
+                lock(&chunks).push(BlockBytes { position, bytes: bytes.into_owned() });
                 Ok(())
             })?;
-            let mut pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
-            pieces.sort_unstable_by_key(|piece| piece.position);
+            let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
+            chunks.sort_unstable_by_key(|chunk| chunk.position);
             source()?;
             let ids = if layout.has_ids { ids.flatten().collect() } else { Vec::new() };
             let graph =
-                OrientedGraph::in_memory(layout, rows, degrees.to_vec(), MemorySections { pieces, order, ids })?;
+                OrientedGraph::in_memory(layout, rows, degrees.to_vec(), MemorySections { chunks, order, ids })?;
             Ok(MadeGraph::Memory(Box::new(graph)))
         }
         Destination::Memory(_, dir) | Destination::File(dir) => {

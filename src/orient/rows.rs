@@ -10,7 +10,7 @@
 //! probability 2^-64 only, whatever they are. A loop counts as an arc to a larger id without a reverse. One end of each edge
 //! keeps it, so exactly half of the arcs must be kept.
 //!
-//! All threads take pieces of rows; the arcs that are kept go to the buckets of rank ranges (`ranked`), since rows are read in
+//! All threads take chunks of rows; the arcs that are kept go to the buckets of rank ranges (`ranked`), since rows are read in
 //! the order of ids and written in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within the host's
 //! budget ([`crate::clean::workspace`]); a thread reads 32,768 successors, or a row of a BVGraph, at a time.
 
@@ -36,8 +36,8 @@ use trimill_system::hash::mix;
 use trimill_system::mapped::prefetch;
 use trimill_system::parallel;
 
-/// The most arcs of a piece, unless the source says where pieces begin.
-const PIECE: u64 = 1 << 18;
+/// The most arcs of a chunk, unless the source says where chunks begin.
+const CHUNK: u64 = 1 << 18;
 
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.
@@ -83,7 +83,7 @@ pub fn orient_rows(
     make(place, layout, vertices, || Ok(source), rows).map(Some)
 }
 
-/// What all pieces share.
+/// What all chunks share.
 struct RowInputs<'a> {
     rows: &'a dyn AdjacencyRows,
     /// The ids with a row that is not empty.
@@ -129,62 +129,62 @@ impl RowInputs<'_> {
     fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
         let arcs = RankedArcs::new(self.lengths, edges, shares);
         let clean = AtomicBool::new(true);
-        let oriented = parallel::try_map_with(self.pieces(), OrientedRows::default, |oriented, piece| {
+        let oriented = parallel::try_map_with(self.chunks(), OrientedRows::default, |oriented, chunk| {
             control.check()?;
-            if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented, &arcs)? {
+            if !clean.load(Ordering::Relaxed) || !self.orient_chunk(&chunk, oriented, &arcs)? {
                 clean.store(false, Ordering::Relaxed);
                 return Ok((0, 0));
             }
-            task.advance(piece.rows.arcs.end - piece.rows.arcs.start);
+            task.advance(chunk.rows.arcs.end - chunk.rows.arcs.start);
             Ok((oriented.sum, oriented.kept))
         })?;
         let (sum, kept) = oriented.into_iter().fold((0u64, 0), |a, b| (a.0.wrapping_add(b.0), a.1 + b.1));
         Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
     }
 
-    /// Divides the rows: where the source says, or into pieces of at most [`PIECE`] arcs, or of one row that is longer.
-    fn pieces(&self) -> Vec<RowCut> {
+    /// Divides the rows: where the source says, or into chunks of at most [`CHUNK`] arcs, or of one row that is longer.
+    fn chunks(&self) -> Vec<RowCut> {
         let starts = self.rows.starts();
         let n = self.lengths.len() as u64;
-        let (mut pieces, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
+        let (mut chunks, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
         if let Some(starts) = starts {
             let ends = starts.iter().skip(1).copied().chain([n]);
             for (id, next_id) in starts.iter().copied().zip(ends) {
                 let next = first + self.vertices[first..].partition_point(|&vertex| u64::from(vertex) < next_id);
                 end += self.vertices[first..next].iter().map(|&id| u64::from(self.lengths[id as usize])).sum::<u64>();
                 if next > first {
-                    pieces
+                    chunks
                         .push(RowCut { vertices: first..next, rows: RowChunk { ids: id..next_id, arcs: start..end } });
                 }
                 (first, start) = (next, end);
             }
-            return pieces;
+            return chunks;
         }
         let mut id = 0;
         for (vertex, &next_id) in self.vertices.iter().enumerate() {
             let length = u64::from(self.lengths[next_id as usize]);
-            if end + length > start + PIECE && vertex > first {
+            if end + length > start + CHUNK && vertex > first {
                 let ids = id..u64::from(next_id);
-                pieces.push(RowCut { vertices: first..vertex, rows: RowChunk { ids: ids.clone(), arcs: start..end } });
+                chunks.push(RowCut { vertices: first..vertex, rows: RowChunk { ids: ids.clone(), arcs: start..end } });
                 (first, start, id) = (vertex, end, ids.end);
             }
             end += length;
         }
-        pieces.push(RowCut { vertices: first..self.vertices.len(), rows: RowChunk { ids: id..n, arcs: start..end } });
-        pieces
+        chunks.push(RowCut { vertices: first..self.vertices.len(), rows: RowChunk { ids: id..n, arcs: start..end } });
+        chunks
     }
 
-    /// Orients the rows of a piece into `arcs`; false if they are not clean.
-    fn orient_piece(&self, piece: &RowCut, oriented: &mut OrientedRows, arcs: &RankedArcs) -> Result<bool> {
+    /// Orients the rows of a chunk into `arcs`; false if they are not clean.
+    fn orient_chunk(&self, chunk: &RowCut, oriented: &mut OrientedRows, arcs: &RankedArcs) -> Result<bool> {
         let mut memory = std::mem::take(&mut oriented.memory);
         (oriented.sum, oriented.kept) = (0, 0);
-        let mut vertices = self.vertices[piece.vertices.clone()].iter();
+        let mut vertices = self.vertices[chunk.vertices.clone()].iter();
         let mut row = InputRow::default();
-        let mut at = piece.rows.arcs.start;
+        let mut at = chunk.rows.arcs.start;
         // Rows in several parts that do not ascend from one to the next.
         let mut unsorted = Vec::new();
         let mut clean = true;
-        self.rows.read(&piece.rows, &mut memory, &mut |part| {
+        self.rows.read(&chunk.rows, &mut memory, &mut |part| {
             oriented.successors.clear();
             oriented.rows.clear();
             let mut rest = part;
@@ -219,7 +219,7 @@ impl RowInputs<'_> {
         for row in unsorted {
             clean = clean && self.is_distinct(&row)?;
         }
-        Ok(clean && at == piece.rows.arcs.end)
+        Ok(clean && at == chunk.rows.arcs.end)
     }
 
     /// Whether no successor occurs twice in a row.

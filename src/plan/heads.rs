@@ -1,11 +1,11 @@
-//! Cuts rank ranges into pieces by ranges of heads, so that many shards read less and take equally long.
+//! Cuts rank ranges into chunks by ranges of heads, so that many shards read less and take equally long.
 //!
-//! With P ranges, the last shard of P reads the whole graph, and all of them together (P + 1) / 2 times the graph. The pieces of a range
-//! all read its resident rows, but its row blocks are divided among them. With T even ranges and as many pieces of each as there are
+//! With P ranges, the last shard of P reads the whole graph, and all of them together (P + 1) / 2 times the graph. The chunks of a range
+//! all read its resident rows, but its row blocks are divided among them. With T even ranges and as many chunks of each as there are
 //! ranges below it, S = T (T + 1) / 2 shards read 2 / T of the graph each: all together T times the graph. The price is that T ranges
 //! need more memory of a device than S.
 //!
-//! Pieces are cut where they cost about the same, by the costs of a sample of rows ([`super::cost`]): most arcs lead to few heads.
+//! Chunks are cut where they cost about the same, by the costs of a sample of rows ([`super::cost`]): most arcs lead to few heads.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -18,20 +18,20 @@ use crate::shards::costliest;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-/// Ranges and their pieces consist of whole file blocks, which can be sent to a device as they are stored, where there are at least this
+/// Ranges and their chunks consist of whole file blocks, which can be sent to a device as they are stored, where there are at least this
 /// many for each.
 pub(super) const BLOCKS: u64 = 16;
 
-/// Pieces are cut between bins of heads, of about equally many arcs.
+/// Chunks are cut between bins of heads, of about equally many arcs.
 const BINS: u64 = 1 << 9;
 
-/// The most pieces for each shard, where more of them make shards more even.
+/// The most chunks for each shard, where more of them make shards more even.
 const MOST: usize = 3;
 
-/// More pieces are worth their reading if the costliest shard then takes no more than this part of what it took.
+/// More chunks are worth their reading if the costliest shard then takes no more than this part of what it took.
 const WORTH: f64 = 0.95;
 
-/// The number of ranges for so many shards: the least T with T (T + 1) / 2 pieces or more.
+/// The number of ranges for so many shards: the least T with T (T + 1) / 2 chunks or more.
 pub(super) fn ranges_for(shards: u32) -> u32 {
     let mut ranges = 1u32;
     while u64::from(ranges) * (u64::from(ranges) + 1) / 2 < u64::from(shards) {
@@ -48,8 +48,8 @@ struct HeadRange {
     seconds: f64,
 }
 
-/// Cuts `ranges` into at least `shards` pieces, if there are fewer of them, and into more where that makes shards more even: the
-/// costliest piece is halved, again and again. Runs in the current thread pool.
+/// Cuts `ranges` into at least `shards` chunks, if there are fewer of them, and into more where that makes shards more even: the
+/// costliest chunk is halved, again and again. Runs in the current thread pool.
 pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,
@@ -63,26 +63,26 @@ pub(super) fn cut(
     let bounds = bounds(graph, &ranges, shards)?;
     let costs = Costs::new(graph, &ranges, &bounds, machine, control)?;
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
-    let piece = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
-    let mut pieces: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
+    let chunk = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
+    let mut chunks: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| chunk(i, bins)).collect();
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
     let (mut best, mut next): (Option<(u128, Vec<HeadRange>)>, usize) = (None, wanted);
-    while pieces.len() < MOST * wanted {
+    while chunks.len() < MOST * wanted {
         // The costliest shard is found after every cut, or where there are many shards, after every few cuts to save time.
-        if pieces.len() >= next {
-            next = pieces.len() + wanted.div_ceil(256);
-            let nanoseconds: Vec<u64> = pieces.iter().map(|piece| (1e9 * piece.seconds) as u64).collect();
+        if chunks.len() >= next {
+            next = chunks.len() + wanted.div_ceil(256);
+            let nanoseconds: Vec<u64> = chunks.iter().map(|chunk| (1e9 * chunk.seconds) as u64).collect();
             let costliest = costliest(&nanoseconds, of);
             if best.as_ref().is_none_or(|(least, _)| costliest as f64 <= WORTH * *least as f64) {
-                best = Some((costliest, pieces.clone()));
+                best = Some((costliest, chunks.clone()));
             }
         }
-        let largest = (0..pieces.len())
-            .filter(|&i| pieces[i].bins.len() > 1)
-            .max_by(|&a, &b| pieces[a].seconds.total_cmp(&pieces[b].seconds));
+        let largest = (0..chunks.len())
+            .filter(|&i| chunks[i].bins.len() > 1)
+            .max_by(|&a, &b| chunks[a].seconds.total_cmp(&chunks[b].seconds));
         let Some(largest) = largest else { break };
-        let HeadRange { range, bins, .. } = pieces.swap_remove(largest);
-        let halves = |middle: usize| [piece(range, bins.start..middle), piece(range, middle..bins.end)];
+        let HeadRange { range, bins, .. } = chunks.swap_remove(largest);
+        let halves = |middle: usize| [chunk(range, bins.start..middle), chunk(range, middle..bins.end)];
         // The first half grows with the middle, the second one shrinks.
         let (mut low, mut high) = (bins.start + 1, bins.end - 1);
         while low < high {
@@ -90,16 +90,16 @@ pub(super) fn cut(
             let [first, second] = halves(middle);
             if first.seconds < second.seconds { low = middle + 1 } else { high = middle }
         }
-        pieces.extend(halves(low));
+        chunks.extend(halves(low));
     }
-    let mut pieces = best.map_or(pieces, |(_, pieces)| pieces);
-    pieces.sort_by_key(|piece| (piece.range, piece.bins.start));
+    let mut chunks = best.map_or(chunks, |(_, chunks)| chunks);
+    chunks.sort_by_key(|chunk| (chunk.range, chunk.bins.start));
     let ranks = |HeadRange { range, bins, .. }: HeadRange| {
         let locals = ranges[range].clone();
         let end = if bins.end == bins_of(&locals).end { locals.end } else { bounds[bins.end].0 };
         LocalsAndHeads { heads: bounds[bins.start].0..end, locals }
     };
-    Ok(pieces.into_iter().map(ranks).collect())
+    Ok(chunks.into_iter().map(ranks).collect())
 }
 
 /// The first rank of each bin, and the arcs before it; bins begin where ranges do, too.
@@ -163,7 +163,7 @@ impl<'a> Costs<'a> {
         Ok(Self { machine, resident, before })
     }
 
-    /// What a piece is expected to take.
+    /// What a chunk is expected to take.
     fn seconds(&self, range: usize, bins: &Range<usize>) -> f64 {
         let ((first, read), (past, all)) = (self.before[range][bins.start], self.before[range][bins.end]);
         let streamed = StreamedRows { arcs: self.resident[range] + all - read, ..StreamedRows::default() };

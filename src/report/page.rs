@@ -134,10 +134,10 @@ pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
     let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
     let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
     // One pass over the template: what is inserted is not searched for places to insert.
-    let mut pieces = TEMPLATE.split("<!-- insert ");
-    page.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let (name, rest) = piece.split_once(" -->").unwrap_or((piece, ""));
+    let mut chunks = TEMPLATE.split("<!-- insert ");
+    page.push_str(chunks.next().unwrap_or_default());
+    for chunk in chunks {
+        let (name, rest) = chunk.split_once(" -->").unwrap_or((chunk, ""));
         match name {
             "style" => page.push_str(STYLE),
             "licences" => page.push_str(&escaped(&LICENCES.join("\n\n"))),

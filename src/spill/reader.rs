@@ -117,7 +117,7 @@ impl SpillReader {
             path: self.path.clone(),
             memory: match &self.store {
                 SpillStore::File(_) => None,
-                SpillStore::Memory(pieces) => Some(Arc::clone(pieces)),
+                SpillStore::Memory(chunks) => Some(Arc::clone(chunks)),
             },
             bytes: self.bytes,
             checksum: self.checksum,

@@ -1,6 +1,6 @@
 //! Where a spill's bytes are: in a file, or in the host's memory for one that is counted soon and never kept.
 //!
-//! Both hold the same bytes in the same layout. In memory they are kept in the pieces in which they were written, so nothing
+//! Both hold the same bytes in the same layout. In memory they are kept in the chunks in which they were written, so nothing
 //! is copied while a spill grows and it takes no more memory than it has bytes.
 
 use std::fs::File;
@@ -24,11 +24,11 @@ pub(super) enum SpillStore {
     Memory(Arc<MemorySpill>),
 }
 
-/// Bytes in memory, in the pieces in which they were written.
+/// Bytes in memory, in the chunks in which they were written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MemorySpill {
-    pieces: Vec<Vec<u8>>,
-    /// Where each piece ends.
+    chunks: Vec<Vec<u8>>,
+    /// Where each chunk ends.
     ends: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ impl SpillTarget {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::File(out) => out.write_all(bytes),
-            Self::Memory(pieces) => pieces.push(bytes),
+            Self::Memory(chunks) => chunks.push(bytes),
         }
     }
 
@@ -58,11 +58,11 @@ impl SpillTarget {
                 file.persist(path)?;
                 Ok(None)
             }
-            Self::Memory(mut pieces) => {
-                if let Some(first) = pieces.pieces.first_mut() {
+            Self::Memory(mut chunks) => {
+                if let Some(first) = chunks.chunks.first_mut() {
                     first[..header.len()].copy_from_slice(header);
                 }
-                Ok(Some(Arc::new(pieces)))
+                Ok(Some(Arc::new(chunks)))
             }
         }
     }
@@ -72,7 +72,7 @@ impl SpillStore {
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
-            Self::Memory(pieces) => Ok(pieces.bytes()),
+            Self::Memory(chunks) => Ok(chunks.bytes()),
         }
     }
 
@@ -80,7 +80,7 @@ impl SpillStore {
     pub(super) fn read(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Self::File(file) => disk::read_at(file, into, offset),
-            Self::Memory(pieces) => pieces.read(into, offset),
+            Self::Memory(chunks) => chunks.read(into, offset),
         }
     }
 }
@@ -91,11 +91,11 @@ impl MemorySpill {
     }
 
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut piece = Vec::new();
-        piece.try_reserve_exact(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        piece.extend_from_slice(bytes);
+        let mut chunk = Vec::new();
+        chunk.try_reserve_exact(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        chunk.extend_from_slice(bytes);
         self.ends.push(self.bytes() + bytes.len() as u64);
-        self.pieces.push(piece);
+        self.chunks.push(chunk);
         Ok(())
     }
 
@@ -103,8 +103,8 @@ impl MemorySpill {
         let mut at = self.ends.partition_point(|&end| end <= offset);
         let mut skip = (offset - if at == 0 { 0 } else { self.ends[at - 1] }) as usize;
         while !into.is_empty() {
-            let piece = self.pieces.get(at).ok_or(io::ErrorKind::UnexpectedEof)?;
-            let from = &piece[skip..];
+            let chunk = self.chunks.get(at).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let from = &chunk[skip..];
             let (now, later) = into.split_at_mut(from.len().min(into.len()));
             now.copy_from_slice(&from[..now.len()]);
             (into, at, skip) = (later, at + 1, 0);
@@ -119,18 +119,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_read_as_one() {
-        let mut pieces = MemorySpill::default();
+    fn chunks_read_as_one() {
+        let mut chunks = MemorySpill::default();
         let all: Vec<u8> = (0..100).collect();
-        for piece in [&all[..7], &[], &all[7..8], &all[8..100]] {
-            pieces.push(piece).unwrap();
+        for chunk in [&all[..7], &[], &all[7..8], &all[8..100]] {
+            chunks.push(chunk).unwrap();
         }
-        assert_eq!(pieces.bytes(), 100);
+        assert_eq!(chunks.bytes(), 100);
         for (start, end) in [(0, 100), (0, 7), (6, 9), (7, 8), (8, 100), (50, 51), (100, 100)] {
             let mut into = vec![0; end - start];
-            pieces.read(&mut into, start as u64).unwrap();
+            chunks.read(&mut into, start as u64).unwrap();
             assert_eq!(into, all[start..end], "{start}..{end}");
         }
-        assert!(pieces.read(&mut [0; 2], 99).is_err());
+        assert!(chunks.read(&mut [0; 2], 99).is_err());
     }
 }

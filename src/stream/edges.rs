@@ -10,7 +10,7 @@ use crate::partition::words::WordBuffer;
 use trimill_system::error::Result;
 
 /// Resident arcs whose counts are read at a time.
-pub const PIECE: u64 = 1 << 22;
+pub const CHUNK: u64 = 1 << 22;
 
 /// Receives the triangles on the arcs of a partition.
 pub trait EdgeSink {
@@ -38,7 +38,7 @@ pub(super) struct EdgeReader<'a> {
 impl<'a> EdgeReader<'a> {
     /// `row_block`: the most arcs of a row block; `arcs`: those of the resident section.
     pub(super) fn new(sink: &'a mut dyn EdgeSink, backend: &mut dyn CountBackend, row_block: u64, arcs: u64) -> Self {
-        Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(PIECE))), unread: VecDeque::new() }
+        Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(CHUNK))), unread: VecDeque::new() }
     }
 
     pub(super) fn locals(&mut self, run: &Resident) {
@@ -75,8 +75,8 @@ impl<'a> EdgeReader<'a> {
         while !self.unread.is_empty() {
             self.read(counter, None)?;
         }
-        for first in (0..arcs).step_by(PIECE as usize) {
-            self.buffer.resize(PIECE.min(arcs - first))?;
+        for first in (0..arcs).step_by(CHUNK as usize) {
+            self.buffer.resize(CHUNK.min(arcs - first))?;
             asked(|| counter.resident_edges(first, &mut self.buffer))?;
             self.sink.resident(first, &self.buffer)?;
         }

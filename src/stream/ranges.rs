@@ -6,7 +6,7 @@
 //! tables grow with a block's range. So `P` ranges of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range
 //! `0..n`: one block without rows, which is not cut.
 //!
-//! A range may be counted in pieces, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`. All
+//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`. All
 //! other ranks are covered by blocks whose rows are empty, so counters need not know.
 //!
 //! Nothing is induced, pruned or spilled, and no copy of the graph is needed: rows are read from the graph's file blocks
@@ -396,7 +396,7 @@ mod tests {
             (LocalsAndHeads::of(inner..n), true),
             (LocalsAndHeads::of(0..inner - 1), false),
             (LocalsAndHeads::of(inner + 1..n), false),
-            // Pieces of it.
+            // Chunks of it.
             (of(inner..n, 0..first), true),
             (of(inner..n, first..inner), true),
             (of(inner..n, first..n), true),

@@ -1,4 +1,4 @@
-//! Tables of text: a line with the names of the columns, then a line for each row. Pieces are made by all threads, compressed where
+//! Tables of text: a line with the names of the columns, then a line for each row. Chunks are made by all threads, compressed where
 //! the file's name asks for that, and written in order.
 
 use std::io::Write as _;
@@ -11,8 +11,8 @@ use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 
-/// Rows of a piece.
-const PIECE: usize = 1 << 14;
+/// Rows of a chunk.
+const CHUNK: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compress {
@@ -35,18 +35,18 @@ impl Compress {
         rows: usize,
         lines: impl Fn(Range<usize>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
-        self.write(to, rows.div_ceil(PIECE) as u64, |piece| {
-            let first = piece as usize * PIECE;
-            let mut text = Vec::with_capacity(48 * PIECE);
-            lines(first..rows.min(first + PIECE), &mut text);
+        self.write(to, rows.div_ceil(CHUNK) as u64, |chunk| {
+            let first = chunk as usize * CHUNK;
+            let mut text = Vec::with_capacity(48 * CHUNK);
+            lines(first..rows.min(first + CHUNK), &mut text);
             text
         })
     }
 
-    fn write(self, to: &mut Output, pieces: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
+    fn write(self, to: &mut Output, chunks: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        let make = |piece| self.compressed(text(piece)).map_err(|e| Error::write(&name, e));
-        make_and_write(pieces, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))
+        let make = |chunk| self.compressed(text(chunk)).map_err(|e| Error::write(&name, e));
+        make_and_write(chunks, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))
     }
 
     fn compressed(self, text: Vec<u8>) -> std::io::Result<Vec<u8>> {

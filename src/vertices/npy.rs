@@ -9,8 +9,8 @@ use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 
-/// Entries of a piece that is made by a thread.
-const PIECE: u64 = 1 << 16;
+/// Entries of a chunk that is made by a thread.
+const CHUNK: u64 = 1 << 16;
 
 /// The array that is being written.
 pub(super) struct NpyWriter {
@@ -54,11 +54,11 @@ impl NpyWriter {
         entries: impl Fn(std::ops::Range<u64>) -> Vec<u64> + Sync,
     ) -> Result<()> {
         let first = std::mem::replace(&mut self.next, end);
-        let make = |piece| {
-            let from = first + piece * PIECE;
-            Ok(entries(from..end.min(from + PIECE)))
+        let make = |chunk| {
+            let from = first + chunk * CHUNK;
+            Ok(entries(from..end.min(from + CHUNK)))
         };
-        make_and_write((end - first).div_ceil(PIECE), make, |entries: &Vec<u64>| {
+        make_and_write((end - first).div_ceil(CHUNK), make, |entries: &Vec<u64>| {
             write(to, bytemuck::cast_slice(entries))
         })
     }

@@ -110,16 +110,16 @@ impl<'a> TarMembers<'a> {
         }
     }
 
-    /// The contents of the last member: hands pieces to `take`.
+    /// The contents of the last member: hands chunks to `take`.
     pub(super) fn contents(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while self.contents > 0 {
             self.control.check()?;
-            let piece = self.stream.fill_buf().map_err(|e| self.file.damaged(e))?;
-            let read = piece.len().min(usize::try_from(self.contents).unwrap_or(usize::MAX));
+            let chunk = self.stream.fill_buf().map_err(|e| self.file.damaged(e))?;
+            let read = chunk.len().min(usize::try_from(self.contents).unwrap_or(usize::MAX));
             if read == 0 {
                 return Err(self.cut());
             }
-            take(&piece[..read])?;
+            take(&chunk[..read])?;
             self.stream.consume(read);
             self.contents -= read as u64;
         }

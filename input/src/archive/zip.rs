@@ -116,7 +116,7 @@ impl<'a> Zip<'a> {
         self.members.iter().position(|member| member.name == name)
     }
 
-    /// Reads all of a member and verifies its checksum: hands pieces to `take`.
+    /// Reads all of a member and verifies its checksum: hands chunks to `take`.
     pub(crate) fn contents(
         &self,
         at: usize,
@@ -125,10 +125,10 @@ impl<'a> Zip<'a> {
     ) -> Result<()> {
         let (bytes, expected) = (self.members[at].bytes, self.places[at].checksum);
         let mut member = self.reader(at)?;
-        let (mut piece, mut read, mut checksum) = (vec![0; STEP], 0u64, Crc::new());
+        let (mut chunk, mut read, mut checksum) = (vec![0; STEP], 0u64, Crc::new());
         loop {
             control.check()?;
-            match member.read(&mut piece).map_err(|error| self.unreadable(at, error))? {
+            match member.read(&mut chunk).map_err(|error| self.unreadable(at, error))? {
                 0 if read != bytes => return Err(self.damaged(at, format!("{read} bytes instead of {bytes}"))),
                 0 if checksum.sum() != expected => return Err(self.damaged(at, "its checksum differs")),
                 0 => return Ok(()),
@@ -138,8 +138,8 @@ impl<'a> Zip<'a> {
                     if read > bytes {
                         return Err(self.damaged(at, format!("more than the {bytes} bytes announced")));
                     }
-                    checksum.update(&piece[..more]);
-                    take(&piece[..more])?;
+                    checksum.update(&chunk[..more]);
+                    take(&chunk[..more])?;
                 }
             }
         }

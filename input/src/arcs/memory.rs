@@ -1,6 +1,6 @@
 //! Edges in memory as a source of arcs.
 //!
-//! Input: an [`EdgeSource`]. Output: its arcs, by all threads, in pieces of [`PIECE`] arcs or more, and its rows, if it has any. What
+//! Input: an [`EdgeSource`]. Output: its arcs, by all threads, in chunks of [`CHUNK`] arcs or more, and its rows, if it has any. What
 //! it delivers is checked: ids below the number of vertices that it declares, or below 2^64 - 1; as many arcs as were asked for;
 //! rows that agree with the tails of their arcs. Memory: for each thread, what the source takes for a batch.
 
@@ -18,9 +18,9 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 
 /// The fewest arcs that a thread takes at a time.
-const PIECE: u64 = 1 << 18;
+const CHUNK: u64 = 1 << 18;
 
-/// The most pieces, which bounds the memory for their list.
+/// The most chunks, which bounds the memory for their list.
 const PIECES: u64 = 1 << 20;
 
 /// The most arcs, far more than memory holds: numbers that follow from them do not overflow.
@@ -41,13 +41,13 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         let arcs = self.arcs();
         let task = control.task("read", Some(arcs), Unit::Arcs);
-        let size = PIECE.max(arcs.div_ceil(PIECES));
-        let pieces: Vec<Range<u64>> =
+        let size = CHUNK.max(arcs.div_ceil(PIECES));
+        let chunks: Vec<Range<u64>> =
             (0..arcs.div_ceil(size)).map(|n| n * size..arcs.min((n + 1).saturating_mul(size))).collect();
         let end = self.vertices().unwrap_or(u64::MAX);
-        in_order(&pieces, |piece| {
-            let mut at = piece.start;
-            self.read(piece.clone(), &mut |batch| {
+        in_order(&chunks, |chunk| {
+            let mut at = chunk.start;
+            self.read(chunk.clone(), &mut |batch| {
                 control.check()?;
                 if let Some(place) = batch.iter().position(|&(tail, head)| tail.max(head) >= end) {
                     let (tail, head) = batch[place];
@@ -58,8 +58,8 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
                 task.advance(batch.len() as u64);
                 Ok(())
             })?;
-            complete(piece, at)?;
-            Ok(piece.end - piece.start)
+            complete(chunk, at)?;
+            Ok(chunk.end - chunk.start)
         })
     }
 
@@ -116,14 +116,14 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
 
     fn read(
         &self,
-        piece: &RowChunk,
+        chunk: &RowChunk,
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
-        let (mut tail, mut at) = (piece.ids.start, piece.arcs.start);
+        let (mut tail, mut at) = (chunk.ids.start, chunk.arcs.start);
         let mut row_end = self.0.row_end(tail);
-        while at < piece.arcs.end {
-            let wanted = at..piece.arcs.end.min(at + PART as u64);
+        while at < chunk.arcs.end {
+            let wanted = at..chunk.arcs.end.min(at + PART as u64);
             part.clear();
             self.0.read(wanted.clone(), &mut |batch| {
                 for &(from, head) in batch {

@@ -121,13 +121,13 @@ impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
 
     fn read(
         &self,
-        piece: &RowChunk,
+        wanted: &RowChunk,
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
         let chunks = self.chunks.get().map_or(&[][..], |chunks| chunks);
-        let place = chunks.partition_point(|chunk| chunk.rows.start < piece.ids.start);
-        let Some(chunk) = chunks.get(place).filter(|chunk| chunk.rows == piece.ids) else { return Ok(()) };
+        let place = chunks.partition_point(|chunk| chunk.rows.start < wanted.ids.start);
+        let Some(chunk) = chunks.get(place).filter(|chunk| chunk.rows == wanted.ids) else { return Ok(()) };
         part.clear();
         let mut more = true;
         self.with_reader(|reader| {

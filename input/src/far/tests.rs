@@ -14,10 +14,10 @@ use super::tests::Keep;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-/// A sparse file with these pieces and holes between them.
-fn sparse(path: &Path, pieces: &[(u64, &[u8])]) -> InputFile {
+/// A sparse file with these chunks and holes between them.
+fn sparse(path: &Path, chunks: &[(u64, &[u8])]) -> InputFile {
     let file = File::create(path).unwrap();
-    pieces.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
+    chunks.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
     InputFile::open(path, path.parent().unwrap(), &Control::silent()).unwrap()
 }
 

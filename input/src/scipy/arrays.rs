@@ -58,7 +58,7 @@ impl<'a> Arrays<'a> {
             NpyArray::open(self.file.member(&member, file)?, start, bytes)?
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
-            self.archive.contents(at, self.control, |piece| spool.write(piece))?;
+            self.archive.contents(at, self.control, |chunk| spool.write(chunk))?;
             NpyArray::open(self.file.member(&member, spool.finish())?, 0, bytes)?
         };
         if header.shape.len() != 1 {
@@ -90,8 +90,8 @@ impl<'a> Arrays<'a> {
             return Err(self.error(name, format!("{bytes} bytes")).expected("a few"));
         }
         let mut read = Vec::new();
-        self.archive.contents(at, self.control, |piece| {
-            read.extend_from_slice(piece);
+        self.archive.contents(at, self.control, |chunk| {
+            read.extend_from_slice(chunk);
             Ok(())
         })?;
         let header = NpyHeader::of(&read).map_err(|found| self.error(name, found.into()))?;

@@ -101,9 +101,9 @@ impl CompressedMatrix {
         self.check(control)?;
         task.advance(self.indptr.length * self.indptr.integers.bytes());
         let step = self.step();
-        let pieces: Vec<Range<u64>> =
+        let chunks: Vec<Range<u64>> =
             (0..self.arcs().div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs())).collect();
-        in_order(&pieces, |arcs| {
+        in_order(&chunks, |arcs| {
             control.check()?;
             let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
             task.advance(found * self.indices.integers.bytes());
