@@ -3,7 +3,7 @@
 //! A target takes bytes as a file and panics if a property is violated. The properties of all targets: no panic; an error
 //! is of kind data (usage for a job file) and names the file; memory is within a bound that follows from the file's size;
 //! accepted data is the same after it is written and read again. The target `dialects` takes its bytes as choices of what a
-//! file contains, so it knows the right edges. `scripts/fuzz` runs the targets under libFuzzer, `tests/corpus.rs` runs them on
+//! file contains, so it knows the right edges. `scripts/fuzz` runs the targets under libFuzzer, `tests/stages/corpus.rs` runs them on
 //! the seeds in `fuzz/corpus/` and on a few mutations of these.
 
 mod assignment;

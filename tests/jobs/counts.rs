@@ -1,0 +1,468 @@
+//! Whole jobs: published counts, closed forms, and every combination of settings against brute force.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::common::job::{count, data, listing};
+use crate::common::published::{Published, published};
+use crate::common::{simple, triangles};
+use proptest::prelude::*;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::count::verify::Verifier;
+use trimill::testing::error::Kind;
+use trimill::testing::input::Source;
+use trimill::testing::job::Mode;
+use trimill::testing::report::RunResult;
+use trimill_generate::{Family, StarKind, generate};
+
+#[test]
+fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
+    for Published { name, arcs, loops, vertices, edges, triangles, wedges, .. } in published() {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'\n", data(&name).display());
+        for settings in
+            ["", "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }", "partition.parts = 7"]
+        {
+            let result = count(&(input.clone() + settings), dir.path()).unwrap();
+            assert_eq!((result.input.arcs, result.input.loops_removed), (arcs, loops), "{name}");
+            assert_eq!((result.vertices, result.edges), (vertices, edges), "{name}");
+            assert_eq!((result.triangles, result.wedges), (triangles, wedges), "{name} {settings}");
+            let input = &result.input;
+            assert_eq!(2 * edges, arcs - loops - input.duplicates_removed + input.arcs_added);
+            let locals: u64 = result.partitions.iter().map(|p| p.local_vertices).sum();
+            assert_eq!(locals, vertices);
+        }
+        assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+    }
+}
+
+#[test]
+fn the_verifier_finds_every_published_figure() {
+    for Published { name, arcs, loops, vertices, edges, triangles, wedges, clustering, largest_degree } in published() {
+        let dir = tempfile::tempdir().unwrap();
+        let verifier = Verifier::new();
+        Source::open(&[data(&name)], None, dir.path()).unwrap().scan(&verifier, &Control::silent()).unwrap();
+        let found = verifier.finish(&Control::silent()).unwrap();
+        assert_eq!((found.arcs, found.loops, found.vertices, found.edges), (arcs, loops, vertices, edges), "{name}");
+        assert_eq!((found.triangles, found.wedges, found.max_degree), (triangles, wedges, largest_degree), "{name}");
+        assert_eq!(format!("{:.6}", found.mean_local_clustering), clustering, "{name}");
+    }
+}
+
+#[test]
+fn the_methods_of_the_papers_count_real_graphs() {
+    let dir = tempfile::tempdir().unwrap();
+    for Published { name, triangles, .. } in published() {
+        let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data(&name).display());
+        for method in ["forward", "compact-forward", "reverse-edge", "reverse-edge-serial"] {
+            let result = count(&format!("{input}count.method = '{method}'"), dir.path()).unwrap();
+            assert_eq!((result.triangles, result.method.as_str()), (triangles, method), "{name}");
+            let part = &result.partitions[0];
+            assert!(part.counted().peak_bytes <= part.peak_bytes_predicted, "{name} {method}");
+        }
+    }
+    let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data("facebook_combined.txt").display());
+    for method in ["reverse-edge", "reverse-edge-serial"] {
+        for settings in ["partition = { partitioner = 'random', parts = 7 }", "memory.device = '300KiB'"] {
+            let result = count(&format!("{input}count.method = '{method}'\n{settings}"), dir.path()).unwrap();
+            assert!(result.parts > 1);
+            assert_eq!(result.triangles, 1_612_010, "{method} {settings}");
+        }
+    }
+    for method in ["forward", "compact-forward"] {
+        let refused =
+            |settings: &str| count(&format!("{input}count.method = '{method}'\n{settings}"), dir.path()).unwrap_err();
+        let error = refused("partition.parts = 2");
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+        let error = refused("memory.device = '400KiB'");
+        assert_eq!(error.kind(), Kind::Resource, "{error}");
+        assert!(error.to_string().contains("counts whole graphs only; this one takes"), "{error}");
+    }
+}
+
+#[test]
+fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
+    for Published { name, vertices, triangles, .. } in published() {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'\npartition.partitioner = 'rank'\n", data(&name).display());
+        for settings in [
+            "partition.parts = 5",
+            "partition.parts = 3\nmemory.block = '64KiB'",
+            // For every input, no host memory is left for the rows, so they are read from a file.
+            "partition.parts = 2\nspill.to = 'memory'\nmemory.device = '16MiB'",
+            "partition.parts = 4\ncache.dir = 'cache'",
+        ] {
+            let result = count(&(input.clone() + settings), dir.path()).unwrap();
+            assert_eq!(result.triangles, triangles, "{name} {settings}");
+            assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
+            assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
+            assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
+            let stream = result.stages.iter().find(|stage| stage.name == "stream").unwrap();
+            // Rows in the file take fewer bytes than on the device.
+            assert!(Bytes::ZERO < stream.bytes_in && stream.bytes_in < stream.bytes_out, "{name} {settings}");
+            let streamed: u64 = result.partitions.iter().map(|part| part.stream_bytes.get()).sum();
+            assert_eq!(stream.bytes_out.get(), streamed);
+            let spilling = ["induce", "prune", "spill"];
+            assert!(result.stages.iter().all(|stage| !spilling.contains(&stage.name.as_str())));
+            assert!(result.duplication <= 1.0 && result.compression_ratio.is_none());
+            for part in &result.partitions {
+                assert_eq!((part.spill_bytes, part.proxies_kept), (Bytes::ZERO, 0));
+                assert_eq!(part.arcs_kept, part.arcs_induced);
+                assert!(part.counted().peak_bytes <= part.peak_bytes_predicted, "{name} part {}", part.id);
+            }
+            assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+        }
+    }
+}
+
+#[test]
+fn a_budget_far_below_the_graph_is_kept_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'\n", data("cnr-2000.graph").display());
+    for (device, kind) in [
+        ("1MiB", "prune = 'direct'"),
+        ("1MiB", "prune = 'none'"),
+        ("2MiB", "prune = 'zero-indegree'"),
+        ("1MiB", "partitioner = 'random'"),
+        ("1MiB", "partitioner = 'rank'"),
+        ("2MiB", "partitioner = 'rank'"),
+    ] {
+        let settings =
+            format!("memory.device = '{device}'\npartition.{kind}\ncount.threads = 2\nmemory.block = '16KiB'");
+        let result = count(&(input.clone() + &settings), dir.path()).unwrap();
+        assert_eq!(result.triangles, 20_977_629);
+        assert!(result.parts > 8, "{}", result.parts);
+        for part in &result.partitions {
+            assert!(
+                part.counted().peak_bytes <= result.device_memory,
+                "part {} of {device} {kind}: {}",
+                part.id,
+                part.counted().peak_bytes
+            );
+            assert!(part.peak_bytes_predicted <= result.device_memory);
+        }
+        assert!(result.partitions.iter().any(|part| part.row_blocks > 2));
+    }
+}
+
+#[test]
+fn closed_forms_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("graph.bin");
+    let families = [
+        // More triangles than fit 32 bits: 4,495,501,000.
+        Family::Complete { vertices: 3000 },
+        Family::KingsGrid { rows: 120, columns: 75 },
+        Family::RingLattice { vertices: 5000, k: 9 },
+        Family::RingOfCliques { cliques: 40, size: 25 },
+        Family::Hamming { d: 3, q: 9 },
+        Family::GapKron { scale: 16 },
+    ];
+    for family in families {
+        let made = generate(&family, None, &file, &Control::silent()).unwrap();
+        let parts = "partition = { partitioner = 'random', parts = 3 }";
+        let ranges = "partition = { partitioner = 'rank', parts = 3 }\nmemory.block = '64KiB'";
+        for settings in ["", parts, "memory.block = '64KiB'\npartition.parts = 4", ranges] {
+            let result = count(&format!("input.path = '{}'\n{settings}", file.display()), dir.path()).unwrap();
+            assert_eq!(Some(result.triangles), made.known.triangles, "{family:?}");
+            assert_eq!(Some(u128::from(result.edges)), made.known.edges, "{family:?}");
+        }
+    }
+}
+
+/// Edges, triangles and wedges of a product of stars, by the factors' sums of degrees and of their squares (Kepner et al.,
+/// arXiv:1803.01281); independent of the generator.
+fn product_of_stars(leaves: &[u64], kind: StarKind) -> (u128, u128, u128) {
+    let product = |of: &dyn Fn(u128) -> u128| leaves.iter().map(|&m| of(m.into())).product::<u128>();
+    let looped = u128::from(kind != StarKind::Bk);
+    let ends = product(&|m| 2 * m + looped);
+    let (squares, of_looped) = match kind {
+        StarKind::Bk => (product(&|m| m * m + m), 0),
+        StarKind::B1k => (product(&|m| (m + 1) * (m + 1) + m), product(&|m| m + 1)),
+        StarKind::B2k => (product(&|m| m * m + (m - 1) + 4), 1 << leaves.len()),
+    };
+    // Without the remaining loop, the degree of one vertex is smaller by 1.
+    let squares = squares - looped * (2 * of_looped - looped);
+    let ends = ends - looped;
+    let triangles = match kind {
+        StarKind::Bk => 0,
+        StarKind::B1k => (product(&|m| 3 * m + 1) + 2 - 3 * product(&|m| m + 1)) / 6,
+        StarKind::B2k => ((1 << (2 * leaves.len())) + 2 - 3 * (1 << leaves.len())) / 6,
+    };
+    (ends / 2, triangles, (squares - ends) / 2)
+}
+
+#[test]
+fn hubs_have_their_exact_counts_under_every_partitioner_and_small_budgets() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("graph.bin");
+    // As published, and what the closed forms must give.
+    for (leaves, edges, triangles) in [
+        (&[3, 4, 5, 9][..], 6_583, 9_107),
+        (&[25, 81], 4_156, 2_025),
+        (&[3, 4, 5, 9, 16, 25, 81], 1_806_044_971, 8_798_274_507),
+    ] {
+        assert_eq!(product_of_stars(leaves, StarKind::B1k).0, edges);
+        assert_eq!(product_of_stars(leaves, StarKind::B1k).1, triangles);
+    }
+    let settings = [
+        "",
+        "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }",
+        "partition = { partitioner = 'contiguous', parts = 7 }\nmemory.block = '8KiB'",
+        "partition = { partitioner = 'contiguous-vertices', parts = 3, prune = 'none' }",
+        "partition = { partitioner = 'metis', parts = 2 }",
+        "partition = { partitioner = 'contiguous', parts = 4 }\nmemory.block = '8KiB'\nspill.to = 'memory'",
+        "partition = { partitioner = 'rank', parts = 6 }\nmemory.block = '8KiB'",
+        "memory = { device = '400KiB', host = '160MiB', block = '8KiB' }\ncount.threads = 2",
+        "memory = { device = '300KiB', block = '8KiB' }\npartition.partitioner = 'random'\ncount.threads = 1",
+    ];
+    let mut split = 0;
+    for leaves in [&[50_000][..], &[25, 81], &[3, 4, 5, 9, 16]] {
+        for kind in [StarKind::Bk, StarKind::B1k, StarKind::B2k] {
+            let (edges, triangles, wedges) = product_of_stars(leaves, kind);
+            generate(&Family::Stars { leaves: leaves.to_vec(), kind }, None, &file, &Control::silent()).unwrap();
+            for settings in settings {
+                let result = count(&format!("input.path = '{}'\n{settings}", file.display()), dir.path()).unwrap();
+                let found = (u128::from(result.edges), result.triangles, result.wedges);
+                assert_eq!(found, (edges, triangles, wedges), "{leaves:?} {kind:?} {settings}");
+                split += usize::from(settings.contains("device") && result.parts > 2);
+            }
+        }
+    }
+    assert!(split > 3, "{split} runs in more than two parts under a budget");
+}
+
+/// A random graph, with loops, duplicates, both directions, isolated vertices.
+fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
+}
+
+/// Writes the arcs in one of the formats; in some of them the file has the symmetric closure.
+fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
+    let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
+    let edges = simple(arcs);
+    let (name, bytes): (&str, Vec<u8>) = match format {
+        "text" => ("g.txt", arcs.iter().flat_map(|(u, v)| format!("{u}\t{v}\n").into_bytes()).collect()),
+        "sparse" => {
+            // Ids past 2^32: the table of ids is used.
+            let id = |v: u64| v * 0x1_0000_0001 + 7;
+            ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", id(u), id(v)).into_bytes()).collect())
+        }
+        "gz" => {
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            arcs.iter().for_each(|(u, v)| writeln!(gz, "{u},{v}").unwrap());
+            ("g.csv.gz", gz.finish().unwrap())
+        }
+        "matrix-market" => {
+            let header = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
+            let lines = arcs.iter().map(|(u, v)| format!("{} {}\n", u + 1, v + 1));
+            ("g.mtx", std::iter::once(header).chain(lines).flat_map(String::into_bytes).collect())
+        }
+        "metis" => {
+            let mut rows = vec![String::new(); n as usize];
+            for &(u, v) in &edges {
+                rows[u as usize] += &format!("{} ", v + 1);
+                rows[v as usize] += &format!("{} ", u + 1);
+            }
+            ("g.graph", format!("{n} {}\n{}\n", edges.len(), rows.join("\n")).into_bytes())
+        }
+        "npy" => {
+            let text = format!("{{'descr': '>u4', 'fortran_order': False, 'shape': ({}, 2), }}\n", arcs.len());
+            let head = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat();
+            let words = arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_be_bytes);
+            ("g.npy", head.into_iter().chain(words).collect())
+        }
+        "zip" => {
+            let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            zip.start_file("g/g.edges", zip::write::SimpleFileOptions::default()).unwrap();
+            arcs.iter().for_each(|(u, v)| writeln!(zip, "{u},{v}").unwrap());
+            ("g.zip", zip.finish().unwrap().into_inner())
+        }
+        "bin-u32" => {
+            ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect())
+        }
+        _ => ("g.u64", arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect()),
+    };
+    std::fs::write(dir.join(name), bytes).unwrap();
+    dir.join(name)
+}
+
+fn settings() -> impl Strategy<Value = String> {
+    let partitioner = prop::sample::select(vec!["auto", "rank", "random", "contiguous", "contiguous-vertices", "file"]);
+    let kind = prop::sample::select(vec![
+        "prune = 'none', ",
+        "prune = 'zero-indegree', ",
+        "prune = 'direct', ",
+        "",
+        "",
+        "",
+        "",
+    ]);
+    let block = prop::sample::select(vec!["", "memory.block = 1100", "memory.block = 2000", "memory.block = '1MiB'"]);
+    let host = prop::sample::select(vec!["", "memory.host = '160MiB'", "memory.host = '400MiB'"]);
+    let spill = prop::sample::select(vec!["disk", "memory"]);
+    (partitioner, 1u32..10, kind, block, host, spill, any::<u32>(), 1usize..4).prop_map(
+        |(partitioner, parts, kind, block, host, spill, seed, threads)| {
+            format!(
+                "partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}seed = {seed} }}\n\
+                 count.threads = {threads}\nspill.to = '{spill}'\n{block}\n{host}\n"
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_setting_gives_the_brute_force_count(
+        arcs in arcs(),
+        format in prop::sample::select(vec![
+            "text", "sparse", "gz", "matrix-market", "metis", "bin-u32", "bin-u64", "npy", "zip",
+        ]),
+        settings in settings(),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = write(&arcs, format, dir.path());
+        let edges = simple(&arcs);
+        let settings = if settings.contains("'file'") {
+            let id = |v: u64| match format { "sparse" => v * 0x1_0000_0001 + 7, "matrix-market" | "metis" => v + 1, _ => v };
+            let ids: std::collections::BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
+            let lines: String = ids.iter().map(|&v| format!("{} {}\n", id(v), v % 4)).collect();
+            std::fs::write(dir.path().join("parts.txt"), lines).unwrap();
+            settings.replace("'file'", "'file:parts.txt'")
+        } else {
+            settings
+        };
+        let format_of = match format {
+            "bin-u64" => "input.format = 'bin-u64'",
+            // The first arc of a short list could be taken for a header.
+            "text" | "sparse" | "gz" | "zip" => "input.header = 'no'",
+            _ => "",
+        };
+        let toml = format!("input.path = '{}'\n{format_of}\n{settings}", file.display());
+        match count(&toml, dir.path()) {
+            Ok(result) => {
+                prop_assert_eq!(result.triangles, u128::from(triangles(&edges)), "{}", toml);
+                prop_assert_eq!(result.edges as usize, edges.len());
+            }
+            // Row blocks can be smaller than the longest row, or too large for the budget: then the job is rightly refused.
+            Err(error) => {
+                let text = error.to_string();
+                let small = settings.contains("block = 1100") && text.contains("which hold the longest row");
+                let large = settings.contains("block = '1MiB'") && text.contains("two row blocks of 1.0 MiB");
+                // With rank ranges nothing is pruned.
+                let both = settings.contains("'rank'") && text.contains("the partitioner rank, and");
+                prop_assert!(small || large || both, "{}: {}", toml, text);
+            }
+        }
+        prop_assert!(listing(&dir.path().join("work")).is_empty());
+    }
+}
+
+#[test]
+fn metis_partitions_count_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, triangles) in [("facebook_combined.txt", 1_612_010), ("karate.mtx", 45)] {
+        for extra in ["", "partition.metis.contract = 3", "spill.to = 'memory'"] {
+            let toml = format!(
+                "input.path = '{}'\npartition.partitioner = 'metis'\npartition.parts = 4\n{extra}",
+                data(name).display()
+            );
+            let result = count(&toml, dir.path()).unwrap();
+            assert_eq!(result.triangles, triangles, "{name} {extra}");
+            assert_eq!(result.parts, 4);
+        }
+    }
+    assert!(listing(&dir.path().join("work")).is_empty());
+}
+
+#[test]
+fn kept_spills_are_counted_without_their_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept");
+    for (name, triangles, settings) in [
+        (
+            "facebook_combined.txt",
+            1_612_010,
+            "partition = { partitioner = 'random', parts = 5 }\nmemory.block = '32KiB'",
+        ),
+        ("ca-HepTh.txt", 28_339, "partition = { partitioner = 'contiguous', parts = 3, prune = 'none' }"),
+        ("as20000102.txt", 6_584, "partition = { partitioner = 'metis', parts = 4, prune = 'zero-indegree' }"),
+        ("karate.mtx", 45, ""),
+    ] {
+        let keep =
+            format!("input.path = '{}'\nspill = {{ keep = true, dir = 'kept' }}\n{settings}", data(name).display());
+        let first = count(&keep, dir.path()).unwrap();
+        assert_eq!((first.triangles, first.mode), (triangles, Mode::Spilled), "{name}");
+        let files = listing(&kept);
+        for settings in ["", "count.method = 'reverse-edge'", "memory.host = '160MiB'\ncount.threads = 1"] {
+            let again = count(&format!("input.path = 'kept'\n{settings}"), dir.path()).unwrap();
+            assert_eq!(
+                (again.triangles, again.wedges, again.vertices, again.edges),
+                (triangles, first.wedges, first.vertices, first.edges)
+            );
+            assert_eq!((again.parts, again.mode, again.prune), (first.parts, first.mode, first.prune), "{name}");
+            assert_eq!((&again.partitioner, &again.input), (&first.partitioner, &first.input), "{name}");
+            for (a, b) in again.partitions.iter().zip(&first.partitions) {
+                assert_eq!(
+                    (a.id, a.counted().triangles, a.spill_bytes),
+                    (b.id, b.counted().triangles, b.spill_bytes),
+                    "{name}"
+                );
+                assert_eq!(
+                    (a.local_vertices, a.proxies_induced, a.proxies_kept),
+                    (b.local_vertices, b.proxies_induced, b.proxies_kept)
+                );
+                assert_eq!(
+                    (a.arcs_induced, a.arcs_kept, a.stream_bytes),
+                    (b.arcs_induced, b.arcs_kept, b.stream_bytes)
+                );
+                assert_eq!((a.row_blocks, a.largest_block_bytes), (b.row_blocks, b.largest_block_bytes), "{name}");
+                assert!(
+                    a.counted().peak_bytes <= a.peak_bytes_predicted && a.peak_bytes_predicted <= again.device_memory,
+                    "{a:?}"
+                );
+            }
+        }
+        for settled in
+            ["partition.parts = 2", "partition.partitioner = 'rank'", "partition.prune = 'direct'", "run.dir = 'r'"]
+        {
+            let error = count(&format!("input.path = 'kept'\n{settled}"), dir.path()).unwrap_err();
+            assert_eq!(error.kind(), Kind::Usage, "{settled}: {error}");
+        }
+        let error = count("input.path = 'kept'\nmemory.device = '1KiB'", dir.path()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource, "{error}");
+        assert_eq!(listing(&kept), files, "spills stay as they are");
+        std::fs::remove_dir_all(&kept).unwrap();
+    }
+}
+
+#[test]
+fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("g.txt");
+    std::fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
+    let run = || count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
+    let stages = |result: &RunResult| result.stages.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    assert_eq!(run().triangles, 1);
+    let second = run();
+    assert_eq!((second.triangles, stages(&second)[0].as_str()), (1, "cached"));
+    // Longer, so its size differs even if the times are equal.
+    std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
+    let third = run();
+    assert_eq!((third.triangles, stages(&third)[0].as_str()), (2, "input"));
+}
+
+#[test]
+fn no_edges_is_an_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("g.txt"), "# nothing but loops\n3 3\n5 5\n").unwrap();
+    for settings in ["", "partition.parts = 3", "partition = { parts = 2, prune = 'none', partitioner = 'metis' }"] {
+        let result = count(&format!("input.path = 'g.txt'\n{settings}"), dir.path()).unwrap();
+        assert_eq!((result.triangles, result.edges, result.vertices, result.wedges), (0, 0, 0, 0));
+        assert!(result.transitivity == 0.0);
+        assert_eq!((result.input.arcs, result.input.loops_removed), (2, 2));
+    }
+}

@@ -1,0 +1,372 @@
+//! The triangles on each edge: against closed forms, the verifier and all pairs of vertices; every format of file; budgets, resumed jobs
+//! and refusals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::Path;
+
+use crate::common::base::Base;
+use crate::common::job::{SETTINGS, count, data, job, listing};
+use crate::common::published::{Published, published};
+use crate::common::refusals::Place;
+use crate::common::simple;
+use parquet::basic::Encoding;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use proptest::prelude::*;
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::execute::verify::verify;
+use trimill_generate::{BaseGraph, Family, generate};
+
+/// The triangles on each edge, the smaller id first.
+type OnEdges = BTreeMap<(u64, u64), u32>;
+
+/// The rows of a file of text.
+fn rows(text: &str) -> OnEdges {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("u\tv\ttriangles"));
+    let row = |line: &str| {
+        let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
+        let [u, v, triangles] = cells[..] else { panic!("{line}") };
+        assert!(u < v, "{line}");
+        ((u, v), u32::try_from(triangles).unwrap())
+    };
+    let rows: Vec<_> = lines.map(row).collect();
+    assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by u, then v");
+    rows.into_iter().collect()
+}
+
+/// The same by looking at every vertex for each edge.
+fn by_all_vertices(edges: &BTreeSet<(u64, u64)>) -> OnEdges {
+    let ids: BTreeSet<u64> = edges.iter().flat_map(|&(u, v)| [u, v]).collect();
+    let adjacent = |a: u64, b: u64| edges.contains(&(a.min(b), a.max(b)));
+    let common = |&(u, v): &(u64, u64)| ids.iter().filter(|&&w| adjacent(u, w) && adjacent(v, w)).count() as u32;
+    edges.iter().map(|edge| (*edge, common(edge))).collect()
+}
+
+/// What `trimill verify` writes.
+fn verified(input: &str, dir: &Path) -> String {
+    let text = format!("{input}\noutput.per_edge = 'verified.tsv'");
+    let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
+    let text = std::fs::read_to_string(dir.join("verified.tsv")).unwrap();
+    let sum: u128 = rows(&text).values().map(|&triangles| u128::from(triangles)).sum();
+    assert_eq!((sum, rows(&text).len() as u64), (3 * report.triangles, report.edges));
+    text
+}
+
+/// Counts `input` and returns the contents of the file of this name.
+fn file(input: &str, name: &str, dir: &Path) -> Vec<u8> {
+    count(&format!("{input}\noutput.per_edge = '{name}'"), dir).unwrap();
+    std::fs::read(dir.join(name)).unwrap()
+}
+
+#[test]
+fn the_verifier_has_the_published_counts_and_those_of_all_vertices() {
+    let dir = tempfile::tempdir().unwrap();
+    for Published { name, triangles, .. } in published() {
+        let text = verified(&format!("input.path = '{}'", data(&name).display()), dir.path());
+        let sum: u128 = rows(&text).values().map(|&triangles| u128::from(triangles)).sum();
+        assert_eq!(sum, 3 * triangles, "{name}");
+    }
+    // Zachary's members 1 and 34 are no friends; 1 and 2 have seven friends in common, 33 and 34 ten.
+    let club = rows(&verified(&format!("input.path = '{}'", data("karate.mtx").display()), dir.path()));
+    assert_eq!((club.len(), club[&(1, 2)], club[&(33, 34)], club.get(&(1, 34))), (78, 7, 10, None));
+    assert_eq!(club, by_all_vertices(&club.keys().copied().collect()));
+}
+
+#[test]
+fn real_graphs_have_the_counts_of_the_verifier() {
+    for Published { name, triangles, .. } in published() {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'", data(&name).display());
+        let text = verified(&input, dir.path());
+        for settings in SETTINGS {
+            let result = match count(&format!("{input}\n{settings}\noutput.per_edge = 'e.tsv'"), dir.path()) {
+                // The smallest budget that the largest graphs need is larger.
+                Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => continue,
+                result => result.unwrap(),
+            };
+            assert_eq!(result.triangles, triangles, "{name} {settings}");
+            assert!(result.clustering.is_none(), "{name} {settings}: nothing was asked of vertices");
+            assert!(std::fs::read_to_string(dir.path().join("e.tsv")).unwrap() == text, "{name} {settings}");
+            assert!(
+                result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
+                "{name} {settings}"
+            );
+            assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+        }
+    }
+}
+
+#[test]
+fn with_counts_at_vertices_both_are_those_of_the_verifier() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'", data("ca-HepTh.txt").display());
+    let names = |of: &str| {
+        format!("output = {{ per_edge = '{of}-e.tsv', per_vertex = '{of}-v.tsv', by_degree = '{of}-d.tsv' }}")
+    };
+    let job = job(&format!("{input}\n{}", names("verified")), dir.path()).unwrap();
+    let expected = verify(job.clone(), &Control::silent()).unwrap().clustering.unwrap();
+    for settings in SETTINGS {
+        let found =
+            count(&format!("{input}\n{settings}\n{}", names("counted")), dir.path()).unwrap().clustering.unwrap();
+        assert_eq!(
+            (found.most_triangles, &found.quantiles),
+            (expected.most_triangles, &expected.quantiles),
+            "{settings}"
+        );
+        for suffix in ["e.tsv", "v.tsv", "d.tsv"] {
+            let [found, expected] =
+                ["counted", "verified"].map(|of| std::fs::read(dir.path().join(format!("{of}-{suffix}"))).unwrap());
+            assert!(found == expected, "{settings}: {suffix}");
+        }
+    }
+    let found = count(&format!("{input}\noutput = {{ per_edge = 'e.tsv', clustering = true }}"), dir.path()).unwrap();
+    assert_eq!(found.clustering.unwrap().quantiles, expected.quantiles);
+}
+
+/// Makes a graph, and returns what was counted on each of its edges, by the program and by the verifier.
+fn generated(family: &Family, base: Option<&dyn BaseGraph>, dir: &Path) -> [OnEdges; 2] {
+    generate(family, base, &dir.join("made.bin"), &Control::silent()).unwrap();
+    let verified = rows(&verified("input.path = 'made.bin'", dir));
+    let counted = file("input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
+    [verified, rows(std::str::from_utf8(&counted).unwrap())]
+}
+
+#[test]
+fn graphs_whose_edges_are_alike_have_their_closed_forms() {
+    let dir = tempfile::tempdir().unwrap();
+    for (family, edges, triangles) in [
+        (Family::Complete { vertices: 300 }, 300 * 299 / 2, 298),
+        // Vertices that differ in the same letter are adjacent.
+        (Family::Hamming { d: 4, q: 6 }, 1296 * 20 / 2, 4),
+    ] {
+        for found in generated(&family, None, dir.path()) {
+            assert_eq!(found.len(), edges, "{family:?}");
+            assert!(found.values().all(|&found| found == triangles), "{family:?}");
+        }
+    }
+    // Of two vertices at distance d on the ring, 2 K - 1 - d are adjacent to both: d - 1 between them, K - d on either side.
+    let (n, k) = (5000, 8);
+    for found in generated(&Family::RingLattice { vertices: n, k }, None, dir.path()) {
+        assert_eq!(found.len() as u64, n * k);
+        assert!(found.into_iter().all(|((u, v), found)| u64::from(found) == 2 * k - 1 - (v - u).min(n - (v - u))));
+    }
+}
+
+#[test]
+fn kings_have_two_or_four_common_neighbours_inside_the_board() {
+    let (dir, rows, columns) = (tempfile::tempdir().unwrap(), 40, 60);
+    for found in generated(&Family::KingsGrid { rows, columns }, None, dir.path()) {
+        for ((u, v), found) in found {
+            let [a, b] = [u, v].map(|id| ((id / columns) as i64, (id % columns) as i64));
+            // Squares next to both, on the board.
+            let near =
+                |(r, c): (i64, i64), of: (i64, i64)| (r, c) != of && (r - of.0).abs() <= 1 && (c - of.1).abs() <= 1;
+            let around = (a.0 - 1..=a.0 + 1).flat_map(|r| (a.1 - 1..=a.1 + 1).map(move |c| (r, c)));
+            let on_board = |&(r, c): &(i64, i64)| (0..rows as i64).contains(&r) && (0..columns as i64).contains(&c);
+            let common = around.filter(on_board).filter(|&at| near(at, a) && near(at, b)).count() as u32;
+            assert_eq!(found, common, "{a:?} {b:?}");
+            let inside = [a, b].iter().all(|&(r, c)| r > 0 && c > 0 && r + 1 < rows as i64 && c + 1 < columns as i64);
+            let straight = a.0 == b.0 || a.1 == b.1;
+            assert!(!inside || found == if straight { 4 } else { 2 });
+        }
+    }
+}
+
+#[test]
+fn a_blow_up_multiplies_the_triangles_on_an_edge_by_its_copies() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = Base::routers();
+    let of_base = rows(&verified(&format!("input.path = '{}'", data("as20000102.txt").display()), dir.path()));
+    assert!(of_base.keys().eq(&base.edges));
+    for copies in [2, 3] {
+        for found in generated(&Family::Blowup { copies, permute: None }, Some(&base), dir.path()) {
+            assert_eq!(found.len() as u64, of_base.len() as u64 * copies * copies);
+            for ((u, v), found) in found {
+                let of_base = of_base[&(u / copies, v / copies)];
+                assert_eq!(u64::from(found), copies * u64::from(of_base), "{copies} copies, {u} {v}");
+            }
+        }
+    }
+}
+
+/// Every format has the rows of the text; `write` makes a file of this name.
+fn assert_formats(name: &str, write: impl Fn(&str) -> Vec<u8>) {
+    let text = String::from_utf8(write("e.tsv")).unwrap();
+    let expected = rows(&text);
+    let mut plain = String::new();
+    flate2::read::MultiGzDecoder::new(&write("e.tsv.gz")[..]).read_to_string(&mut plain).unwrap();
+    assert!(plain == text, "{name}");
+    assert!(zstd::decode_all(&write("e.tsv.zst")[..]).unwrap() == text.as_bytes(), "{name}");
+
+    let table = SerializedFileReader::new(bytes::Bytes::from(write("e.parquet"))).unwrap();
+    let schema = table.metadata().file_metadata().schema_descr();
+    assert_eq!(schema.columns().iter().map(|c| c.name().to_owned()).collect::<Vec<_>>(), ["u", "v", "triangles"]);
+    for group in table.metadata().row_groups() {
+        for column in group.columns() {
+            assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
+        }
+    }
+    let row = |row: parquet::errors::Result<parquet::record::Row>| {
+        let row = row.unwrap();
+        ((row.get_ulong(0).unwrap(), row.get_ulong(1).unwrap()), row.get_uint(2).unwrap())
+    };
+    assert!(table.get_row_iter(None).unwrap().map(row).eq(expected), "{name}");
+}
+
+const FORMATS: [&str; 4] = ["karate.mtx", "ca-HepTh.txt", "cnr-symmetric.graph", "delaunay_n15.graph"];
+
+#[test]
+fn every_format_has_the_same_counts() {
+    for name in FORMATS {
+        let dir = tempfile::tempdir().unwrap();
+        assert_formats(name, |file_name| {
+            file(&format!("input.path = '{}'", data(name).display()), file_name, dir.path())
+        });
+    }
+}
+
+#[test]
+fn every_format_of_the_verifier_has_the_same_counts() {
+    for name in FORMATS {
+        let dir = tempfile::tempdir().unwrap();
+        assert_formats(name, |file_name| {
+            let text = format!("input.path = '{}'\noutput.per_edge = '{file_name}'", data(name).display());
+            verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
+            std::fs::read(dir.path().join(file_name)).unwrap()
+        });
+    }
+}
+
+#[test]
+fn ids_with_large_gaps_are_those_of_the_input() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("far.txt"),
+        "7 90000000000\n90000000000 18446744073709551614\n18446744073709551614 7\n1 7\n",
+    )
+    .unwrap();
+    let (far, last) = (90_000_000_000, u64::MAX - 1);
+    let expected = [((1, 7), 0), ((7, far), 1), ((7, last), 1), ((far, last), 1)].into();
+    assert_eq!(rows(&verified("input.path = 'far.txt'", dir.path())), expected);
+    assert_eq!(rows(std::str::from_utf8(&file("input.path = 'far.txt'", "e.tsv", dir.path())).unwrap()), expected);
+}
+
+#[test]
+fn a_graph_without_edges_has_a_file_without_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("loops.txt"), "3 3\n4 4\n").unwrap();
+    assert_eq!(rows(&verified("input.path = 'loops.txt'", dir.path())), OnEdges::new());
+    assert_eq!(file("input.path = 'loops.txt'", "e.tsv", dir.path()), b"u\tv\ttriangles\n");
+}
+
+/// A ring lattice whose edges do not fit the host's memory: the sums are in a file, and the edges are written in several windows.
+#[test]
+fn edges_that_do_not_fit_the_memory_are_written_in_windows() {
+    let (dir, n) = (tempfile::tempdir().unwrap(), 1_000_000);
+    generate(&Family::RingLattice { vertices: n, k: 4 }, None, &dir.path().join("ring.sg"), &Control::silent())
+        .unwrap();
+    for settings in ["", "partition.parts = 3"] {
+        let input = format!(
+            "input.path = 'ring.sg'\nmemory.host = '80MiB'\ncount = {{ threads = 2, method = 'bitmap' }}\n{settings}"
+        );
+        let text = String::from_utf8(file(&input, "e.tsv", dir.path())).unwrap();
+        let mut next = (0, 0);
+        for line in text.lines().skip(1) {
+            let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
+            let distance = (cells[1] - cells[0]).min(n - (cells[1] - cells[0]));
+            assert!((cells[0], cells[1]) > next && (1..=4).contains(&distance) && cells[2] == 7 - distance, "{line}");
+            next = (cells[0], cells[1]);
+        }
+        assert_eq!(text.lines().count() as u64, 4 * n + 1, "{settings}");
+    }
+}
+
+#[test]
+fn resumed_jobs_have_the_same_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("soc-Slashdot0902.txt.gz").display());
+    let text = verified(&input, dir.path());
+    for (i, settings) in
+        ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
+            .into_iter()
+            .enumerate()
+    {
+        let run = dir.path().join(format!("run-{i}"));
+        // The total alone, then also on edges, for which everything is counted again.
+        count(&format!("{input}\n{settings}\nrun.dir = 'run-{i}'"), dir.path()).unwrap();
+        let on_edges = format!("{input}\n{settings}\nrun.dir = 'run-{i}'\noutput.per_edge = 'e-{i}.tsv'");
+        let again = || {
+            let result = count(&on_edges, dir.path()).unwrap();
+            assert_eq!(result.partitions.iter().filter(|part| part.counted().resumed).count(), 0, "{settings}");
+            assert!(std::fs::read_to_string(dir.path().join(format!("e-{i}.tsv"))).unwrap() == text, "{settings}");
+        };
+        again();
+        assert!(listing(&run).iter().all(|name| !name.ends_with(".edges")), "sums that are written are not kept");
+        // If the file or the result is missing, they are counted again.
+        std::fs::remove_file(dir.path().join(format!("e-{i}.tsv"))).unwrap();
+        again();
+        std::fs::remove_file(run.join("result.json")).unwrap();
+        again();
+    }
+}
+
+#[test]
+fn what_cannot_be_counted_or_written_is_refused_at_once() {
+    let place = Place::new();
+    for (arguments, code, words) in [
+        (&["--per-edge", "e.csv"][..], 2, &["e.csv", ".tsv, .tsv.gz, .tsv.zst or .parquet"][..]),
+        (&["--per-edge", "e.npy"], 2, &["e.npy", ".tsv.zst or .parquet"]),
+        (&["--per-edge", "there.tsv"], 2, &["there.tsv", "--force"]),
+        (&["--per-edge", "dir.tsv"], 2, &["dir.tsv", "directory"]),
+        (&["--per-edge", "no/such/e.tsv"], 3, &["no/such/e.tsv", "cannot be written"]),
+        (&["--per-edge", "e.tsv", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
+    ] {
+        place.refuses(arguments, code, words);
+    }
+    assert_eq!(rows(&place.replaced_by("--per-edge")), [((0, 1), 1), ((0, 2), 1), ((1, 2), 1)].into());
+}
+
+#[test]
+fn spilled_partitions_alone_are_not_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'", data("karate.mtx").display());
+    count(&format!("{input}\nspill = {{ dir = 'kept', keep = true }}\npartition.parts = 3"), dir.path()).unwrap();
+    let error = count("input.path = 'kept'\noutput.per_edge = 'e.tsv'", dir.path()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+    assert!(error.to_string().contains("the triangles on each edge"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn random_graphs_have_the_counts_of_all_vertices(
+        arcs in prop::collection::vec((0u64..50, 0u64..50), 0..500),
+        far in any::<bool>(),
+        partitioner in prop::sample::select(&["auto", "rank", "random", "contiguous", "contiguous-vertices"][..]),
+        prune in prop::sample::select(&["none", "zero-indegree", "direct"][..]),
+        parts in 1u32..9,
+        block in 1u64..5,
+        at_vertices in any::<bool>(),
+    ) {
+        // Every third id is far away.
+        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
+        let arcs: Vec<(u64, u64)> = arcs.into_iter().map(|(u, v)| (id(u), id(v))).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+        // A list without a line is refused; a loop is no edge.
+        std::fs::write(dir.path().join("g.txt"), "0 0\n".to_owned() + &text).unwrap();
+        let prune = if ["auto", "rank"].contains(&partitioner) { String::new() } else { format!(", prune = '{prune}'") };
+        let input = "input = { path = 'g.txt', format = 'text', header = 'no' }";
+        let expected = by_all_vertices(&simple(&arcs));
+        prop_assert_eq!(&rows(&verified(input, dir.path())), &expected);
+        let settings = format!(
+            "{input}\npartition = {{ partitioner = '{partitioner}', parts = {parts}{prune} }}\nmemory.block = '{block}KiB'\noutput.clustering = {at_vertices}"
+        );
+        let found = file(&settings, "e.tsv", dir.path());
+        prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
+    }
+}

@@ -1,0 +1,191 @@
+//! Permissions of the files that the program creates, and files that it must not touch.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::place::{CLIQUE, Place, TRIANGLE, counted, result, said};
+use crate::common::job::{data, program};
+
+fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o777
+}
+
+/// All below a directory.
+fn below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        found.push(entry.path());
+        found.extend(below(&entry.path()));
+    }
+    found
+}
+
+/// A small host budget, with which buckets are written to disk as for large graphs.
+const LITTLE: &str = "64MiB";
+
+/// `trimill count` of a graph of `tests/data` with the default umask and a fault.
+fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(program()).args(["count", "--json", "--backend", "cpu"]);
+    command.arg(data("ca-HepTh.txt")).args(arguments).current_dir(place.path(""));
+    command.env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("home")).env("TRIMILL_FAULT", fault);
+    if arguments.contains(&LITTLE) {
+        command.env("TRIMILL_BUCKETS", "1000");
+    }
+    command.output().unwrap()
+}
+
+#[test]
+fn what_is_temporary_is_for_the_user_alone() {
+    let own = ["--no-cache", "--parts", "4", "--partitioner", "random", "--threads", "2"];
+    let (mut spills, mut buckets) = (0, 0);
+    for (more, step) in [(&["--host-memory", LITTLE][..], 41), (&["--run-dir", "run"], 9), (&[], 5)] {
+        for at in (1..).step_by(step) {
+            let place = Place::new();
+            let output = count(&place, &format!("kill:{at}"), &[&own[..], more].concat());
+            if output.status.code() == Some(0) {
+                break;
+            }
+            let inner = ["run/spills", "run/work", "run/graph"].map(|name| place.path(name));
+            let left = below(&place.path("tmp")).into_iter().chain(inner.iter().filter(|dir| dir.exists()).cloned());
+            for path in left.chain(inner.iter().flat_map(|dir| below(dir))) {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+                spills += usize::from(name.ends_with(".spill"));
+                buckets += usize::from(name.starts_with("bucket-"));
+            }
+        }
+    }
+    assert!(spills > 5 && buckets > 5, "{spills} spills, {buckets} buckets");
+}
+
+#[test]
+fn what_the_user_named_has_the_modes_that_the_user_asked_for() {
+    let place = Place::new();
+    let spilled = ["--no-cache", "--parts", "2", "--keep-spill", "--spill-dir", "kept"];
+    result(&count(&place, "", &[&spilled[..], &["--output", "out"]].concat()));
+    let made = [below(&place.path("kept")), below(&place.path("out"))].concat();
+    assert!(made.len() >= 5, "{made:?}");
+    made.iter().for_each(|path| assert_eq!(mode(path), 0o644, "{}", path.display()));
+    assert_eq!((mode(&place.path("kept")), mode(&place.path("out"))), (0o755, 0o755));
+}
+
+#[test]
+fn the_cache_is_for_the_user_alone() {
+    let place = Place::new();
+    place.write("g.txt", TRIANGLE);
+    assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
+    assert_eq!(mode(&place.path("home/trimill")), 0o700);
+    // Opened to others meanwhile.
+    fs::set_permissions(place.path("home/trimill"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(counted(&place.count("g.txt", &[])), (1, true));
+    assert_eq!(mode(&place.path("home/trimill")), 0o700);
+    place.cached().iter().for_each(|path| assert_eq!(mode(path), 0o600));
+}
+
+#[test]
+fn without_a_home_there_is_no_cache() {
+    let place = Place::new();
+    place.write("g.txt", TRIANGLE);
+    let homeless = |home: Option<&str>, arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+        // Relative paths are ignored.
+        command.envs(home.map(|home| ("XDG_CACHE_HOME", home))).output().unwrap()
+    };
+    for home in [None, Some("relative"), Some("")] {
+        for _ in 0..2 {
+            let output = homeless(home, &["count", "g.txt", "--json", "--backend", "cpu"]);
+            assert_eq!(counted(&output), (1, false));
+        }
+        assert!(below(&place.path("tmp")).is_empty() && !place.path("relative").exists());
+        let listed = homeless(home, &["cache", "list"]);
+        assert_eq!(listed.status.code(), Some(2));
+        assert!(said(&listed).contains("--cache-dir"), "{}", said(&listed));
+        let doctor = homeless(home, &["doctor", "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
+        assert!(report["cache_dir"].is_null() && report["work_dir"]["path"].is_string());
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_done_without() {
+    let place = Place::new();
+    place.write("g.txt", CLIQUE);
+    place.write("file", "");
+    let unusable = |arguments: &[&str]| {
+        let arguments = [&["count", "g.txt", "--json", "--backend", "cpu"], arguments].concat();
+        place.command(&arguments).env("XDG_CACHE_HOME", place.path("file")).output().unwrap()
+    };
+    for more in [&[][..], &["--run-dir", "run"], &["--cache-dir", "file/cache"], &["--cache-dir", "/dev/full/c"]] {
+        let output = unusable(more);
+        assert_eq!(counted(&output), (4, false));
+        assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{}", said(&output));
+    }
+    // What is no folder at all is a mistake of the command line.
+    assert_eq!(unusable(&["--cache-dir", "file"]).status.code(), Some(3));
+    // A disk that is full when the graph is written.
+    let mut without = 0;
+    for at in 1.. {
+        let arguments = ["count", "g.txt", "--json", "--backend", "cpu", "--cache-dir", "named"];
+        let _ = fs::remove_dir_all(place.path("home"));
+        let _ = fs::remove_dir_all(place.path("named"));
+        let fault = format!("write:{at}");
+        let output = place.command(&arguments[..5]).env("TRIMILL_FAULT", &fault).output().unwrap();
+        let named = place.command(&arguments).env("TRIMILL_FAULT", &fault).output().unwrap();
+        if !said(&named).contains("strikes") {
+            break;
+        }
+        for output in [output, named] {
+            assert_eq!(counted(&output), (4, false), "{fault}");
+            assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{fault}: {}", said(&output));
+        }
+        without += 1;
+    }
+    assert!(without > 5, "{without} writes");
+}
+
+#[test]
+fn the_cache_commands_touch_nothing_but_graphs() {
+    let place = Place::new();
+    place.write("g.txt", TRIANGLE);
+    for command in ["list", "clear"] {
+        let output = place.command(&["cache", command]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(!place.path("home").exists(), "cache {command} made the cache");
+    }
+    assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
+    let cache = place.path("home/trimill");
+    fs::create_dir_all(cache.join("folder.trimgraf/below")).unwrap();
+    fs::write(cache.join("mine.trimgraf"), "precious").unwrap();
+    fs::write(place.path("elsewhere"), "TRIMGRAF and more").unwrap();
+    std::os::unix::fs::symlink(place.path("elsewhere"), cache.join("link.trimgraf")).unwrap();
+    assert!(Command::new("mkfifo").arg(cache.join("pipe.trimgraf")).status().unwrap().success());
+    let listed = place.command(&["cache", "list", "--json"]).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(report["entries"].as_array().unwrap().len(), 1);
+    let cleared = place.command(&["cache", "clear"]).output().unwrap();
+    assert_eq!(cleared.status.code(), Some(0), "{}", said(&cleared));
+    let mut left: Vec<_> = place.cached().iter().map(|path| path.file_stem().unwrap().to_owned()).collect();
+    left.sort();
+    assert_eq!(left, ["folder", "link", "mine", "pipe"]);
+}
+
+#[test]
+fn work_folders_of_run_directories_go_with_their_process() {
+    let place = Place::new();
+    let input = data("ca-HepTh.txt").display().to_string();
+    let arguments =
+        ["--no-cache", "--run-dir", "run", "--work-dir", "work", "--parts", "2", "--partitioner", "contiguous"];
+    for at in [3, 20, 40] {
+        let _ = fs::remove_dir_all(place.path("run"));
+        let killed = count(&place, &format!("kill:{at}"), &arguments);
+        assert_eq!(killed.status.code(), None, "{}", said(&killed));
+        // This run directory is never resumed, but other jobs use the folder.
+        fs::remove_dir_all(place.path("run")).unwrap();
+        result(&place.count(&input, &["--no-cache", "--work-dir", "work"]));
+        assert_eq!(fs::read_dir(place.path("work")).unwrap().count(), 0, "kill:{at}");
+    }
+}

@@ -1,0 +1,14 @@
+//! Whole jobs: their counts, what they take, and how they end and go on.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod clusters;
+#[path = "../common/mod.rs"]
+mod common;
+mod counts;
+mod edges;
+mod files;
+mod kept;
+mod memory;
+mod resume;
+mod threads;
+mod vertices;

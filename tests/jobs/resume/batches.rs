@@ -1,0 +1,73 @@
+//! The same faults while partitions are built in batches.
+
+use super::support::{COLLABORATION, Place, STRIKES, data, stderr};
+
+/// Settings for five partitions.
+const SETTINGS: [&str; 7] = ["--no-cache", "--parts", "5", "--threads", "2", "--partitioner", "random"];
+
+fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32>) -> usize {
+    let arguments = SETTINGS;
+    for (struck, at) in (1..).step_by(step).enumerate() {
+        let place = Place::new().with("TRIMILL_BATCH", many);
+        let output = place.with_fault(&format!("{fault}:{at}"), &data(COLLABORATION.0), &arguments);
+        let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            return struck;
+        }
+        assert_eq!(output.status.code(), code, "{fault}:{at}: {said}");
+        place.is_whole();
+        place.completes(COLLABORATION, &arguments);
+    }
+    0
+}
+
+#[test]
+fn batches_are_counted_as_any_other_partitions() {
+    let place = Place::new().with("TRIMILL_BATCH", "3");
+    place.completes(COLLABORATION, &SETTINGS);
+}
+
+#[test]
+fn a_full_disk_and_kills_at_writes_of_batches() {
+    assert!(at_some_writes("write", 3, "5", Some(3)) > 15);
+    assert!(at_some_writes("kill", 4, "2", None) > 10);
+}
+
+/// Rows that cannot be read end the job; a spill that cannot be read is rebuilt on its own.
+#[test]
+fn a_reading_of_rows_that_fails() {
+    let place = Place::new().with("TRIMILL_BATCH", "3");
+    let arguments = SETTINGS;
+    let mut failed = 0;
+    for at in 1..12 {
+        let output = place.with_fault(&format!("read:{at}"), &data(COLLABORATION.0), &arguments);
+        let said = stderr(&output);
+        failed += usize::from(output.status.code() == Some(1) && said.contains("Input/output error"));
+        if output.status.success() {
+            break;
+        }
+    }
+    assert!(failed > 0);
+    place.completes(COLLABORATION, &arguments);
+}
+
+/// Spills have the same bytes however they are built.
+#[test]
+fn kept_spills_do_not_tell_how_they_were_built() {
+    let built = |many| {
+        let place = Place::new().with("TRIMILL_BATCH", many);
+        let mut command = std::process::Command::new(crate::common::job::program());
+        command.args(["partition", &data(COLLABORATION.0), "--no-cache", "--parts", "7", "--spill-dir", "spills"]);
+        command.current_dir(place.path("")).env("TMPDIR", place.path("tmp")).env("TRIMILL_BATCH", many);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let spills = super::support::files(&place.path("spills"));
+        assert_eq!(spills.len(), 8);
+        spills.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
+    };
+    let alone = built("1");
+    for many in ["2", "4", "7"] {
+        assert!(built(many) == alone, "{many} at a time");
+    }
+}

@@ -1,0 +1,222 @@
+//! Flips bits in every file of a run directory: damaged files are made again, or the start is refused.
+
+use std::fs;
+use std::path::Path;
+
+use trimill::testing::graph::file::read_layout;
+
+use super::restarts::{killed_when, spills};
+use super::support::{COLLABORATION, Known, Place, ROUTERS, answered, data, stderr};
+
+const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
+
+/// Flips a bit of a file.
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = at.min(bytes.len() - 1);
+    bytes[at] ^= 1 << (at % 8);
+    fs::write(path, bytes).unwrap();
+}
+
+/// A copy of a directory and all below it.
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to)
+        } else {
+            let _ = fs::copy(path, to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_damaged_record_is_counted_again() {
+    let place = Place::new();
+    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    copy(&place.path("run"), &place.path("saved"));
+    let record = *place.records().keys().next().unwrap();
+    let length = fs::read(place.path(&format!("run/part-{record:05}.json"))).unwrap().len();
+    for at in (0..length).step_by(length / 8) {
+        copy(&place.path("saved"), &place.path("run"));
+        flip(&place.path(&format!("run/part-{record:05}.json")), at);
+        let (result, said) = place.completes(ROUTERS, &PARTS);
+        assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
+        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
+    }
+    // A record under the name of another partition is used for neither.
+    copy(&place.path("saved"), &place.path("run"));
+    let free = (0..4).find(|part| !place.records().contains_key(part)).unwrap();
+    fs::copy(place.path(&format!("run/part-{record:05}.json")), place.path(&format!("run/part-{free:05}.json")))
+        .unwrap();
+    let (result, said) = place.completes(ROUTERS, &PARTS);
+    assert!(
+        said.contains("belongs to another partition") && !result.partitions[free as usize].counted().resumed,
+        "{said}"
+    );
+}
+
+#[test]
+fn a_damaged_spill_is_built_again() {
+    let place = Place::new();
+    killed_when(&place, &data(COLLABORATION.0), &PARTS, |place| !spills(place).is_empty());
+    copy(&place.path("run"), &place.path("saved"));
+    let spill = spills(&place).remove(0);
+    let length = fs::read(&spill).unwrap().len();
+    // Header, blocks, index: whether the damage is found when the spill is opened or when a block is read.
+    for at in [0, 9, 40, 130, length / 4, length / 2, length - 40, length - 1] {
+        copy(&place.path("saved"), &place.path("run"));
+        flip(&spill, at);
+        let (_, said) = place.completes(COLLABORATION, &PARTS);
+        assert!(said.contains("is built again"), "byte {at}: {said}");
+    }
+    copy(&place.path("saved"), &place.path("run"));
+    fs::write(&spill, &fs::read(&spill).unwrap()[..length / 2]).unwrap();
+    assert!(place.completes(COLLABORATION, &PARTS).1.contains("is built again"));
+}
+
+#[test]
+fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
+    let place = Place::new();
+    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    copy(&place.path("run"), &place.path("saved"));
+    for file in ["plan.json", "locals.zst"] {
+        for at in [0, 20, usize::MAX] {
+            copy(&place.path("saved"), &place.path("run"));
+            flip(&place.path("run").join(file), at);
+            let (result, said) = place.completes(ROUTERS, &PARTS);
+            assert!(said.contains("the job is planned anew"), "{file}: {said}");
+            // The same settings give the same plan, so counted partitions remain valid.
+            assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+        }
+    }
+    copy(&place.path("saved"), &place.path("run"));
+    fs::remove_file(place.path("run/locals.zst")).unwrap();
+    place.completes(ROUTERS, &PARTS);
+    copy(&place.path("saved"), &place.path("run"));
+    let graph = super::support::files(&place.path("run/graph")).remove(0);
+    let layout = read_layout(&graph).unwrap();
+    for section in [layout.index(), layout.degrees()] {
+        copy(&place.path("saved"), &place.path("run"));
+        flip(&graph, section.start as usize + 3);
+        let (_, said) = place.completes(ROUTERS, &PARTS);
+        assert!(said.contains("it is made again"), "{said}");
+    }
+    // Rows are checked when they are read: the job ends, the file is removed, and the next start makes it again.
+    copy(&place.path("saved"), &place.path("run"));
+    flip(&graph, layout.rows().start as usize + 100);
+    let output = place.run(&data(ROUTERS.0), &PARTS);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && !answered(&output), "{said}");
+    let file = graph.file_name().unwrap().to_str().unwrap();
+    assert!(said.contains(file) && said.contains("it was removed: start again") && !graph.exists(), "{said}");
+    let (result, _) = place.completes(ROUTERS, &PARTS);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+}
+
+/// If the plan is lost and the new one differs, the records are invalid, and none of them is added.
+#[test]
+fn records_of_another_plan_are_not_added() {
+    let place = Place::new();
+    let small = ["--no-cache", "--device-memory", "60KiB"];
+    killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
+    fs::remove_file(place.path("run/plan.json")).unwrap();
+    let (result, said) = place.completes(COLLABORATION, &["--no-cache", "--device-memory", "80KiB"]);
+    assert!(
+        said.contains("is counted again") && result.partitions.iter().all(|partition| !partition.counted().resumed),
+        "{said}"
+    );
+}
+
+/// The job counts as published, whatever it does again.
+fn counted(place: &Place, arguments: &[&str], shown: &str) {
+    let output = place.run(&data(ROUTERS.0), arguments);
+    assert_eq!(output.status.code(), Some(0), "{shown}: {}", stderr(&output));
+    let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result.triangles, ROUTERS.1, "{shown}");
+    result.check(Path::new(shown)).unwrap();
+}
+
+/// A file of another job in a run directory changes nothing: with another seed, other parts, or another graph.
+#[test]
+fn no_file_of_another_job_is_used() {
+    let place = Place::new();
+    for partitioner in ["random", "rank"] {
+        let settings = |parts, seed| ["--partitioner", partitioner, "--parts", parts, "--seed", seed, "--no-cache"];
+        let mine = settings("4", "1");
+        // With a result of a partition, or spills of those that are not counted; and when it is done.
+        let begun = |place: &Place| place.records().len() == 1 && (partitioner == "rank" || !spills(place).is_empty());
+        for done in [false, true] {
+            let start = |name: Known, arguments: &[&str], saved: &str| {
+                if done {
+                    let _ = fs::remove_dir_all(place.path("run"));
+                    place.completes(name, arguments);
+                } else {
+                    killed_when(&place, &data(name.0), arguments, begun);
+                }
+                copy(&place.path("run"), &place.path(saved));
+            };
+            start(ROUTERS, &mine, "mine");
+            for (name, other) in
+                [(ROUTERS, settings("4", "2")), (ROUTERS, settings("3", "1")), (COLLABORATION, settings("4", "1"))]
+            {
+                start(name, &other, "other");
+                let mut swapped = 0;
+                for file in super::support::files(&place.path("mine")) {
+                    let file = file.strip_prefix(place.path("mine")).unwrap();
+                    let from = match file.starts_with("graph") {
+                        true => super::support::files(&place.path("other/graph")).remove(0),
+                        false => place.path("other").join(file),
+                    };
+                    // That of another job is refused; tests/jobs/resume/refusals.rs has that.
+                    if !from.exists() || file == Path::new("job.json") || file == Path::new("lock") {
+                        continue;
+                    }
+                    copy(&place.path("mine"), &place.path("run"));
+                    fs::copy(from, place.path("run").join(file)).unwrap();
+                    counted(&place, &mine, &format!("{other:?} {}", file.display()));
+                    swapped += 1;
+                }
+                assert!(swapped >= 2, "{partitioner} {other:?}");
+                // The plan and what belongs to it together.
+                copy(&place.path("mine"), &place.path("run"));
+                for file in super::support::files(&place.path("other")) {
+                    let file = file.strip_prefix(place.path("other")).unwrap();
+                    if file != Path::new("job.json") && file != Path::new("lock") && !file.starts_with("graph") {
+                        let to = place.path("run").join(file);
+                        fs::create_dir_all(to.parent().unwrap()).unwrap();
+                        fs::copy(place.path("other").join(file), to).unwrap();
+                    }
+                }
+                counted(&place, &mine, &format!("{other:?} all"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_result_is_put_together_again_from_the_records() {
+    let place = Place::new();
+    let (first, _) = place.completes(ROUTERS, &PARTS);
+    let length = fs::read(place.path("run/result.json")).unwrap().len();
+    for at in [0, length / 3, length / 2, length - 30] {
+        flip(&place.path("run/result.json"), at);
+        let (result, said) = place.completes(ROUTERS, &PARTS);
+        assert!(said.contains("put together again"), "{said}");
+        assert!(result.partitions.iter().all(|partition| partition.counted().resumed));
+        assert_eq!(result.partitions.len(), first.partitions.len());
+    }
+}
+
+#[test]
+fn without_knowing_the_job_nothing_is_done() {
+    let place = Place::new();
+    place.completes(ROUTERS, &PARTS);
+    flip(&place.path("run/job.json"), 33);
+    let output = place.run(&data(ROUTERS.0), &PARTS);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("job.json: is damaged") && said.contains("remove the run directory"), "{said}");
+}

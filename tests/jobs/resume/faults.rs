@@ -1,0 +1,239 @@
+//! Every write of a job fails once, and at many of them the job is killed, panics or is interrupted; then it is started again.
+
+use std::cell::OnceCell;
+use std::process::Output;
+
+use super::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, files, stderr, verified};
+
+/// Runs a job with a fault at the first write (or read), and at further ones by `step`, until there is no such write; `ended` checks how
+/// it ended. After each, the job is resumed and reaches the published count. Returns how often a fault occurred.
+fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
+    let (mut struck, counts) = (0, OnceCell::new());
+    for at in (1..).step_by(step) {
+        let place = Place::new();
+        let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
+        let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(output.status.code(), Some(0), "{fault}:{at}: {said}");
+            return struck;
+        }
+        struck += 1;
+        ended(&output, &said);
+        place.is_whole();
+        place.completes(known, arguments);
+        if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
+            let expected = counts.get_or_init(|| verified(known.0, flag));
+            assert!(std::fs::read_to_string(place.path(file)).unwrap() == *expected, "{fault}:{at}");
+        }
+    }
+    struck
+}
+
+/// Standard output is one object: the failure, or the answer if only its files could not be written.
+fn answers_or_fails(output: &Output, error: &str) {
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let kind = &said["error"]["kind"];
+    if kind == "resource" || kind == "defect" {
+        let message = said["error"]["message"].as_str().unwrap();
+        assert_eq!(error, format!("error: {message}"));
+    } else {
+        let counted = [COLLABORATION, ROUTERS].map(|(_, triangles)| said["triangles"] == triangles as u64);
+        assert!(counted.contains(&true), "{error}");
+    }
+}
+
+fn disk_is_full(output: &Output, said: &str) {
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    answers_or_fails(output, said.lines().last().unwrap());
+    let error = said.lines().last().unwrap();
+    assert!(error.starts_with("error: ") && error.contains("No space left on device"), "{said}");
+    // The file or its directory, and what to do.
+    assert!(["run", "out", "spills", "cache", "work"].iter().any(|place| error.contains(place)), "{said}");
+    assert!(error.contains("free some space") || error.contains("name a directory"), "{said}");
+}
+
+fn is_killed(output: &Output, said: &str) {
+    assert_eq!(output.status.code(), None, "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+fn a_thread_panicked(output: &Output, said: &str) {
+    assert_eq!(output.status.code(), Some(101), "{said}");
+    let error = said.lines().last().unwrap();
+    assert!(error.starts_with("error: ") && error.contains("failed: a fault of TRIMILL_FAULT"), "{said}");
+    assert!(error.contains("thread"), "{said}");
+    answers_or_fails(output, error);
+}
+
+/// If only the result is left to be printed, the job may be done before it notices the signal.
+fn is_interrupted_or_done(output: &Output, said: &str) {
+    match output.status.code() {
+        Some(0) => assert!(!output.stdout.is_empty(), "{said}"),
+        code => {
+            assert_eq!(code, Some(130), "{said}");
+            assert!(said.contains("interrupted"), "{said}");
+        }
+    }
+}
+
+/// A spill that cannot be read is rebuilt; other failures to read end the job.
+fn is_done_or_names_the_disk(output: &Output, said: &str) {
+    match output.status.code() {
+        Some(0) => assert!(said.contains("is built again"), "{said}"),
+        code => {
+            assert_eq!(code, Some(1), "{said}");
+            let error = said.lines().last().unwrap();
+            assert!(error.starts_with("error: ") && error.contains("Input/output error"), "{said}");
+        }
+    }
+}
+
+const USUAL: [&str; 8] = ["--no-cache", "--partitioner", "contiguous", "--parts", "5", "--threads", "2", "--output"];
+
+fn usual() -> Vec<&'static str> {
+    [&USUAL[..], &["out"]].concat()
+}
+
+#[test]
+fn a_full_disk_at_any_write() {
+    let struck = at_every_write("write", 1, COLLABORATION, &usual(), disk_is_full);
+    assert!(struck > 60, "{struck} writes");
+}
+
+#[test]
+fn a_kill_at_writes() {
+    let struck = at_every_write("kill", 2, COLLABORATION, &usual(), is_killed);
+    assert!(struck > 30, "{struck} writes");
+}
+
+#[test]
+fn a_panic_at_writes() {
+    let struck = at_every_write("panic", 3, COLLABORATION, &usual(), a_thread_panicked);
+    assert!(struck > 20, "{struck} writes");
+}
+
+#[test]
+fn a_signal_at_writes() {
+    let struck = at_every_write("term", 3, COLLABORATION, &usual(), is_interrupted_or_done);
+    assert!(struck > 20, "{struck} writes");
+}
+
+#[test]
+fn a_reading_that_fails() {
+    let struck = at_every_write("read", 1, COLLABORATION, &usual(), is_done_or_names_the_disk);
+    assert!(struck > 15, "{struck} readings");
+}
+
+/// With little memory buckets are on disk, too, and most of the writes are theirs.
+#[test]
+fn the_same_where_buckets_are_on_disk() {
+    let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", LITTLE, "--threads", "2"];
+    for (fault, first, ended) in [
+        ("write", 11, disk_is_full as fn(&Output, &str)),
+        ("kill", 13, is_killed),
+        ("panic", 17, a_thread_panicked),
+        ("term", 19, is_interrupted_or_done),
+        ("read", 5, is_done_or_names_the_disk),
+    ] {
+        let struck = at_every_write(fault, first, COLLABORATION, &little, ended);
+        assert!(struck >= 5, "{fault}: {struck} times");
+    }
+}
+
+/// METIS and its files, spills that are kept, folders elsewhere, the cache.
+#[test]
+fn the_same_with_metis_kept_spills_and_the_cache() {
+    let kept =
+        ["--partitioner", "metis", "--parts", "3", "--keep-spill", "--spill-dir", "spills", "--work-dir", "tmp/work"];
+    // The default cache is optional: if only its disk is full, the job continues without it.
+    let ended = |output: &Output, said: &str| match output.status.code() {
+        Some(0) => assert!(said.contains("cache") && said.contains("goes on without the cache"), "{said}"),
+        _ => disk_is_full(output, said),
+    };
+    let struck = at_every_write("write", 2, ROUTERS, &kept, ended);
+    assert!(struck > 15, "{struck} writes");
+    let struck = at_every_write("kill", 2, ROUTERS, &kept, is_killed);
+    assert!(struck > 15, "{struck} writes");
+}
+
+/// The triangles at each vertex or on each edge are counted, too: a file for each partition, and in the end the one that was asked for.
+fn at_every_write_of_counts(flag: &str) {
+    let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", flag, "out.tsv"];
+    let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", flag, "out.tsv"];
+    for (arguments, step) in [(vertices, 3), (ranges, 2)] {
+        for (fault, ended) in
+            [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed), ("panic", a_thread_panicked)]
+        {
+            let struck = at_every_write(fault, step, COLLABORATION, &arguments, ended);
+            assert!(struck > 12, "{fault}: {struck} writes");
+        }
+        at_every_write("read", 2, COLLABORATION, &arguments, is_done_or_names_the_disk);
+    }
+}
+
+#[test]
+fn the_same_with_counts_at_vertices() {
+    at_every_write_of_counts("--per-vertex");
+}
+
+#[test]
+fn the_same_with_counts_on_edges() {
+    at_every_write_of_counts("--per-edge");
+}
+
+#[test]
+fn damaged_counts_at_vertices_are_counted_again() {
+    damaged_counts_are_counted_again("--per-vertex", "vertices");
+}
+
+#[test]
+fn damaged_counts_on_edges_are_counted_again() {
+    damaged_counts_are_counted_again("--per-edge", "edges");
+}
+
+/// A partition whose kept counts are damaged or missing is counted again; the others are not.
+fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
+    let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
+    let counted = |place: &Place| {
+        files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|found| found == suffix))
+    };
+    let killed = (1..).find_map(|at| {
+        let place = Place::new();
+        place.with_fault(&format!("kill:{at}"), &data(COLLABORATION.0), &arguments);
+        (counted(&place).count() >= 4 && place.records().len() >= 4).then_some(place)
+    });
+    let place = killed.unwrap();
+    let kept: Vec<_> = counted(&place).collect();
+    std::fs::remove_file(&kept[0]).unwrap();
+    let mut bytes = std::fs::read(&kept[1]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&kept[1], bytes).unwrap();
+    let (result, said) = place.completes(COLLABORATION, &arguments);
+    assert!(said.contains(&format!("part-00001.{suffix}")) && said.contains("partition 1 is counted again"), "{said}");
+    let resumed: Vec<u32> =
+        result.partitions.iter().filter(|part| part.counted().resumed).map(|part| part.id).collect();
+    assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
+    let found = std::fs::read_to_string(place.path("out.tsv")).unwrap();
+    assert!(found == verified(COLLABORATION.0, flag));
+}
+
+/// The in-place mode: nothing is spilled.
+#[test]
+fn the_same_with_rank_ranges() {
+    let budgets = ["--host-memory", "64MiB", "--device-memory", "512KiB"];
+    let ranges = [&["--no-cache", "--partitioner", "rank", "--parts", "4"], &budgets[..]].concat();
+    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
+        let struck = at_every_write(fault, 2, COLLABORATION, &ranges, ended);
+        assert!(struck > 15, "{fault}: {struck} writes");
+    }
+}
+
+/// One partition that is the whole graph is not spilled.
+#[test]
+fn the_same_where_nothing_is_spilled() {
+    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
+        let struck = at_every_write(fault, 1, ROUTERS, &["--no-cache"], ended);
+        assert!(struck > 25, "{fault}: {struck} writes");
+    }
+}

@@ -1,0 +1,70 @@
+//! Kills a job at random moments, again and again, until it is done nevertheless.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::support::{Place, SOCIAL, data};
+
+/// Reproducible random numbers.
+struct Numbers(u64);
+
+impl Numbers {
+    /// The next one, from 0 to 1.
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Starts the job and sends it `signal` after a random time, over and over; `kills` times in all, in as many run
+/// directories as needed. Returns how many starts had something to resume.
+fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize {
+    let place = Place::new();
+    let begun = Instant::now();
+    place.completes(SOCIAL, arguments);
+    let whole = begun.elapsed();
+    let mut numbers = Numbers(kills as u64);
+    let (mut killed, mut resumed) = (0, 0);
+    while killed < kills {
+        let place = Place::new();
+        // Long enough on average for some partitions; otherwise the job would never be done.
+        for _ in 0..6 {
+            let mut child =
+                place.command(&data(SOCIAL.0), arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            sleep(Duration::from_secs_f64(whole.as_secs_f64() * numbers.next()));
+            let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            let status = child.wait().unwrap();
+            place.is_whole();
+            if status.success() {
+                break;
+            }
+            // A signal before the handler is installed kills the process.
+            assert!(matches!(status.code(), None | Some(130)), "{status}");
+            killed += 1;
+        }
+        resumed += usize::from(!place.records().is_empty());
+        place.completes(SOCIAL, arguments);
+        fs::remove_dir_all(place.path("run")).unwrap();
+    }
+    resumed
+}
+
+const SETTINGS: [&str; 9] =
+    ["--no-cache", "--parts", "9", "--partitioner", "random", "--threads", "2", "--block-bytes", "64KiB"];
+
+#[test]
+fn fifty_kills_at_random_moments() {
+    assert!(interrupt_until_done("-KILL", 50, &SETTINGS) > 0);
+}
+
+#[test]
+fn ctrl_c_at_random_moments() {
+    assert!(interrupt_until_done("-INT", 12, &SETTINGS) > 0);
+}
+
+#[test]
+fn sigterm_at_random_moments() {
+    assert!(interrupt_until_done("-TERM", 12, &SETTINGS) > 0);
+}

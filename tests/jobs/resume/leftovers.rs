@@ -1,0 +1,138 @@
+//! Files that a killed process without a run directory leaves are removed at the next start; files in use by another process stay.
+//! Graphs that are cut while they are read.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use trimill::testing::report::RunResult;
+
+use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
+use crate::common::job::program;
+
+const PARTS: [&str; 6] = ["--partitioner", "contiguous", "--parts", "6", "--threads", "2"];
+
+/// `trimill count` without a run directory.
+fn without_run_dir(place: &Place, fault: &str, input: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command.args(["count", input, "--json", "--backend", "cpu"]).args(arguments);
+    command.current_dir(place.path("")).env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("cache"));
+    command.env("TRIMILL_FAULT", fault).envs(buckets_on_disk(arguments)).stdin(Stdio::null());
+    command
+}
+
+fn triangles(output: &[u8]) -> u128 {
+    serde_json::from_slice::<RunResult>(output).unwrap().triangles
+}
+
+/// Waits until the process has stopped itself (SIGSTOP).
+fn stopped(child: &Child) {
+    let until = Instant::now() + Duration::from_secs(60);
+    let status = format!("/proc/{}/stat", child.id());
+    while !fs::read_to_string(&status).is_ok_and(|text| text.rsplit(')').next().unwrap().starts_with(" T")) {
+        assert!(Instant::now() < until, "it does not stop");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn goes_on(child: &Child) {
+    assert!(Command::new("kill").args(["-CONT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn leftovers_of_a_killed_process_are_removed_at_the_next_start() {
+    let mut left = 0;
+    let little = ["--host-memory", LITTLE, "--no-cache"];
+    for (more, step) in [(&little[..], 37), (&["--no-cache"], 3), (&[], 4)] {
+        for at in (1..).step_by(step) {
+            let place = Place::new();
+            let arguments = [&PARTS[..], more].concat();
+            let input = data(COLLABORATION.0);
+            let output = without_run_dir(&place, &format!("kill:{at}"), &input, &arguments).output().unwrap();
+            if !stderr(&output).contains(STRIKES) {
+                assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+                break;
+            }
+            assert_eq!(output.status.code(), None);
+            let unfinished = |path: &std::path::PathBuf| path.extension().is_none_or(|suffix| suffix != "trimgraf");
+            let leftovers = |place: &Place| {
+                let cache = files(&place.path("cache")).into_iter().filter(unfinished).count();
+                cache + fs::read_dir(place.path("tmp")).unwrap().count()
+            };
+            left += usize::from(leftovers(&place) > 0);
+            let output = without_run_dir(&place, "", &input, &arguments).output().unwrap();
+            assert_eq!(triangles(&output.stdout), COLLABORATION.1, "{}", stderr(&output));
+            assert_eq!(leftovers(&place), 0, "kill:{at} {more:?}");
+        }
+    }
+    assert!(left > 20, "only {left} times anything was left");
+}
+
+#[test]
+fn files_of_a_running_process_stay() {
+    let place = Place::new();
+    let arguments = [&PARTS[..], &["--no-cache"]].concat();
+    let mut command = without_run_dir(&place, "device-stop:3", &data(COLLABORATION.0), &arguments);
+    let first = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    stopped(&first);
+    let before = files(&place.path("tmp"));
+    assert!(!before.is_empty());
+    let output = without_run_dir(&place, "", &data(ROUTERS.0), &arguments).output().unwrap();
+    assert_eq!(triangles(&output.stdout), ROUTERS.1, "{}", stderr(&output));
+    assert_eq!(files(&place.path("tmp")), before);
+    goes_on(&first);
+    assert_eq!(triangles(&first.wait_with_output().unwrap().stdout), COLLABORATION.1);
+    assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+}
+
+/// The plain text of compressed METIS input is copied to the disk, and that disk is full at any write of the copy.
+#[test]
+fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
+    // A ring of 30,000 vertices, each joined to the next two: 30,000 triangles.
+    let n = 30_000;
+    let row = |v: i64| [-2, -1, 1, 2].map(|step| (v + step).rem_euclid(n) + 1);
+    let rows: String = (0..n).map(row).map(|[a, b, c, d]| format!("{a} {b} {c} {d}\n")).collect();
+    let text = format!("{n} {}\n{rows}", 2 * n);
+    let place = Place::new();
+    let path = place.path("ring.graph.zst");
+    fs::write(&path, zstd::bulk::compress(text.as_bytes(), 1).unwrap()).unwrap();
+    let input = path.display().to_string();
+    let (mut named, arguments) = (0, ["--no-cache", "--format", "metis"]);
+    for at in 1.. {
+        let output = without_run_dir(&place, &format!("write:{at}"), &input, &arguments).output().unwrap();
+        let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(triangles(&output.stdout), n as u128, "{said}");
+            break;
+        }
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        let copy = format!("/tmp: the plain text of {input}: cannot be written (No space left on device");
+        named += usize::from(said.contains(&copy));
+        assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+    }
+    assert!(named >= 2, "{named}");
+}
+
+/// The job is stopped when it begins to count, its graph file is truncated, and it continues with the rows of the next ranges,
+/// which are in other file blocks.
+#[test]
+fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
+    const CRAWL: (&str, u128) = ("cnr-2000.graph", 20_977_629);
+    let place = Place::new();
+    let ranges = ["--partitioner", "rank", "--parts", "6", "--threads", "2"];
+    let mut command = place.command(&data(CRAWL.0), &ranges);
+    command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    stopped(&child);
+    let graph = files(&place.path("cache")).remove(0);
+    fs::File::options().write(true).open(&graph).unwrap().set_len(4096).unwrap();
+    goes_on(&child);
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("error: {}: cannot be read", graph.display())), "{said}");
+    assert!(said.contains("it was removed: start again") && !graph.exists(), "{said}");
+    place.completes(CRAWL, &ranges);
+    assert!(graph.exists());
+}

@@ -1,0 +1,120 @@
+//! Starts that are refused: another job, another input, another process, a directory with other files.
+
+use std::fs;
+
+use trimill::testing::error::Kind;
+use trimill::testing::run_dir::RunDir;
+
+use super::support::{Place, ROUTERS, answered, data, stderr};
+
+fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
+    let output = place.run(input, arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    assert!(!answered(&output));
+    for part in parts {
+        assert!(said.contains(part), "{arguments:?} does not say '{part}': {said}");
+    }
+}
+
+#[test]
+fn another_job_is_told_what_differs() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.completes(ROUTERS, &["--parts", "4"]);
+    let mode = "mode: recorded auto, now spilled)";
+    for (arguments, said) in [
+        (&["--parts", "5"][..], "(parts: recorded 4, now 5)".to_string()),
+        (&["--parts", "4", "--seed", "9"], "(seed: recorded 1, now 9)".into()),
+        (&["--parts", "4", "--prune", "none"], format!("(prune: recorded direct, now none; {mode}")),
+        (&["--parts", "4", "--prune", "direct"], format!("({mode}")),
+        (&["--parts", "4", "--partitioner", "random"], format!("(partitioner: recorded auto, now random; {mode}")),
+        (&["--parts", "4", "--block-bytes", "1MiB"], "(block bytes: recorded none, now 1048576)".into()),
+    ] {
+        refused(&place, 3, &routers, arguments, &["run: belongs to another job", &said, "another --run-dir"]);
+    }
+    let other = data("karate.mtx");
+    refused(&place, 3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
+    // The run directory is unchanged.
+    place.completes(ROUTERS, &["--parts", "4"]);
+}
+
+#[test]
+fn a_changed_input_is_told_what_changed() {
+    let place = Place::new();
+    let file = place.path("g.txt");
+    let input = file.to_str().unwrap();
+    fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
+    assert_eq!(place.run(input, &[]).status.code(), Some(0));
+    fs::write(&file, "0 1\n1 2\n2 0\n2 3\n").unwrap();
+    refused(&place, 3, input, &[], &["bytes of ", "g.txt: recorded 12, now 16"]);
+    fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
+    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    refused(&place, 3, input, &[], &["time of modification", "now 7.000000000"]);
+    // If size and time are the same, the contents differ.
+    fs::remove_dir_all(place.path("run")).unwrap();
+    assert_eq!(place.run(input, &[]).status.code(), Some(0));
+    fs::write(&file, "0 1\n1 2\n2 3\n").unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    refused(&place, 3, input, &[], &["hash of the contents of", "g.txt: recorded"]);
+}
+
+#[test]
+fn an_assignment_that_changed_is_another_job() {
+    let place = Place::new();
+    let file = place.path("parts.txt");
+    let lines = |last: &str| (0..34).map(|id| if id == 33 { last.into() } else { format!("{}\n", id % 3) }).collect();
+    let write = |text: String| fs::write(&file, text).unwrap();
+    let karate = data("karate.mtx");
+    write(lines("2\n"));
+    let arguments = ["--partitioner", "file:parts.txt"];
+    let output = place.run(&karate, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    write(lines("10\n"));
+    refused(&place, 3, &karate, &arguments, &["parts.txt: recorded"]);
+}
+
+#[test]
+fn a_second_process_is_refused_and_told_of_the_first() {
+    let place = Place::new();
+    let first = RunDir::open(&place.path("run")).unwrap();
+    let who = format!("in use by process {}", std::process::id());
+    refused(&place, 3, &data(ROUTERS.0), &[], &["run: the run directory is", &who, "another --run-dir"]);
+    // Even the same process may not open it twice.
+    assert_eq!(RunDir::open(&place.path("run")).unwrap_err().kind(), Kind::Resource);
+    drop(first);
+    place.completes(ROUTERS, &[]);
+}
+
+#[test]
+fn a_directory_of_other_things_is_left_alone() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    fs::create_dir_all(place.path("run/work")).unwrap();
+    for file in ["work/mine.txt", ".part-mine.tmp"] {
+        fs::write(place.path("run").join(file), "precious").unwrap();
+        refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
+        assert_eq!(fs::read_to_string(place.path("run").join(file)).unwrap(), "precious");
+    }
+    // The lock file of another program does not make it a run directory.
+    fs::write(place.path("run/lock"), "").unwrap();
+    refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
+    fs::remove_dir_all(place.path("run")).unwrap();
+    fs::write(place.path("run"), "a file").unwrap();
+    refused(&place, 3, &routers, &[], &["run"]);
+}
+
+#[test]
+fn an_input_that_cannot_be_read_again_is_a_usage_error() {
+    let place = Place::new();
+    refused(&place, 2, "-", &["--format", "text"], &["standard input"]);
+    let pipe = place.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feed = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, "0 1\n1 2\n2 0\n")
+    });
+    refused(&place, 2, pipe.to_str().unwrap(), &["--format", "text"], &["not a file", "--run-dir"]);
+    let _ = feed.join();
+}

@@ -1,0 +1,173 @@
+//! What a start reuses from an earlier one, and which settings may change.
+
+use std::fs;
+use std::path::PathBuf;
+
+use trimill::testing::job::Mode;
+use trimill::testing::report::RunResult;
+
+use super::support::{COLLABORATION, Place, ROUTERS, SOCIAL, STRIKES, data, files, stderr};
+use crate::common::job::program;
+
+const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
+
+/// Kills the job at later and later writes until its run directory satisfies `wanted`.
+pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
+    for at in 1.. {
+        // Removes what the start before left.
+        for folder in ["run", "tmp", "kept"] {
+            let _ = fs::remove_dir_all(place.path(folder));
+        }
+        fs::create_dir(place.path("tmp")).unwrap();
+        let output = place.with_fault(&format!("kill:{at}"), input, arguments);
+        assert!(stderr(&output).contains(STRIKES), "not before write {at}: {:?} {}", output.status, stderr(&output));
+        if wanted(place) {
+            return;
+        }
+    }
+}
+
+pub(crate) fn spills(place: &Place) -> Vec<PathBuf> {
+    files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "spill")).collect()
+}
+
+fn names(result: &RunResult) -> Vec<&str> {
+    result.stages.iter().map(|stage| stage.name.as_str()).collect()
+}
+
+#[test]
+fn a_done_job_is_answered_at_once_with_the_recorded_result() {
+    let place = Place::new();
+    let (first, _) = place.completes(ROUTERS, &PARTS);
+    let before: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
+    // Every measured time is equal to the last digit: nothing was done again.
+    let output = place.run(&data(ROUTERS.0), &PARTS);
+    assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap(), first);
+    let after: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
+    // Only the lock differs: it names another process.
+    assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 1);
+    let recorded = trimill::testing::report::json::read_result(&place.path("run/result.json")).unwrap();
+    assert_eq!(recorded, first);
+}
+
+#[test]
+fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_again() {
+    let place = Place::new();
+    killed_when(&place, &data(SOCIAL.0), &PARTS, |place| place.records().len() == 3 && !spills(place).is_empty());
+    let waiting = spills(&place).len();
+    let (result, said) = place.completes(SOCIAL, &PARTS);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 3);
+    assert!(waiting > 0 && !said.contains("again"), "{said}");
+    assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
+    let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
+    assert_eq!(tsv.matches("\"resumed\": true").count(), 3);
+}
+
+#[test]
+fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
+    let parts = |partitioner: &'static str| ["--no-cache", "--parts", "6", "--partitioner", partitioner];
+    for (first, now, differs) in [
+        ("rank", "contiguous", "(partitioner: recorded rank, now contiguous; mode: recorded in-place, now spilled)"),
+        ("auto", "random", "(partitioner: recorded auto, now random; mode: recorded auto, now spilled)"),
+    ] {
+        let place = Place::new();
+        killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
+        let output = place.run(&data(ROUTERS.0), &parts(now));
+        assert!(stderr(&output).contains(differs), "{}", stderr(&output));
+        assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
+        let (result, _) = place.completes(ROUTERS, &parts(first));
+        assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
+        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 4);
+    }
+}
+
+#[test]
+fn threads_budgets_and_method_may_change_and_the_parts_stay() {
+    let place = Place::new();
+    let auto = ["--no-cache", "--device-memory", "60KiB", "--host-memory", "64MiB"];
+    killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
+    let plan = fs::read(place.path("run/plan.json")).unwrap();
+    // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
+    let output = place.run(&data(COLLABORATION.0), &["--no-cache", "--device-memory", "40KiB"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("the recorded plan takes") && said.contains("--device-memory"), "{said}");
+    let needed = said.split("--device-memory to ").nth(1).unwrap().split(' ').next().unwrap();
+    assert_eq!(fs::read(place.path("run/plan.json")).unwrap(), plan);
+    let enough = ["--no-cache", "--device-memory", needed, "--threads", "1", "--method", "bitmap"];
+    let (result, _) = place.completes(COLLABORATION, &enough);
+    assert!(result.parts > 2, "{}", result.parts);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+}
+
+#[test]
+fn more_memory_does_not_change_the_parts_either() {
+    let place = Place::new();
+    let small = ["--no-cache", "--device-memory", "60KiB"];
+    killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
+    let (result, _) = place.completes(COLLABORATION, &["--device-memory", "1GiB", "--host-memory", "2GiB"]);
+    assert!(result.parts > 2);
+    // The recorded number of parts may also be given.
+    let parts = result.parts.to_string();
+    place.completes(COLLABORATION, &["--parts", &parts]);
+}
+
+#[test]
+fn kept_spills_are_all_there_after_a_resume() {
+    let place = Place::new();
+    let kept = ["--parts", "5", "--no-cache", "--keep-spill", "--spill-dir", "kept"];
+    killed_when(&place, &data(ROUTERS.0), &kept, |place| place.records().len() == 2);
+    // The spill of a counted partition is missing: it is rebuilt and its partition counted again; the sum is as published.
+    let counted = *place.records().keys().next().unwrap();
+    fs::remove_file(place.path(&format!("kept/part-{counted:05}.spill"))).unwrap();
+    let (result, _) = place.completes(ROUTERS, &kept);
+    assert!(!result.partitions[counted as usize].counted().resumed);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
+    let manifest = trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
+    assert_eq!(manifest.partitions.len(), 5);
+    for partition in &manifest.partitions {
+        manifest
+            .open(&place.path("kept"), partition)
+            .unwrap()
+            .verify(&trimill::testing::control::Control::silent())
+            .unwrap();
+    }
+}
+
+#[test]
+fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
+    let place = Place::new();
+    let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
+    let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
+    let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
+    killed_when(&place, &data(SOCIAL.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
+    let (result, _) = place.completes(SOCIAL, &elsewhere);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
+    assert!(spills(&place).is_empty());
+}
+
+/// A worker that panics ends its job, not the batch.
+#[test]
+fn the_next_job_of_a_batch_runs_after_a_panic() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
+    let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
+    fs::write(place.path("b.toml"), file).unwrap();
+    let run = |fault: &str| {
+        let mut command = std::process::Command::new(program());
+        command.args(["run", "b.toml", "--json"]).current_dir(place.path(""));
+        command.env("TRIMILL_FAULT", fault).env("XDG_CACHE_HOME", place.path("cache")).output().unwrap()
+    };
+    let output = run("panic:30");
+    let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(101), 2), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(lines[0]).contains("failed: a fault of TRIMILL_FAULT"));
+    assert_eq!(serde_json::from_slice::<RunResult>(lines[1]).unwrap().triangles, ROUTERS.1);
+    let output = run("");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for (line, name) in output.stdout.split(|&byte| byte == b'\n').zip(["one", "two"]) {
+        let result: RunResult = serde_json::from_slice(line).unwrap();
+        assert_eq!((result.triangles, result.job.as_deref()), (ROUTERS.1, Some(name)));
+    }
+}

@@ -1,0 +1,135 @@
+//! How many threads a job starts: as many as requested, and none of rayon's global pool.
+
+use std::process::Command;
+
+use crate::common::job::{data, job, program};
+use trimill::testing::child::Helper;
+use trimill::testing::control::Control;
+use trimill::testing::execute;
+use trimill::testing::execute::generate::GenerateRequest;
+use trimill::testing::job::Job;
+use trimill_generate::Family;
+
+/// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
+const OF_THE_PROCESS: usize = 40;
+
+/// Runs in a process of its own, because threads of the global pool stay until the process ends.
+#[test]
+#[ignore = "run by one_thread_is_one_thread"]
+fn child() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path();
+    let program = program();
+    let metis = Some(Helper::metis(program));
+    let control = Control::silent();
+    let alone = |what: &str| {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
+        assert!(threads < OF_THE_PROCESS, "{what}: {threads} threads");
+    };
+    let request = GenerateRequest {
+        family: Family::GapKron { scale: 12 },
+        graph: None,
+        output: base.join("k.bin"),
+        threads: std::num::NonZeroUsize::new(1),
+    };
+    execute::generate::generate(&request, &control).unwrap();
+    alone("generate");
+    let (made, crawl, karate) = (base.join("k.bin"), data("cnr-2000.graph"), data("karate.mtx"));
+    let usual = "backend = 'cpu', threads = 1";
+    for (input, count, more) in [
+        (&made, usual, "cache.dir = 'cache'"),
+        (&made, usual, "partition = { parts = 5, partitioner = 'contiguous' }\ncache.enabled = false"),
+        (&made, usual, "partition = { parts = 5, partitioner = 'rank' }\nspill.to = 'memory'\ncache.dir = 'cache'"),
+        (&made, usual, "partition.prune = 'zero-indegree'\nspill = { keep = true, dir = 's' }\ncache.dir = 'cache'"),
+        (&made, usual, "partition = { parts = 3, partitioner = 'metis' }\nrun.dir = 'r'\ncache.dir = 'cache'"),
+        (
+            &made,
+            usual,
+            "memory = { device = '1MiB', host = '48MiB' }\npartition.partitioner = 'random'\ncache.dir = 'cache'",
+        ),
+        (
+            &made,
+            usual,
+            "memory = { device = '1MiB', host = '48MiB' }\npartition.partitioner = 'rank'\ncache.dir = 'cache'",
+        ),
+        (&made, "backend = 'cpu', threads = 1, method = 'forward'", "cache.dir = 'cache'"),
+        (&crawl, usual, "partition.parts = 3\ncache.enabled = false"),
+        (&karate, usual, "cache.dir = 'cache'"),
+    ] {
+        let text = format!("input.path = '{}'\ncount = {{ {count} }}\nwork.dir = 'w'\n{more}", input.display());
+        let job = job(&text, base).unwrap();
+        execute::plan::plan(job.clone(), None, metis.clone(), &control).unwrap();
+        alone(&format!("plan {text}"));
+        execute::count::count(job.clone(), None, metis.clone(), &control).unwrap();
+        alone(&format!("count {text}"));
+        // The verifier is slow on the crawl.
+        if *input != crawl {
+            execute::verify::verify(Job { host_memory: None, ..job }, &control).unwrap();
+            alone(&format!("verify {text}"));
+        }
+    }
+}
+
+#[test]
+fn one_thread_is_one_thread() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "threads::child", "--ignored", "--nocapture"])
+        .env("RAYON_NUM_THREADS", OF_THE_PROCESS.to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Each thread, and each pool, is one that cannot be started, one after another.
+#[test]
+fn a_thread_that_cannot_be_started_ends_with_3() {
+    let place = crate::common::place::Place::new();
+    let graph = data("as20000102.txt");
+    let count = ["count", graph.to_str().unwrap(), "--no-cache", "--threads", "8", "--json"];
+    for options in
+        [&[][..], &["--partitioner", "random", "--parts", "3"], &["--parts", "2", "--per-edge", "e.tsv", "--force"]]
+    {
+        let mut refused = 0;
+        for n in 1.. {
+            let output = place
+                .command(&[&count[..], options].concat())
+                .env("TRIMILL_FAULT", format!("thread:{n}"))
+                .output()
+                .unwrap();
+            let said = crate::common::place::stderr(&output);
+            let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            if !said.contains("a fault of TRIMILL_FAULT strikes") {
+                assert_eq!(
+                    (output.status.code(), &answer["triangles"]),
+                    (Some(0), &6584.into()),
+                    "{options:?}: {said}"
+                );
+                break;
+            }
+            refused += 1;
+            assert_eq!(output.status.code(), Some(3), "{options:?}, thread {n}: {said}");
+            assert!(said.contains("a thread cannot be started") && said.contains("lower --threads"), "{said}");
+        }
+        // The pool, the thread that counts, and the one that reads.
+        assert!(refused >= 3, "{options:?}: {refused}");
+    }
+}
+
+#[test]
+fn far_too_many_threads_end_with_2_at_once() {
+    let graph = data("karate.mtx");
+    let graph = graph.to_str().unwrap();
+    for arguments in [
+        &["count", graph][..],
+        &["plan", graph],
+        &["verify", graph],
+        &["bench", graph],
+        &["generate", "complete", "--vertices", "3", "-o", "/nowhere/k.txt"],
+    ] {
+        let output = Command::new(program()).args(arguments).args(["--threads", "1000000"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("1000000 threads; expected at most "), "{said}");
+    }
+}

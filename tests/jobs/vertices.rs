@@ -1,0 +1,383 @@
+//! The triangles at each vertex: against published figures, closed forms, the verifier and all pairs of neighbours; every format of
+//! file; budgets, resumed jobs and refusals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::Path;
+
+use crate::common::base::Base;
+use crate::common::job::{SETTINGS, count, data, job, listing};
+use crate::common::published::{Published, published};
+use crate::common::refusals::Place;
+use crate::common::simple;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use proptest::prelude::*;
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::execute::verify::verify;
+use trimill::testing::vertices::summary::Clustering;
+use trimill_generate::{BaseGraph, Family, generate};
+
+/// Degree and triangles of each id.
+type AtVertices = BTreeMap<u64, (u32, u64)>;
+
+/// The rows of a file of text.
+fn rows(text: &str) -> AtVertices {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("id\tdegree\ttriangles\tlocal_clustering"));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [id, degree, triangles, local] = cells[..] else { panic!("{line}") };
+        let (degree, triangles): (u32, u64) = (degree.parse().unwrap(), triangles.parse().unwrap());
+        let pairs = f64::from(degree) * (f64::from(degree) - 1.0) / 2.0;
+        let expected = if degree > 1 { triangles as f64 / pairs } else { 0.0 };
+        assert_eq!(local.parse::<f64>().unwrap(), expected, "{line}");
+        (id.parse().unwrap(), (degree, triangles))
+    };
+    let rows: Vec<_> = lines.map(row).collect();
+    assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by id");
+    rows.into_iter().collect()
+}
+
+/// The same by the pairs of neighbours of each vertex.
+fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
+    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for &(u, v) in edges {
+        neighbours.entry(u).or_default().insert(v);
+        neighbours.entry(v).or_default().insert(u);
+    }
+    let at = |around: &BTreeSet<u64>| {
+        let closed = |&u: &u64| around.range(u + 1..).filter(|&&v| edges.contains(&(u, v))).count() as u64;
+        (around.len() as u32, around.iter().map(closed).sum())
+    };
+    neighbours.iter().map(|(&id, around)| (id, at(around))).collect()
+}
+
+/// What `trimill verify` finds: its summary and the text of its files.
+fn verified(input: &str, dir: &Path) -> (Clustering, String, String) {
+    let [vertices, degrees] = ["verified.tsv", "verified-degrees.tsv"].map(|name| dir.join(name));
+    let text = format!("{input}\noutput = {{ per_vertex = 'verified.tsv', by_degree = 'verified-degrees.tsv' }}");
+    let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
+    let [vertices, degrees] = [vertices, degrees].map(|path| std::fs::read_to_string(path).unwrap());
+    (report.clustering.unwrap(), vertices, degrees)
+}
+
+/// Both summaries agree; their averages but for the order of additions.
+fn assert_same(found: &Clustering, expected: &Clustering) {
+    for (found, expected) in [
+        (found.average_local, expected.average_local),
+        (found.average_local_all, expected.average_local_all),
+        (found.global, expected.global),
+    ] {
+        assert!((found - expected).abs() <= 1e-12, "{found} {expected}");
+    }
+    let Clustering { average_local, average_local_all, global, .. } = *expected;
+    assert_eq!(Clustering { average_local, average_local_all, global, ..found.clone() }, *expected);
+}
+
+#[test]
+fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() {
+    for Published { name, triangles, clustering, vertices, .. } in published() {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'", data(&name).display());
+        let (expected, text, degrees) = verified(&input, dir.path());
+        assert_eq!(format!("{:.6}", expected.average_local_all), clustering, "{name}");
+        let sum: u128 = rows(&text).values().map(|&(_, triangles)| u128::from(triangles)).sum();
+        assert_eq!((sum, rows(&text).len() as u64), (3 * triangles, vertices), "{name}");
+        for settings in SETTINGS {
+            let text_of_job = format!("{input}\n{settings}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
+            let result = match count(&text_of_job, dir.path()) {
+                // The smallest budget that the largest graphs need is larger.
+                Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => continue,
+                result => result.unwrap(),
+            };
+            assert_eq!(result.triangles, triangles, "{name} {settings}");
+            assert_same(result.clustering.as_ref().unwrap(), &expected);
+            assert!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap() == text, "{name} {settings}");
+            assert!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap() == degrees, "{name} {settings}");
+            assert!(
+                result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
+                "{name} {settings}"
+            );
+            assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+        }
+    }
+}
+
+/// Makes a graph, and returns what was counted at each of its vertices.
+fn generated(family: &Family, base: Option<&dyn BaseGraph>, dir: &Path) -> AtVertices {
+    generate(family, base, &dir.join("made.bin"), &Control::silent()).unwrap();
+    count("input.path = 'made.bin'\noutput.per_vertex = 'made.tsv'\npartition.parts = 3", dir).unwrap();
+    rows(&std::fs::read_to_string(dir.join("made.tsv")).unwrap())
+}
+
+#[test]
+fn regular_graphs_have_their_closed_forms_at_every_vertex() {
+    let dir = tempfile::tempdir().unwrap();
+    for (family, vertices, degree, triangles) in [
+        (Family::Complete { vertices: 300 }, 300, 299, 299 * 298 / 2),
+        // Of the pairs of the K next and the K previous vertices, 3 K (K - 1) / 2 are adjacent.
+        (Family::RingLattice { vertices: 5000, k: 8 }, 5000, 16, 3 * 8 * 7 / 2),
+        // Vertices that differ in the same letter are adjacent.
+        (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2)),
+    ] {
+        let found = generated(&family, None, dir.path());
+        assert_eq!(found.len(), vertices);
+        assert!(found.values().all(|&found| found == (degree, triangles)), "{family:?}");
+    }
+    // A king has 8 neighbours, of which 12 pairs are adjacent; at an edge 5 and 6, in a corner 3 and 3.
+    let found = generated(&Family::KingsGrid { rows: 40, columns: 60 }, None, dir.path());
+    let many = |at| found.values().filter(|&&found| found == at).count();
+    assert_eq!((many((8, 12)), many((5, 6)), many((3, 3))), (38 * 58, 2 * (38 + 58), 4));
+}
+
+#[test]
+fn a_blow_up_multiplies_the_triangles_at_a_vertex_by_the_square_of_its_copies() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = Base::routers();
+    let of_base = by_pairs(&base.edges.iter().copied().collect());
+    assert_eq!(of_base.values().map(|&(_, triangles)| triangles).sum::<u64>(), 3 * 6584);
+    for copies in [2, 5] {
+        let found = generated(&Family::Blowup { copies, permute: None }, Some(&base), dir.path());
+        let blown_up = of_base.iter().flat_map(|(&id, &(degree, triangles))| {
+            (0..copies).map(move |copy| (id * copies + copy, (degree * copies as u32, triangles * copies * copies)))
+        });
+        assert!(found.into_iter().eq(blown_up), "{copies} copies");
+    }
+}
+
+/// Counts `input` and returns the contents of the file of this name.
+fn file(input: &str, name: &str, dir: &Path) -> Vec<u8> {
+    count(&format!("{input}\noutput.per_vertex = '{name}'"), dir).unwrap();
+    std::fs::read(dir.join(name)).unwrap()
+}
+
+#[test]
+fn every_format_has_the_same_counts() {
+    for name in ["karate.mtx", "ca-HepTh.txt", "cnr-symmetric.graph", "delaunay_n15.graph"] {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'", data(name).display());
+        let text = String::from_utf8(file(&input, "v.tsv", dir.path())).unwrap();
+        let expected = rows(&text);
+
+        let mut plain = String::new();
+        flate2::read::MultiGzDecoder::new(&file(&input, "v.tsv.gz", dir.path())[..])
+            .read_to_string(&mut plain)
+            .unwrap();
+        assert!(plain == text, "{name}");
+        let plain = zstd::decode_all(&file(&input, "v.tsv.zst", dir.path())[..]).unwrap();
+        assert!(plain == text.as_bytes(), "{name}");
+
+        let table = SerializedFileReader::new(bytes::Bytes::from(file(&input, "v.parquet", dir.path()))).unwrap();
+        let names: Vec<_> =
+            table.metadata().file_metadata().schema_descr().columns().iter().map(|c| c.name().to_owned()).collect();
+        assert_eq!(names, ["id", "degree", "triangles", "local_clustering"]);
+        let mut ids = Vec::new();
+        for row in table.get_row_iter(None).unwrap() {
+            let row = row.unwrap();
+            let (id, degree, triangles) =
+                (row.get_ulong(0).unwrap(), row.get_uint(1).unwrap(), row.get_ulong(2).unwrap());
+            assert_eq!(expected[&id], (degree, triangles), "{name} {id}");
+            assert!((0.0..=1.0).contains(&row.get_double(3).unwrap()));
+            ids.push(id);
+        }
+        assert!(ids.iter().eq(expected.keys()), "{name}");
+    }
+}
+
+#[test]
+fn arrays_have_a_place_for_every_declared_id() {
+    // Matrix Market and METIS count from 1, so entry 0 is there and 0; the crawl has isolated vertices.
+    for (name, len) in [
+        ("karate.mtx", 35),
+        ("delaunay_n15.graph", 32_769),
+        ("cnr-symmetric.graph", 130_000),
+        ("as20000102.txt", 6_474),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'", data(name).display());
+        let expected = rows(std::str::from_utf8(&file(&input, "v.tsv", dir.path())).unwrap());
+        let array = file(&input, "v.npy", dir.path());
+        let text = format!("{input}\noutput.per_vertex = 'w.npy'");
+        verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
+        assert!(std::fs::read(dir.path().join("w.npy")).unwrap() == array, "{name}: of the verifier");
+
+        assert_eq!(&array[..8], b"\x93NUMPY\x01\x00");
+        let end = 10 + usize::from(u16::from_le_bytes([array[8], array[9]]));
+        let head = std::str::from_utf8(&array[10..end]).unwrap();
+        assert!(
+            head.starts_with(&format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}")),
+            "{name}: {head}"
+        );
+        assert_eq!(end % 64, 0);
+        let entries: Vec<u64> =
+            array[end..].as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
+        assert_eq!(entries.len(), len, "{name}");
+        for (id, &entry) in (0..).zip(&entries) {
+            assert_eq!(entry, expected.get(&id).map_or(0, |&(_, triangles)| triangles), "{name} {id}");
+        }
+    }
+}
+
+#[test]
+fn an_array_for_ids_with_large_gaps_is_refused_before_anything_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("far.txt"), "1 2\n2 90000000000\n90000000000 1\n").unwrap();
+    let error = count("input.path = 'far.txt'\noutput.per_vertex = 'v.npy'", dir.path()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+    assert!(error.to_string().contains("v.npy") && error.to_string().contains(".tsv.zst"), "{error}");
+    assert!(!dir.path().join("v.npy").exists());
+    let found = rows(std::str::from_utf8(&file("input.path = 'far.txt'", "v.tsv", dir.path())).unwrap());
+    assert_eq!(found, [(1, (2, 1)), (2, (2, 1)), (90_000_000_000, (2, 1))].into());
+}
+
+/// A header may declare any number of ids: it is no reason to write an array of 34 GB for a file of 70 bytes.
+#[test]
+fn an_array_for_ids_that_a_header_declares_and_no_edge_has_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let asks = "input.path = 'few.mtx'\noutput.per_vertex = 'v.npy'";
+    // The limit is 2^22 places, that of 0 among them, or 8 for each entry.
+    for (declared, accepted) in [(5, true), ((1 << 22) - 1, true), (1 << 22, false), ((1u64 << 32) - 2, false)] {
+        let header = "%%MatrixMarket matrix coordinate pattern symmetric";
+        let text = format!("{header}\n{declared} {declared} 3\n2 1\n3 1\n3 2\n");
+        std::fs::write(dir.path().join("few.mtx"), text).unwrap();
+        let counted = count(asks, dir.path());
+        let verified = verify(job(asks, dir.path()).unwrap(), &Control::silent());
+        let refused = [counted.err(), verified.err()].map(|error| error.map(|error| (error.kind(), error.to_string())));
+        for refused in refused {
+            assert_eq!(refused.is_none(), accepted, "{declared}: {refused:?}");
+            assert!(refused.is_none_or(|(kind, said)| kind == Kind::Usage && said.contains("v.npy")), "{declared}");
+        }
+        assert_eq!(dir.path().join("v.npy").exists(), accepted);
+        let _ = std::fs::remove_file(dir.path().join("v.npy"));
+    }
+}
+
+#[test]
+fn a_graph_without_vertices_has_files_without_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("loops.txt"), "3 3\n4 4\n").unwrap();
+    let text = "input.path = 'loops.txt'\noutput = { per_vertex = 'v.tsv', by_degree = 'd.tsv' }";
+    let result = count(text, dir.path()).unwrap();
+    let summary = result.clustering.unwrap();
+    assert_eq!((summary.most_triangles_vertex, summary.average_local, summary.average_local_all), (None, 0.0, 0.0));
+    assert_eq!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap().lines().count(), 1);
+    assert_eq!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let family = Family::RingLattice { vertices: 2_000_000, k: 2 };
+    generate(&family, None, &dir.path().join("ring.sg"), &Control::silent()).unwrap();
+    for settings in ["", "partition.parts = 3"] {
+        let text = format!(
+            "input.path = 'ring.sg'\noutput = {{ clustering = true, per_vertex = 'v.npy' }}\n\
+             memory.host = '72MiB'\ncount = {{ threads = 2, method = 'bitmap' }}\n{settings}"
+        );
+        let result = count(&text, dir.path()).unwrap();
+        let summary = result.clustering.unwrap();
+        assert_eq!((summary.most_triangles, summary.average_local), (3, 0.5), "{settings}");
+        assert!(summary.quantiles.iter().all(|quantile| (quantile.triangles, quantile.local) == (3, 0.5)));
+        assert!(
+            result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
+            "{settings}"
+        );
+        let array = std::fs::read(dir.path().join("v.npy")).unwrap();
+        assert!(array[128..].as_chunks::<8>().0.iter().all(|entry| u64::from_le_bytes(*entry) == 3));
+        assert_eq!(array.len(), 128 + 8 * 2_000_000);
+    }
+    let text = "input.path = 'ring.sg'\noutput.clustering = true\ncache.dir = 'cache'\ncount.method = 'bitmap'\n";
+    count(text, dir.path()).unwrap();
+    let error = count(&format!("{text}memory.host = '44MiB'"), dir.path()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Resource);
+    assert!(error.to_string().contains("write the triangles at vertices"), "{error}");
+}
+
+#[test]
+fn resumed_jobs_have_the_same_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("soc-Slashdot0902.txt.gz").display());
+    let (expected, text, _) = verified(&input, dir.path());
+    for (i, settings) in
+        ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
+            .into_iter()
+            .enumerate()
+    {
+        let run = dir.path().join(format!("run-{i}"));
+        // The total alone, then also at vertices, for which everything is counted again.
+        count(&format!("{input}\n{settings}\nrun.dir = 'run-{i}'"), dir.path()).unwrap();
+        let of_vertices = format!("{input}\n{settings}\nrun.dir = 'run-{i}'\noutput.per_vertex = 'v-{i}.tsv'");
+        let again = |resumed: usize| {
+            let result = count(&of_vertices, dir.path()).unwrap();
+            assert_eq!(result.partitions.iter().filter(|part| part.counted().resumed).count(), resumed, "{settings}");
+            assert_same(result.clustering.as_ref().unwrap(), &expected);
+            assert!(std::fs::read_to_string(dir.path().join(format!("v-{i}.tsv"))).unwrap() == text, "{settings}");
+        };
+        again(0);
+        assert!(listing(&run).iter().all(|name| !name.ends_with(".vertices")), "sums that are written are not kept");
+        // The result has them now; if the file is missing, they are counted again.
+        let (finished, forgotten) = (run.join("result.json"), dir.path().join(format!("v-{i}.tsv")));
+        again(0);
+        std::fs::remove_file(&forgotten).unwrap();
+        again(0);
+        std::fs::remove_file(finished).unwrap();
+        again(0);
+    }
+}
+
+#[test]
+fn what_cannot_be_counted_or_written_is_refused_at_once() {
+    let place = Place::new();
+    for (arguments, code, words) in [
+        (&["--per-vertex", "v.csv"][..], 2, &["v.csv", ".tsv, .tsv.gz, .tsv.zst, .npy or .parquet"][..]),
+        (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv, .tsv.gz or .tsv.zst"]),
+        (&["--per-vertex", "there.tsv"], 2, &["there.tsv", "--force"]),
+        (&["--per-vertex", "dir.tsv"], 2, &["dir.tsv", "directory"]),
+        (&["--per-vertex", "no/such/v.tsv"], 3, &["no/such/v.tsv", "cannot be written"]),
+        (&["--clustering", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
+        (&["--force"], 2, &["required arguments", "--per-vertex", "--by-degree", "--output"]),
+    ] {
+        place.refuses(arguments, code, words);
+    }
+    assert_eq!(rows(&place.replaced_by("--per-vertex"))[&2], (2, 1));
+}
+
+#[test]
+fn spilled_partitions_alone_are_not_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'", data("karate.mtx").display());
+    count(&format!("{input}\nspill = {{ dir = 'kept', keep = true }}\npartition.parts = 3"), dir.path()).unwrap();
+    let error = count("input.path = 'kept'\noutput.clustering = true", dir.path()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+    assert!(error.to_string().contains("the triangles at each vertex"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn random_graphs_have_the_counts_of_all_pairs_of_neighbours(
+        arcs in prop::collection::vec((0u64..70, 0u64..70), 0..700),
+        far in prop::bool::ANY,
+        settings in prop::sample::select(&SETTINGS[..4]),
+        parts in 1u32..9,
+    ) {
+        // Every third id is far away.
+        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
+        let arcs: Vec<(u64, u64)> = arcs.into_iter().map(|(u, v)| (id(u), id(v))).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+        // A list without a line is refused; a loop is no edge.
+        std::fs::write(dir.path().join("g.txt"), "0 0\n".to_owned() + &text).unwrap();
+        let settings = if settings.contains("parts") { settings.to_owned() } else { format!("partition.parts = {parts}") };
+        // The first arc of a short list could be taken for a header.
+        let input = "input = { path = 'g.txt', format = 'text', header = 'no' }";
+        let found = file(&format!("{input}\n{settings}"), "v.tsv", dir.path());
+        let expected = by_pairs(&simple(&arcs));
+        prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
+        let (_, verified, _) = verified(input, dir.path());
+        prop_assert_eq!(verified.as_bytes(), &found[..]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Comparisons of methods: with child processes of the program, and with children that misbehave.
+
+use std::num::NonZeroU32;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use crate::common::job::{data, program};
+use trimill::testing::bench::{self, BenchGraph, BenchRequest};
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::job::Backend;
+use trimill::testing::job::file::parse;
+use trimill::testing::report::BenchReport;
+
+/// `trimill bench` with a cache in `dir` and without GPUs.
+fn bench(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(program())
+        .arg("bench")
+        .args(arguments)
+        .args(["--json", "--progress", "none", "--cache-dir"])
+        .arg(dir.join("cache"))
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .output()
+        .unwrap()
+}
+
+fn report(output: &Output) -> BenchReport {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn path(name: &str) -> String {
+    data(name).to_string_lossy().into_owned()
+}
+
+#[test]
+fn all_methods_of_the_cpu_count_what_was_published() {
+    let dir = tempfile::tempdir().unwrap();
+    let (karate, facebook) = (path("karate.mtx"), path("facebook_combined.txt"));
+    let (json, page) = (dir.path().join("b.json"), dir.path().join("b.html"));
+    let files = ["--output", json.to_str().unwrap(), "--report", page.to_str().unwrap()];
+    let graphs = [karate.as_str(), &facebook, "--expect", "45,1612010", "--runs", "2"];
+    let output = bench(dir.path(), &[graphs.as_slice(), &files].concat());
+    let report = report(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!((report.baseline.to_string().as_str(), report.graphs.len()), ("forward@cpu", 2));
+    for (graph, (vertices, edges)) in report.graphs.iter().zip([(34, 78), (4039, 88_234)]) {
+        assert_eq!((graph.vertices, graph.edges), (vertices, edges));
+        assert!(graph.probes >= graph.triangles.unwrap() as u64 && graph.methods.len() >= 6);
+        let names: Vec<&str> = graph.methods.iter().map(|method| method.method.as_str()).collect();
+        assert_eq!(names[..3], ["auto", "bitmap", "forward"]);
+        for method in &graph.methods {
+            assert_eq!((method.correct, method.runs.len(), method.warmed_up), (Some(true), 2, true), "{method:?}");
+            assert!(method.speedup.unwrap() > 0.0 && method.device_bytes.unwrap().get() > 0, "{method:?}");
+            assert!(method.kernel_seconds.unwrap().max <= method.seconds.unwrap().max, "{method:?}");
+        }
+        assert_eq!(graph.methods[2].kernel_speedup, Some(1.0));
+        assert_eq!(graph.methods[0].counted_by.as_deref(), Some("bitmap"));
+    }
+    let kept: BenchReport = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_eq!(kept, report);
+    assert!(std::fs::read_to_string(page).unwrap().contains("\"triangles\":1612010"));
+}
+
+#[test]
+fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let karate = path("karate.mtx");
+    let refused = bench(dir.path(), &[&karate, "--methods", "lstc,bitmap,forward", "--parts", "2", "--runs", "1"]);
+    assert_eq!(refused.status.code(), Some(0));
+    let graph = &report(&refused).graphs[0];
+    let problems: Vec<Option<&str>> =
+        graph.methods.iter().map(|method| method.problem.as_ref().map(|problem| problem.kind.as_str())).collect();
+    assert_eq!(problems, [Some("resource"), None, Some("usage")], "no GPU; fine; cannot be cut");
+    assert_eq!((graph.methods[1].parts, graph.reference.as_deref()), (Some(2), Some("bitmap@cpu")));
+
+    let wrong = bench(dir.path(), &[&karate, "--methods", "bitmap", "--expect", "44", "--runs", "1"]);
+    assert_eq!((wrong.status.code(), report(&wrong).graphs[0].methods[0].correct), (Some(1), Some(false)));
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(said.contains("karate.mtx: bitmap@cpu: WRONG: counted 45 triangles; expected 44 (--expect)"), "{said}");
+    let none = bench(dir.path(), &[&karate, "--methods", "lstc"]);
+    assert_eq!(none.status.code(), Some(3));
+    let verified = bench(dir.path(), &[&karate, "--methods", "bitmap", "--verify", "--runs", "1"]);
+    assert_eq!(report(&verified).graphs[0].reference.as_deref(), Some("trimill verify"));
+    let unknown = bench(dir.path(), &[&karate, "--methods", "bitmpa"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `bitmap`?"));
+    let missing = bench(dir.path(), &[&karate, "/nowhere/g.txt"]);
+    assert_eq!(missing.status.code(), Some(1));
+    let said: serde_json::Value = serde_json::from_slice(&missing.stdout).unwrap();
+    assert_eq!(said["error"]["kind"], "data", "nothing is run where a graph is missing");
+}
+
+#[test]
+fn one_bad_graph_does_not_stop_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let bad = dir.path().join("bad.txt");
+    std::fs::write(&bad, "0 1\n1 two\n").unwrap();
+    let (bad, karate) = (bad.to_str().unwrap(), path("karate.mtx"));
+    let output = bench(dir.path(), &[bad, &karate, "--methods", "bitmap", "--runs", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    let graphs = report(&output).graphs;
+    assert!(graphs[0].problem.as_ref().unwrap().message.contains("bad.txt:2"), "{:?}", graphs[0].problem);
+    assert_eq!(graphs[1].methods[0].correct, Some(true));
+}
+
+/// Compares with children that are the shell script `body`.
+fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    let script: PathBuf = dir.path().join("child");
+    std::fs::write(&script, format!("#!/bin/sh\n{body}\n")).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let toml = format!("input.path = '{}'\ncache.dir = '{}'", path("karate.mtx"), dir.path().join("cache").display());
+    let request = BenchRequest {
+        graphs: vec![BenchGraph { tables: parse(&toml, Path::new("test")).unwrap(), expected: None }],
+        methods: vec!["bitmap".into(), "forward".into()],
+        baseline: None,
+        backend: Backend::Cpu,
+        runs: NonZeroU32::MIN,
+        timeout: Duration::from_secs_f64(timeout),
+        verify: false,
+    };
+    let report = bench::bench(&request, Some(&script), &Control::silent(), &mut |_| Ok(())).unwrap();
+    let graph = &report.graphs[0];
+    assert_eq!((graph.edges, graph.triangles), (78, None), "{:?}", graph.problem);
+    let problems = graph.methods.iter().map(|method| method.problem.clone().unwrap());
+    problems.map(|problem| (problem.kind, problem.message)).collect()
+}
+
+#[test]
+fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
+    for (body, timeout, kind, words) in [
+        ("echo first >&2; echo 'the last word' >&2; exit 7", 60.0, "crash", "with exit code 7: the last word"),
+        ("kill -KILL $$", 60.0, "crash", "(signal 9, SIGKILL)"),
+        ("exec sleep 60", 0.2, "timeout", "stopped after 0.2 s"),
+        ("read job; echo \"$job\"; exec sleep 60", 60.0, "crash", "not a result"),
+        (
+            r#"read job; echo '{"schema_version":1,"version":"0","job":null,"error":{"kind":"resource","message":"no room"}}'; read job"#,
+            60.0,
+            "resource",
+            "no room",
+        ),
+    ] {
+        for (found, message) in with_children(body, timeout) {
+            assert!(found == kind && message.contains(words), "{body}: {found}: {message}");
+        }
+    }
+    let request = BenchRequest {
+        graphs: Vec::new(),
+        methods: Vec::new(),
+        baseline: None,
+        backend: Backend::Cpu,
+        runs: NonZeroU32::MIN,
+        timeout: Duration::from_secs(1),
+        verify: false,
+    };
+    let error = bench::bench(&request, None, &Control::silent(), &mut |_| Ok(())).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+}

@@ -1,0 +1,246 @@
+//! The program as a user runs it: exit codes, standard output and error, help, and the example job files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn trimill(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trimill")).args(arguments).env("COLUMNS", "100").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_says_why() {
+    let cases: [(&[&str], &str); 14] = [
+        (&["count", "g.txt", "--parts", "0"], "0 is not a number of parts"),
+        (&["count", "g.txt", "--parts", "many"], "expected `auto` or a number from 1"),
+        (&["count"], "<INPUT>"),
+        (&["count", "g.txt", "--partitioner", "metsi"], "did you mean `metis`?"),
+        (&["count", "g.txt", "--partitioner", "file:"], "expected file:PATH"),
+        (&["count", "g.txt", "--device-memory", "lots"], "is not a size"),
+        (&["count", "g.txt", "--threads", "0"], "--threads"),
+        (&["count", "g.txt", "--keep-spill"], "--spill-dir"),
+        (&["count", "g.txt", "--frames", "own"], "--frames"),
+        (&["count", "g.txt", "--frame-bytes", "1MiB"], "--frame-bytes"),
+        (&["count", "g.txt", "--prune", "direkt"], "direct"),
+        (&["generate", "complete", "--vertices", "3", "-o", "k3.xyz"], ".bin (pairs of u32)"),
+        (&["cout", "g.txt"], "count"),
+        (&["run", "x.toml", "--set", "partition.pats=3"], "did you mean `parts`?"),
+    ];
+    for (arguments, hint) in cases {
+        let output = trimill(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(text(&output.stderr).contains(hint), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_missing_or_empty_input_ends_with_1() {
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    for input in ["/nowhere/g.txt", empty.path().to_str().unwrap()] {
+        for command in ["count", "plan", "verify"] {
+            let output = trimill(&[command, input]);
+            assert_eq!(output.status.code(), Some(1), "{command} {input}");
+            assert!(text(&output.stderr).starts_with(&format!("error: {input}: ")), "{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in [
+        "count",
+        "run",
+        "plan",
+        "partition",
+        "inspect",
+        "verify",
+        "bench",
+        "generate",
+        "doctor",
+        "cache",
+        "completions",
+    ] {
+        let output = trimill(&[command, "--help"]);
+        assert_eq!(output.status.code(), Some(0), "{command}");
+        let help = text(&output.stdout);
+        assert!(help.contains("Examples:\n  trimill "), "{command}: {help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 110), "{command}: {help}");
+    }
+    let help = text(&trimill(&["--help"]).stdout);
+    assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
+}
+
+/// Rates in the cache directory decide what `auto` chooses, and `trimill doctor` shows them; a damaged file of rates is ignored.
+#[test]
+fn auto_chooses_by_the_rates_of_the_machine() {
+    use trimill::testing::rates::{ArcRates, RATES_NAME, Rates};
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    let at = |command: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
+            .args(command)
+            .args(["--json", "--quiet", "--cache-dir"])
+            .arg(&cache)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let graph = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cnr-2000.graph");
+    let mode = || {
+        let plan = at(&["plan", graph, "--backend", "cpu", "--parts", "16"]);
+        (
+            plan["mode"].clone(),
+            plan["estimates"]["in_place"].as_f64().unwrap(),
+            plan["estimates"]["spilled"].as_f64().unwrap(),
+        )
+    };
+    let usual = Rates::default();
+    let (chosen, in_place, spilled) = mode();
+    assert!(chosen == "in-place" && in_place < spilled, "{chosen} {in_place} {spilled}");
+    // A core that reads the graph file slowly and spills very fast.
+    let slow = Rates { cpu: ArcRates { graph: 1e4, spill: 1e9 }, ..usual };
+    slow.store(&cache).unwrap();
+    let (chosen, in_place, spilled) = mode();
+    assert!(chosen == "spilled" && in_place > spilled, "{chosen} {in_place} {spilled}");
+    let doctor = at(&["doctor"]);
+    assert_eq!((&doctor["rates"]["cpu"]["graph"], &doctor["rates_measured"]), (&1e4.into(), &true.into()));
+    let file = cache.join(RATES_NAME);
+    let damaged = std::fs::read_to_string(&file).unwrap().replace("10000", "10001");
+    std::fs::write(&file, damaged).unwrap();
+    assert_eq!(mode().0, "in-place");
+    assert_eq!(at(&["doctor"])["rates_measured"], false);
+}
+
+#[test]
+fn the_help_of_count_is_as_it_was_read_last() {
+    insta::assert_snapshot!(text(&trimill(&["count", "--help"]).stdout));
+}
+
+#[test]
+fn the_help_of_bench_is_as_it_was_read_last() {
+    insta::assert_snapshot!(text(&trimill(&["bench", "--help"]).stdout));
+}
+
+#[test]
+fn schema_completions_and_manual_go_to_standard_output() {
+    assert_eq!(text(&trimill(&["schema"]).stdout), std::fs::read_to_string(root("schemas/job.schema.json")).unwrap());
+    assert!(text(&trimill(&["completions", "bash"]).stdout).contains("trimill"));
+    assert!(text(&trimill(&["man"]).stdout).contains(".SH NAME"));
+    assert!(text(&trimill(&["man", "count"]).stdout).contains("trimill\\-count"));
+    assert_eq!(trimill(&["man", "cuont"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_job_files_that_come_with_it_are_right() {
+    let mut files = 0;
+    for entry in std::fs::read_dir(root("configs")).unwrap() {
+        let path = entry.unwrap().path();
+        let output = trimill(&["run", path.to_str().unwrap(), "--check"]);
+        // 1 if only the input is missing: a crawl that the user must download.
+        let brought = path.ends_with("billion-edge-crawl.toml") || !root("tests/data/cnr-2000.graph").exists();
+        assert_eq!(output.status.code(), Some(brought.into()), "{}: {}", path.display(), text(&output.stderr));
+        assert!(text(&output.stdout).contains("partitioner"), "{}", path.display());
+        files += 1;
+    }
+    assert!(files >= 4);
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let trimill = env!("CARGO_BIN_EXE_trimill");
+    let line = format!("{trimill} completions bash | true; exit ${{PIPESTATUS[0]}}");
+    for _ in 0..5 {
+        let output = Command::new("bash").args(["-c", &line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
+    let cache = tempfile::tempdir().unwrap();
+    let file = root("configs/quick-start.toml");
+    let cache = format!("cache.dir={}", cache.path().display());
+    let output = trimill(&["run", file.to_str().unwrap(), "--json", "--set", &cache]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    result.check(&file).unwrap();
+    assert_eq!((result.triangles, result.edges, result.wedges), (20_977_629, 2_738_969, 7_861_227_192));
+    assert!(result.partitions.len() >= 8);
+    for partition in &result.partitions {
+        assert!(partition.row_blocks >= 2 && partition.spill_bytes.get() > 0, "{partition:?}");
+        assert!(partition.counted().peak_bytes <= result.device_memory, "{partition:?}");
+    }
+}
+
+#[test]
+fn one_line_says_why_the_cpu_counts_unless_it_was_chosen() {
+    let graph = root("tests/data/karate.mtx");
+    let lines = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
+            .args([&["count", &graph.to_string_lossy(), "--no-cache", "--progress", "none"], more].concat())
+            // Hides the GPU of a machine that has one.
+            .env("CUDA_VISIBLE_DEVICES", "")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        text(&output.stderr).lines().filter(|line| line.contains("counting on the CPU: ")).count()
+    };
+    assert_eq!(lines(&[]), 1);
+    assert_eq!(lines(&["--quiet"]), 0);
+    assert_eq!(lines(&["--backend", "cpu"]), 0);
+}
+
+#[test]
+fn the_first_signal_ends_the_copy_of_standard_input() {
+    use std::io::Write;
+    use std::process::Stdio;
+
+    let work = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trimill"))
+        .args(["count", "-", "--no-cache", "--format", "text", "--work-dir"])
+        .arg(work.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // More than a pipe's buffer: once it is written, the program is copying. Then nothing more comes, but the pipe stays open.
+    input.write_all("0 1\n".repeat(1 << 18).as_bytes()).unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+    assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_header_is_told_in_one_line_and_may_be_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k4.txt");
+    std::fs::write(&path, "4 6\n0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n").unwrap();
+    let count = |more: &[&str]| {
+        let cache = folder.path().join("cache");
+        let input = [&["count", path.to_str().unwrap(), "--json", "--backend", "cpu", "--cache-dir"][..]].concat();
+        let output = trimill(&[&input[..], &[cache.to_str().unwrap()], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let told = text(&output.stderr).lines().filter(|line| line.contains("'4 6' is a header")).count();
+        (result["triangles"].as_u64().unwrap(), result["edges"].as_u64().unwrap(), told)
+    };
+    assert_eq!(count(&[]), (4, 6, 1));
+    // Each interpretation has its own entry in the cache.
+    assert_eq!(count(&["--header", "no"]), (4, 7, 0));
+    assert_eq!(count(&["--header", "yes"]), (4, 6, 0));
+    assert_eq!(count(&["--header", "no"]), (4, 7, 0));
+}

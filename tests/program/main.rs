@@ -1,0 +1,13 @@
+//! The program as users run it, and its documents.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bench;
+mod command_line;
+#[path = "../common/mod.rs"]
+mod common;
+mod methods_doc;
+mod outputs;
+mod readme;
+mod refusals;
+mod report;
+mod schema;

@@ -1,0 +1,282 @@
+//! What the program prints and writes if files are links, devices or pipes, if disks are full, if limits are exceeded, and with `--json`;
+//! and that no file is lost (`announced`) and no answer (`answers`).
+
+mod announced;
+mod answers;
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
+fn karate() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/karate.mtx").display().to_string()
+}
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("TMPDIR", self.0.path())
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("CUDA_VISIBLE_DEVICES", "")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(env!("CARGO_BIN_EXE_trimill"), arguments).output().unwrap()
+    }
+
+    /// Runs the program in a shell after the command `before`.
+    fn within(&self, before: &str, arguments: &[&str]) -> Output {
+        let script = format!("{before}; exec \"$@\"");
+        let all = [&["-c", &script, "sh", env!("CARGO_BIN_EXE_trimill")], arguments].concat();
+        self.command("sh", &all).output().unwrap()
+    }
+
+    fn names(&self, dir: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(dir)).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn is_device(path: &Path) -> bool {
+    path.metadata().unwrap().file_type().is_char_device()
+}
+
+#[test]
+fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
+    let place = Place::new();
+    // Full for every user: a link to the device that is always full.
+    fs::create_dir(place.path("o")).unwrap();
+    symlink("/dev/full", place.path("o/result.json")).unwrap();
+    for json in [&[][..], &["--json"]] {
+        let output = place.run(&[&["count", &karate(), "--output", "o"], json].concat());
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("45"), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("o/result.json: cannot be written (No space left"));
+        assert_eq!(place.names("o"), ["result.json"], "both files, or none");
+    }
+    symlink("/dev/full", place.path("o/r.html")).unwrap();
+    symlink("/dev/full", place.path("o/t.json")).unwrap();
+    for command in [
+        &["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--report", "o/r.html"][..],
+        &["count", &karate(), "--report", "o/r.html"],
+        &["count", &karate(), "--trace", "o/t.json"],
+        &["plan", &karate(), "--report", "o/r.html"],
+    ] {
+        let output = place.run(command);
+        assert_eq!(output.status.code(), Some(3), "{command:?}: {}", text(&output.stderr));
+        let answer = if command[0] == "plan" { "largest partition" } else { "45" };
+        assert!(text(&output.stdout).contains(answer), "{}", text(&output.stdout));
+    }
+    assert!(place.path("o/result.json").is_symlink() && is_device(Path::new("/dev/full")));
+}
+
+#[test]
+fn links_and_pipes_are_written_through() {
+    let place = Place::new();
+    fs::create_dir(place.path("o")).unwrap();
+    fs::write(place.path("real.json"), "old").unwrap();
+    symlink("../real.json", place.path("o/result.json")).unwrap();
+    let output = place.run(&["count", &karate(), "--output", "o", "--force"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(place.path("o/result.json").is_symlink());
+    let result: Value = serde_json::from_slice(&fs::read(place.path("real.json")).unwrap()).unwrap();
+    assert_eq!(result["triangles"], 45);
+    assert!(fs::read_to_string(place.path("o/partitions.tsv")).unwrap().starts_with("id\t"));
+
+    for (name, bytes) in [("pipe.txt", "0 1\n0 2\n1 2\n".as_bytes()), ("pipe.bin", &[0; 0])] {
+        assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let path = place.path(name);
+            move || {
+                let mut bytes = Vec::new();
+                fs::File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
+                bytes
+            }
+        });
+        let output = place.run(&["generate", "complete", "--vertices", "3", "-o", name]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(place.path(name).metadata().unwrap().file_type().is_fifo(), "{name}");
+        let read = reader.join().unwrap();
+        if name == "pipe.txt" {
+            assert_eq!(text(&read), text(bytes));
+        } else {
+            let numbers: Vec<u8> = [0u32, 1, 0, 2, 1, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
+            assert_eq!(read, numbers);
+        }
+    }
+    symlink("/dev/full", place.path("full.txt")).unwrap();
+    let output = place.run(&["generate", "complete", "--vertices", "3", "-o", "full.txt"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(place.path("full.txt").is_symlink());
+}
+
+#[test]
+fn a_file_that_is_standard_output_keeps_the_answer() {
+    let place = Place::new();
+    let all = fs::File::create(place.path("all")).unwrap();
+    let arguments = ["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--json", "--output", "/dev/stdout"];
+    let status =
+        place.command(env!("CARGO_BIN_EXE_trimill"), &arguments).stdout(all).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    // The indented report, and the answer on a line.
+    let said = fs::read_to_string(place.path("all")).unwrap();
+    let reports: Vec<Value> =
+        serde_json::Deserializer::from_str(&said).into_iter().collect::<Result<_, _>>().expect(&said);
+    assert_eq!(reports.len(), 2, "{said}");
+    assert_eq!(reports[0], reports[1]);
+}
+
+#[test]
+fn limits_of_the_system_end_with_3_and_are_named() {
+    let place = Place::new();
+    let output = place.run(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
+    assert_eq!(output.status.code(), Some(0));
+    // 512 KiB: the text of the graph takes far more. Shells count blocks of 512 or 1024 bytes.
+    let cases = [
+        ("ulimit -f 512", &["generate", "complete", "--vertices", "2000", "-o", "l.txt"][..], "File too large"),
+        (
+            "ulimit -n 8",
+            &["count", "k.txt", "k.txt", "k.txt", "k.txt", "k.txt", "k.txt", "k.txt", "--no-cache"],
+            "Too many open files",
+        ),
+    ];
+    for (limit, arguments, words) in cases {
+        let output = place.within(limit, arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{limit}: {said}");
+        assert!(said.contains(words) && said.contains("ulimit"), "{limit}: {said}");
+    }
+    assert!(!place.path("l.txt").exists());
+}
+
+#[test]
+fn control_characters_in_names_of_files_are_escaped() {
+    let place = Place::new();
+    let name = "a\u{1b}[2J\u{7}\r.txt";
+    fs::write(place.path(name), "0 1\n1 2\n2 0\n").unwrap();
+    let job = "[[job]]\nname = \"j\\u001b[1m\"\ninput.path = \"a\\u001b[2J\\u0007\\r.txt\"\n";
+    fs::write(place.path("j.toml"), job).unwrap();
+    for arguments in [
+        &["count", name][..],
+        &["count", name, "--no-cache", "-vv"],
+        &["count", name, "--format", "metis"],
+        &["count", "b\u{1b}[2J.txt"],
+        &["count", name, "--method", "m\u{1b}[2J"],
+        &["count", name, "--parts", "\u{1b}[2J"],
+        &["run", "j.toml"],
+        &["run", "j.toml", "--check"],
+        &["run", "j\u{1b}[2J.toml"],
+        &["verify", name],
+        &["bench", name, "--methods", "bitmap", "--runs", "1"],
+        &["cache", "list"],
+        &["inspect", name],
+    ] {
+        let output = place.run(arguments);
+        for said in [text(&output.stdout), text(&output.stderr)] {
+            let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+            assert!(!said.contains(steers), "{arguments:?}: {said:?}");
+        }
+    }
+    let listed = text(&place.run(&["cache", "list"]).stdout);
+    assert!(listed.contains(r"a\u{1b}[2J\u{7}\r.txt"), "{listed}");
+}
+
+#[test]
+fn with_json_a_failure_is_an_object_on_standard_output() {
+    let place = Place::new();
+    for (code, kind, arguments) in [
+        (1, "data", &["count", "missing.txt"][..]),
+        (1, "data", &["plan", "missing.txt"]),
+        (1, "data", &["verify", "missing.txt"]),
+        (1, "data", &["partition", "missing.txt", "--spill-dir", "s"]),
+        (1, "data", &["inspect", "missing"]),
+        (1, "data", &["run", "missing.toml"]),
+        (1, "data", &["bench", "missing.txt"]),
+        (1, "data", &["generate", "blowup", "missing.txt", "--copies", "2", "-o", "b.txt"]),
+        (3, "resource", &["generate", "complete", "--vertices", "3", "-o", "missing/k.txt"]),
+        (2, "usage", &["count", "missing.txt", "--parts", "0"]),
+        (2, "usage", &["count", "missing.txt", "--method", "guess"]),
+        (2, "usage", &["generate", "complete", "-o", "k.xyz"]),
+    ] {
+        let output = place.run(&[arguments, &["--json"]].concat());
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
+        let failure: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{arguments:?}: {said}"));
+        assert_eq!((&failure["error"]["kind"], &failure["schema_version"]), (&kind.into(), &1.into()), "{arguments:?}");
+        assert!(failure["error"]["message"].as_str().is_some_and(|text| !text.is_empty()));
+        assert!(text(&output.stderr).starts_with("error: "), "{arguments:?}");
+    }
+}
+
+#[test]
+fn empty_parts_cost_nothing() {
+    let place = Place::new();
+    let begun = std::time::Instant::now();
+    let count = |more: &[&str]| -> Value {
+        let output = place.run(&[&["count", &karate(), "--no-cache", "--json", "--backend", "cpu"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    for partitioner in ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"] {
+        let result = count(&["--parts", "1000000", "--partitioner", partitioner]);
+        let parts = result["parts"].as_u64().unwrap();
+        assert!(result["triangles"] == 45 && (30..=34).contains(&parts), "{partitioner}: {parts} parts");
+        let mode = if ["auto", "rank"].contains(&partitioner) { "in-place" } else { "spilled" };
+        assert_eq!(result["mode"], mode, "{partitioner}");
+    }
+    let lines: String = (0..34).map(|id| if id == 7 { "1000000\n" } else { "12\n" }).collect();
+    fs::write(place.path("p.txt"), lines).unwrap();
+    let result = count(&["--partitioner", "file:p.txt", "--run-dir", "r"]);
+    assert_eq!((&result["triangles"], &result["parts"]), (&45.into(), &2.into()));
+    let locals: Vec<u64> =
+        result["partitions"].as_array().unwrap().iter().map(|p| p["local_vertices"].as_u64().unwrap()).collect();
+    assert_eq!(locals, [33, 1]);
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
+    let place = Place::new();
+    let output = place.run(&["generate", "gap-urand", "--scale", "15", "-o", "u.bin"]);
+    assert_eq!(output.status.code(), Some(0));
+    let verify = |budget: &str| place.run(&["verify", "u.bin", "--json", "--threads", "1", "--host-memory", budget]);
+    let refused = verify("32MiB");
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    assert!(said.contains("524288 arcs"), "{said}");
+    let enough = said.split("raise --host-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&said);
+    // 80 bytes for each of 2^19 arcs, the program and what it reads with.
+    assert!((42_000_000..80_000_000).contains(&enough.parse::<u64>().unwrap()), "{enough}");
+    // The memory that a process holds varies a little between runs.
+    let enough = (enough.parse::<u64>().unwrap() + (2 << 20)).to_string();
+    let output = verify(&enough);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["input"]["arcs"], 524_288);
+}

@@ -1,0 +1,100 @@
+//! Runs every command of the README as it is there, except for names that a user would choose.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The commands of the shell blocks, without comments.
+fn shell_lines(text: &str) -> Vec<String> {
+    text.split("```sh\n")
+        .skip(1)
+        .flat_map(|block| block.split("```").next().unwrap_or_default().lines())
+        .map(|line| line.split(" #").next().unwrap_or_default().trim().to_string())
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// The commands in running text and in the table.
+fn inline(text: &str) -> Vec<String> {
+    let outside: String = text.split("```").step_by(2).collect();
+    outside.split('`').skip(1).step_by(2).filter(|code| code.starts_with("trimill ")).map(String::from).collect()
+}
+
+/// Runs a `trimill` command line in a directory with `crawl.graph` and with its own home directory.
+fn trimill(arguments: &[&str], dir: &Path) -> String {
+    let run = Command::new(env!("CARGO_BIN_EXE_trimill"))
+        .args(arguments)
+        .current_dir(dir)
+        .env("XDG_CACHE_HOME", dir.join("cache"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success(), "trimill {arguments:?}: {}\n{text}", String::from_utf8_lossy(&run.stderr));
+    text
+}
+
+#[test]
+fn every_command_of_the_readme_works() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let ci = fs::read_to_string(root().join(".ci/run")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    for suffix in ["graph", "properties"] {
+        fs::copy(root().join(format!("tests/data/cnr-2000.{suffix}")), dir.path().join(format!("crawl.{suffix}")))
+            .unwrap();
+    }
+    let big_disk: PathBuf = dir.path().join("big-disk");
+    let quick_start = root().join("configs/quick-start.toml");
+    let (mut ran, mut counted) = (0, false);
+    let commands = [shell_lines(&readme), inline(&readme)].concat();
+    for command in &commands {
+        if command.starts_with("cargo test") || command.starts_with("cargo install") {
+            assert!(ci.lines().any(|line| line.starts_with(command.as_str())), ".ci/run does not run '{command}'");
+            continue;
+        }
+        let command =
+            command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("trimill ")).expect(command);
+        let command = command
+            .replace("/big/disk", big_disk.to_str().unwrap())
+            .replace("configs/quick-start.toml", "JOB.toml")
+            .replace("JOB.toml", quick_start.to_str().unwrap())
+            .replace("INPUT", "crawl.graph")
+            .replace("DIR", "spill")
+            .replace("RUN", "run")
+            // All shards in one process.
+            .replace("--shard 0/16", "--shard 0/1")
+            // The size of a large graph.
+            .replace("--scale 22", "--scale 10");
+        let output = trimill(&command.split(' ').collect::<Vec<_>>(), dir.path());
+        if command.starts_with("run ")
+            || command.starts_with("count")
+            || command.starts_with("merge")
+            || command.starts_with("verify")
+            || command.starts_with("bench")
+        {
+            assert!(output.contains("20,977,629"), "{command}: {output}");
+            counted = true;
+        }
+        ran += 1;
+    }
+    assert!(ran >= 8 && counted, "{commands:?}");
+}
+
+#[test]
+fn the_quick_start_really_goes_out_of_core() {
+    let dir = tempfile::tempdir().unwrap();
+    let quick_start = root().join("configs/quick-start.toml");
+    let output = trimill(&["run", quick_start.to_str().unwrap(), "--json"], dir.path());
+    let result: serde_json::Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
+    assert_eq!(result["triangles"], 20_977_629);
+    let partitions = result["partitions"].as_array().unwrap();
+    assert!(partitions.len() >= 8);
+    for partition in partitions {
+        assert!(partition["row_blocks"].as_u64().unwrap() >= 2, "{partition}");
+        assert!(partition["peak_bytes"].as_u64() <= result["device_memory"].as_u64(), "{partition}");
+        assert!(partition["spill_bytes"].as_u64().unwrap() > 0);
+    }
+}

@@ -1,0 +1,422 @@
+//! What the program refuses: the exit code, what the message names, and that nothing is left behind.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::job::listing;
+use crate::common::place::Place;
+
+fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+}
+
+/// The program ends with `code`, says all of `parts`, and leaves nothing behind.
+#[track_caller]
+fn refuses(place: &Place, code: i32, arguments: &[&str], parts: &[&str]) {
+    assert!(place.refuses(arguments, code, parts).stdout.is_empty(), "{arguments:?}");
+    is_clean(place);
+}
+
+#[track_caller]
+fn is_clean(place: &Place) {
+    assert!(listing(&place.path("tmp")).is_empty(), "{:?}", listing(&place.path("tmp")));
+}
+
+#[test]
+fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
+    let place = Place::new();
+    place.write("empty.txt", "");
+    place.write("words.txt", "0 1\n1 2\nthree four\n");
+    place.write("minus.txt", "0 1\n1 -2\n");
+    place.write("large.txt", "0 1\n1 99999999999999999999\n");
+    place.write("odd.bin", [0; 12]);
+    place.write("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n");
+    place.write("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n3 3 1\n1 2 1 0\n");
+    place.write("short.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n");
+    place.write("wrong.graph", "3 3\n2\n1 3\n2\n");
+    let gz = fs::read(data("soc-Slashdot0902.txt.gz")).unwrap();
+    place.write("cut.txt.gz", &gz[..gz.len() / 2]);
+    let crawl = fs::read(data("cnr-2000.graph")).unwrap();
+    let properties = fs::read_to_string(data("cnr-2000.properties")).unwrap();
+    place.write("cut.graph", &crawl[..crawl.len() / 2]);
+    place.write("cut.properties", &properties);
+    place.write("damaged.graph", &crawl);
+    place.write("damaged.properties", properties.replace("nodes=325557", "nodes=many"));
+    place.write("alone.graph", &crawl);
+    place.write("crawl.2024.graph", &crawl);
+    place.write("crawl.2024.properties", &properties);
+    place.write("huge.graph", &crawl);
+    place.write("huge.properties", properties.replace("nodes=325557", "nodes=4294967295"));
+    for (file, parts) in [
+        ("missing.txt", &["missing.txt", "No such file"][..]),
+        ("empty.txt", &["empty.txt"]),
+        ("words.txt", &["words.txt:3:", "three"]),
+        ("minus.txt", &["minus.txt:2:"]),
+        ("large.txt", &["large.txt:2:"]),
+        ("odd.bin", &["odd.bin", "12"]),
+        ("wide.mtx", &["wide.mtx", "square"]),
+        ("complex.mtx", &["complex.mtx", "complex"]),
+        ("short.mtx", &["short.mtx", "3"]),
+        ("wrong.graph", &["wrong.graph", "3"]),
+        ("cut.txt.gz", &["cut.txt.gz"]),
+        ("cut.graph", &["cut.graph"]),
+        ("damaged.graph", &["damaged.properties", "nodes"]),
+        ("alone.graph", &["alone"]),
+        ("crawl.2024.graph", &["crawl.2024", "rename"]),
+        ("huge.graph", &["4294967295"]),
+    ] {
+        refuses(&place, 1, &["count", file, "--no-cache"], parts);
+    }
+}
+
+#[test]
+fn more_than_2_to_the_32_vertices_are_refused() {
+    // Declared only; a list of them would have 32 GB.
+    let place = Place::new();
+    place.write("huge.mtx", "%%MatrixMarket matrix coordinate pattern general\n4294967295 4294967295 1\n1 2\n");
+    refuses(&place, 1, &["count", "huge.mtx", "--no-cache"], &["4294967295", "4294967294"]);
+}
+
+#[test]
+fn bad_assignments_end_with_1() {
+    let place = Place::new();
+    place.write("g.txt", "0 1\n1 2\n2 0\n");
+    for (assignment, parts) in [
+        ("0\n1\n", &["p.txt", "3"][..]),
+        ("0\n1\n0\n1\n", &["p.txt"]),
+        ("0\nx\n0\n", &["p.txt:2:"]),
+        ("0\n-1\n0\n", &["p.txt:2:"]),
+        ("0 0\n1 0\n", &["p.txt"]),
+        ("", &["p.txt"]),
+    ] {
+        place.write("p.txt", assignment);
+        refuses(&place, 1, &["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt"], parts);
+    }
+    place.write("p.txt", "0\n2\n0\n");
+    let output = place.run(&["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt", "--json"]);
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Part 1 is empty.
+    assert_eq!((&result["triangles"], &result["parts"]), (&1.into(), &2.into()));
+}
+
+#[test]
+fn budgets_below_the_floor_name_the_smallest_that_works() {
+    let place = Place::new();
+    let crawl = data("cnr-2000.graph");
+    let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
+    // The smallest that works does work, and a byte less does not.
+    let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
+    refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[smallest]);
+    let json = ["--json", "--progress", "none"];
+    let output = place.run(&[&["plan", &crawl, "--backend", "cpu", "--device-memory", smallest][..], &json].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
+    refuses(&place, 2, &["count", &crawl, "--parts", "0"], &["--parts"]);
+    refuses(
+        &place,
+        2,
+        &["count", &crawl, "--parts", "4000000000"],
+        &["4000000000 is not a number of parts", "1048576"],
+    );
+    refuses(&place, 2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
+    let rank = ["count", &crawl, "--partitioner", "rank"];
+    refuses(&place, 2, &[&rank[..], &["--prune", "direct"]].concat(), &["the partitioner rank", "direct"]);
+    refuses(
+        &place,
+        2,
+        &[&rank[..], &["--keep-spill", "--spill-dir", "kept"]].concat(),
+        &["the partitioner rank", "kept"],
+    );
+    let partition = ["partition", &crawl, "--partitioner", "rank", "--spill-dir", "kept"];
+    refuses(&place, 2, &partition, &["the partitioner rank", "spilled"]);
+    assert!(!place.path("kept").exists());
+    refuses(&place, 3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
+    is_clean(&place);
+}
+
+/// The error of a disk that is full while buckets are written says where, how much was written and is needed, and what helps.
+#[test]
+fn a_disk_that_fills_while_preparing_is_described() {
+    let place = Place::new();
+    let mut described = 0;
+    for write in 1..=12 {
+        let output = place
+            .command(&["count", &data("ca-HepTh.txt"), "--no-cache", "--work-dir", "work"])
+            .env("TRIMILL_BUCKETS", "0")
+            .env("TRIMILL_FAULT", format!("write:{write}"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        let error = text.lines().last().unwrap();
+        assert!(
+            error.contains("work") && error.contains("are free in") && error.contains("free some space"),
+            "{error}"
+        );
+        if error.contains("bucket-") {
+            described += 1;
+            for words in ["of buckets at most, of which", "were written", "--work-dir", "--host-memory"] {
+                assert!(error.contains(words), "{error}");
+            }
+        }
+        assert!(listing(&place.path("work")).is_empty());
+    }
+    assert!(described >= 3, "{described}");
+}
+
+/// `plan` is asked about other machines; what counts must have the memory.
+#[test]
+fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
+    let place = Place::new();
+    let karate = data("karate.mtx");
+    place.write("job.toml", format!("[[job]]\nname = 'a'\ninput.path = '{karate}'\n[[job]]\nname = 'b'\ninput.path = '{karate}'\nmemory.host = '512TiB'\n"));
+    let host = ["--host-memory", "512TiB"];
+    for command in [&["count", &karate][..], &["verify", &karate], &["partition", &karate, "--spill-dir", "s"]] {
+        refuses(&place, 2, &[command, &host].concat(), &["512.0 TiB", "at most", "the memory of this machine"]);
+    }
+    // Before its first job.
+    refuses(&place, 2, &["run", "job.toml"], &["job.toml", "job 'b'", "512.0 TiB"]);
+    for device in ["1GiB", "512TiB"] {
+        let options = ["plan", &karate, "--json", "--device-memory", device];
+        let planned = |more: &[&str]| {
+            let output = place.run(&[&options[..], more].concat());
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{more:?}: {text}");
+            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+        };
+        // With or without a GPU, the plan is for one with this memory.
+        if trimill_kernels::find().is_err() {
+            assert_eq!(planned(&[])["backend"], "cuda");
+            let bytes = if device == "1GiB" { 1u64 << 30 } else { 512 << 40 };
+            assert_eq!(planned(&host)["device_memory"].as_u64(), Some(bytes));
+        }
+        assert_eq!(planned(&["--backend", "cpu"])["backend"], "cpu");
+        // On the CPU a budget of the device is the most of the host's that counting takes.
+        let counted = place.prints(&["count", &karate, "--backend", "cpu", "--device-memory", device, "--json"]);
+        let counted: serde_json::Value = serde_json::from_slice(&counted).unwrap();
+        assert_eq!(counted["triangles"], 45);
+        assert!(counted["device_memory"].as_u64() <= counted["host_memory"].as_u64());
+    }
+    is_clean(&place);
+}
+
+#[test]
+fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
+    let place = Place::new();
+    place.write("file", "x");
+    let crawl = data("cnr-2000.graph");
+    let contiguous = ["count", &crawl, "--parts", "3", "--partitioner", "contiguous"];
+    refuses(&place, 3, &[&contiguous[..], &["--spill-dir", "file/below"]].concat(), &["file"]);
+    let small = place.path("small");
+    fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        trimill_kernels::testing::skipped(&"a small file system cannot be mounted here");
+        return;
+    }
+    let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());
+    let left = fs::read_dir(&small).unwrap().count();
+    // The in-place mode needs no space there, even if the rows do not fit the host's budget.
+    let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
+    let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
+    assert_eq!(left, 0);
+    assert!(counted.status.success() && String::from_utf8_lossy(&counted.stdout).contains("20,977,629"));
+    is_clean(&place);
+}
+
+/// Files of others under the names of this program's: no message tells to remove them, and none is changed.
+#[test]
+fn nobody_is_told_to_remove_what_this_program_did_not_write() {
+    let place = Place::new();
+    place.write("g.txt", "0 1\n1 2\n2 0\n");
+    let texts: [&[u8]; 7] = [
+        b"0 1\n1 2\n2 0\n",
+        b"x",
+        b"{}",
+        b"{\"version\": 2, \"name\": \"site\", \"icons\": []}",
+        b"[1, 2]",
+        &[0; 200],
+        &[b'7'; 200],
+    ];
+    let names = [
+        "edges.txt",
+        "manifest.json",
+        "prepared.json",
+        "job.json",
+        "result.json",
+        "part-00000.json",
+        "g.trimgraf",
+        "r.html",
+    ];
+    for text in texts {
+        for name in names {
+            let file = format!("mine/{name}");
+            let commands: [&[&str]; 13] = [
+                &["inspect", &file],
+                &["inspect", "mine"],
+                &["count", "mine"],
+                &["count", "--run-dir", "mine", "--shard", "0/2"],
+                &["merge", "mine"],
+                &["cluster", "slurm", "mine"],
+                &["count", "g.txt", "--run-dir", "mine"],
+                &["prepare", "g.txt", "--run-dir", "mine"],
+                &["partition", "g.txt", "--spill-dir", "mine/manifest.json"],
+                &["count", "g.txt", "--output", "mine", "--keep-spill", "--spill-dir", "mine"],
+                &["count", "g.txt", "--report", "mine/r.html"],
+                &["cache", "list", "--cache-dir", "mine"],
+                &["count", "g.txt", "--cache-dir", "mine"],
+            ];
+            for words in commands {
+                let _ = fs::remove_dir_all(place.path("mine"));
+                fs::create_dir(place.path("mine")).unwrap();
+                place.write(&file, text);
+                let output = place.run(words);
+                let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+                assert_ne!(output.status.code(), Some(101), "{words:?}: {said}");
+                let told = ["remove", "delete", "clear"].iter().any(|word| said.contains(word));
+                assert!(!told, "{file} {words:?}: {said}");
+                assert_eq!(fs::read(place.path(&file)).unwrap(), text, "{file} {words:?}");
+            }
+        }
+    }
+}
+
+/// Methods of docs/methods.md that do not count partitions: refused before the input is read, which is no graph.
+#[test]
+fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
+    let place = Place::new();
+    place.write("g.txt", "this is no graph\n");
+    place.write("p.txt", "0\n0\n1\n");
+    let on_gpu = ["--backend", "cuda", "--device-memory", "1GiB"];
+    for (method, on) in [
+        ("forward", &["--backend", "cpu"][..]),
+        ("compact-forward", &[]),
+        ("polak", &on_gpu),
+        ("polak:cpu", &on_gpu),
+        ("radix-binning", &on_gpu),
+    ] {
+        for cut in [["--parts", "2"], ["--partitioner", "file:p.txt"]] {
+            for command in
+                [&["count"][..], &["plan"], &["prepare", "--run-dir", "run"], &["partition", "--spill-dir", "spills"]]
+            {
+                let words = [command, &["g.txt", "--no-cache", "--method", method], on, &cut].concat();
+                refuses(&place, 2, &words, &[&format!("'{method}' counts whole graphs only")]);
+            }
+        }
+        assert!(!place.path("run").exists(), "{method}");
+    }
+    // Parts that an earlier start recorded.
+    place.write("g.txt", "0 1\n1 2\n2 0\n2 3\n3 4\n");
+    place.prints(&["count", "g.txt", "--parts", "2", "--partitioner", "rank", "--run-dir", "run"]);
+    fs::remove_file(place.path("run/result.json")).unwrap();
+    for record in ["run/part-00000.json", "run/part-00001.json"] {
+        fs::remove_file(place.path(record)).unwrap();
+    }
+    let again = ["count", "g.txt", "--partitioner", "rank", "--run-dir", "run", "--method", "forward"];
+    refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
+}
+
+#[test]
+fn damaged_and_foreign_spills_are_refused() {
+    let place = Place::new();
+    let crawl = data("cnr-2000.graph");
+    let partition = |dir: &str, parts: &str| {
+        let output = place.run(&["partition", &crawl, "--parts", parts, "--spill-dir", dir, "--block-bytes", "64KiB"]);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    partition("one", "3");
+    partition("two", "4");
+    assert_eq!(place.run(&["inspect", "one", "--verify"]).status.code(), Some(0));
+    // The directory of another job is not overwritten; that of the same job is.
+    refuses(&place, 3, &["partition", &crawl, "--parts", "4", "--spill-dir", "one"], &["another job"]);
+    partition("one", "3");
+
+    let spill = place.path("one/part-00001.spill");
+    let good = fs::read(&spill).unwrap();
+    let check = |bytes: &[u8], parts: &[&str]| {
+        fs::write(&spill, bytes).unwrap();
+        refuses(&place, 1, &["inspect", "one/part-00001.spill", "--verify"], parts);
+        refuses(&place, 1, &["inspect", "one", "--verify"], &["part-00001.spill"]);
+    };
+    check(&good[..good.len() - 7], &["part-00001.spill"]);
+    for at in [0, 40, 200, good.len() / 2, good.len() - 3] {
+        let mut flipped = good.clone();
+        flipped[at] ^= 1;
+        check(&flipped, &["part-00001.spill"]);
+    }
+    let foreign = fs::read(place.path("two/part-00001.spill")).unwrap();
+    fs::write(&spill, foreign).unwrap();
+    refuses(&place, 1, &["inspect", "one"], &["part-00001.spill", "job"]);
+}
+
+#[test]
+fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
+    let place = Place::new();
+    let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
+    assert_eq!(output.status.code(), Some(0));
+    let arguments = |partitioner| {
+        ["count", "k.bin", "--no-cache", "--parts", "40", "--host-memory", "128MiB", "--partitioner", partitioner]
+    };
+    let start = Instant::now();
+    assert_eq!(place.run(&arguments("random")).status.code(), Some(0));
+    let whole = start.elapsed();
+    // At many moments of the job, so that every stage is interrupted. The job may be faster this time, and be done before.
+    let mut interrupted = 0;
+    for (moment, partitioner) in (1..=8).zip(["random", "rank"].into_iter().cycle()) {
+        let mut child =
+            place.command(&arguments(partitioner)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        sleep(whole * moment / 10);
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let asked = Instant::now();
+        let code = child.wait().unwrap().code();
+        // A signal before the handler is installed kills the process; nothing can be left behind at that point.
+        assert!(matches!(code, Some(130 | 0) | None), "after {moment} tenths of {whole:?}: {code:?}");
+        interrupted += u32::from(code == Some(130));
+        assert!(asked.elapsed() < Duration::from_secs(30), "stops soon after it was asked to");
+        is_clean(&place);
+    }
+    assert!(interrupted >= 2, "{interrupted} of 8");
+}
+
+#[test]
+fn a_metis_child_that_is_killed_ends_the_job_and_leaves_nothing() {
+    let place = Place::new();
+    let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
+    assert_eq!(output.status.code(), Some(0));
+    let child = place
+        .command(&["count", "k.bin", "--no-cache", "--parts", "8", "--partitioner", "metis"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let parent = child.id();
+    let begun = Instant::now();
+    let metis = loop {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+        let all = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        let of_threads =
+            all.map(|t| fs::read_to_string(t.path().join("children")).unwrap_or_default()).collect::<String>();
+        if let Some(pid) = (children + " " + &of_threads).split_whitespace().next() {
+            break pid.to_string();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "METIS was started");
+        sleep(Duration::from_millis(5));
+    };
+    sleep(Duration::from_millis(100));
+    assert!(Command::new("kill").args(["-TERM", &metis]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("METIS"), "{text}");
+    is_clean(&place);
+}

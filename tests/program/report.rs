@@ -1,0 +1,195 @@
+//! Reports and traces of real jobs: what they say is what the job's result says, and the job file in a report repeats the job.
+//! `scripts/check-report` looks at the pages in a browser.
+
+use std::fs;
+
+use crate::common::job::data;
+use crate::common::place::Place;
+use serde_json::Value;
+use trimill::RunResult;
+
+/// A graph of `tests/data`, and its triangles as published.
+const GRAPH: (&str, u128) = ("facebook_combined.txt", 1_612_010);
+
+fn graph() -> String {
+    data(GRAPH.0).display().to_string()
+}
+
+fn result(json: &[u8]) -> RunResult {
+    let result: RunResult = serde_json::from_slice(json).unwrap();
+    assert_eq!(result.triangles, GRAPH.1);
+    result
+}
+
+/// The JSON elements of a page, as a browser finds them: the text from the end of the start tag to the next `</script`.
+fn elements(page: &str) -> Vec<(&str, &str)> {
+    let after = page.split("<script type=\"application/json\" ").skip(1);
+    after
+        .map(|text| text.split_once('>').unwrap())
+        .map(|(tag, rest)| (tag, rest.split("</script").next().unwrap()))
+        .collect()
+}
+
+/// What a page says of its results.
+fn context(page: &str) -> Value {
+    let (_, text) = elements(page).into_iter().find(|(tag, _)| tag.contains("id=\"context\"")).unwrap();
+    serde_json::from_str(text).unwrap()
+}
+
+/// Sums over the spans of the tracks of a kind that did something.
+fn worked<'a>(result: &'a RunResult, kind: &'a str) -> impl Iterator<Item = &'a trimill::Span> {
+    let tracks = result.timeline.as_ref().unwrap().tracks.iter();
+    let of_kind = tracks.filter(move |track| serde_json::to_value(track.kind).unwrap() == kind);
+    of_kind.flat_map(|track| &track.spans).filter(|span| !span.waiting)
+}
+
+const MODES: [&[&str]; 2] = [
+    &["--partitioner", "rank", "--parts", "3", "--block-bytes", "64KiB"],
+    &["--partitioner", "random", "--parts", "4", "--prune", "zero-indegree", "--clustering"],
+];
+
+#[test]
+fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job() {
+    for mode in MODES {
+        let place = Place::new();
+        let input = graph();
+        let words = ["count", &input, "--json", "--report", "r.html", "--trace", "t.json", "--backend", "cpu"];
+        let result = result(&place.prints(&[&words, mode].concat()));
+        let timeline = result.timeline.as_ref().unwrap();
+        assert_eq!(timeline.seconds, result.seconds);
+        for track in &timeline.tracks {
+            for span in &track.spans {
+                assert!(
+                    span.start >= 0.0 && span.start + span.seconds <= result.seconds + 1e-3,
+                    "{}: {span:?}",
+                    track.name
+                );
+                assert!((span.busy, span.merged) == (span.seconds, 1), "{span:?}");
+            }
+            assert!(track.spans.is_sorted_by(|a, b| a.start <= b.start), "{}", track.name);
+        }
+        let stages: Vec<&str> = worked(&result, "stages").map(|span| span.name.as_str()).collect();
+        for stage in ["input", "clean", "orient", "plan", "count"] {
+            assert!(stages.contains(&stage), "no {stage}: {stages:?}");
+        }
+        assert_eq!(stages.contains(&"vertices"), result.clustering.is_some());
+        for partition in &result.partitions {
+            for kind in ["reading", "counting"] {
+                let own = || worked(&result, kind).filter(|span| span.partition == Some(partition.id));
+                let blocks = own().filter(|span| span.name.starts_with("row block")).count() as u64;
+                // Where triangles are counted at vertices, it may take several passes over a partition.
+                let passes = blocks / partition.row_blocks.max(1);
+                assert!(passes > 0 || partition.row_blocks == 0, "{kind} of {}", partition.id);
+                assert_eq!(blocks, passes * partition.row_blocks, "{kind} of {}", partition.id);
+                assert!(passes <= 1 || result.clustering.is_some(), "{kind} of {}", partition.id);
+                let bytes: u64 = own().filter_map(|span| span.bytes).map(|bytes| bytes.get()).sum();
+                assert_eq!(bytes, partition.stream_bytes.get(), "{kind} of {}", partition.id);
+            }
+        }
+        let built = worked(&result, "building").any(|span| span.name == "spill");
+        assert_eq!(built, mode.contains(&"random"));
+
+        let degrees = result.degrees.as_ref().unwrap();
+        assert_eq!(degrees.iter().map(|range| range.vertices).sum::<u64>(), result.vertices);
+        let corners: Option<u128> = degrees.iter().map(|range| range.triangles).sum();
+        assert_eq!(corners, result.clustering.as_ref().map(|_| 3 * GRAPH.1));
+
+        // The trace has each span once.
+        let trace: Value = serde_json::from_slice(&fs::read(place.path("t.json")).unwrap()).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+        let mut starts: Vec<u64> = events.map(|event| (event["ts"].as_f64().unwrap() * 1e3) as u64).collect();
+        let spans = timeline.tracks.iter().flat_map(|track| &track.spans);
+        let mut expected: Vec<u64> = spans.map(|span| (span.start * 1e6 * 1e3) as u64).collect();
+        starts.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(starts, expected);
+
+        // The page has the result to the byte; it has no text with a `<`.
+        let page = fs::read_to_string(place.path("r.html")).unwrap();
+        let (_, text) = elements(&page)[0];
+        assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), result);
+        assert!(page.len() < 2_000_000 && !page.contains(" src=\"http") && !page.contains(" href=\"http"));
+    }
+}
+
+#[test]
+fn nothing_is_recorded_unless_it_is_asked_for() {
+    let place = Place::new();
+    let result = result(&place.prints(&["count", &graph(), "--json", "--backend", "cpu", "--clustering"]));
+    assert!(result.timeline.is_none() && result.degrees.is_none());
+}
+
+#[test]
+fn the_job_in_a_report_repeats_the_job() {
+    for mode in MODES {
+        let place = Place::new();
+        let input = graph();
+        let words = ["count", &input, "--json", "--report", "r.html", "--backend", "cpu", "--device-memory", "3MiB"];
+        let first = result(&place.prints(&[&words, mode].concat()));
+        let page = fs::read_to_string(place.path("r.html")).unwrap();
+        place.write("again.toml", context(&page)["entries"][0]["job"].as_str().unwrap());
+        let second = result(&place.prints(&["run", "again.toml", "--json"]));
+        let of = |result: &RunResult| {
+            let partitions =
+                result.partitions.iter().map(|p| (p.id, p.local_vertices, p.arcs_kept, p.counted().triangles));
+            let budgets = (result.device_memory, result.host_memory);
+            let chosen = (result.method.clone(), result.partitioner.clone(), result.mode, budgets);
+            (partitions.collect::<Vec<_>>(), chosen, result.clustering.clone())
+        };
+        assert_eq!(of(&second), of(&first), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_batch_a_plan_and_a_comparison_have_reports() {
+    let place = Place::new();
+    let input = graph();
+    place.write(
+        "jobs.toml",
+        format!("[[job]]\nname = 'a'\ninput.path = '{input}'\n[[job]]\nname = 'b'\ninput.path = 'missing.txt'\n"),
+    );
+    // Fails, since one job does; its report is there all the same.
+    let output = place.run(&["run", "jobs.toml", "--report", "all.html", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let page = fs::read_to_string(place.path("all.html")).unwrap();
+    let entries = context(&page)["entries"].clone();
+    let kinds: Vec<&str> = entries.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["count", "failure"]);
+    let lines: Vec<Value> =
+        output.stdout.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    assert_eq!(lines.len(), 2);
+    for ((_, text), line) in elements(&page).into_iter().zip(&lines) {
+        assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), line);
+    }
+
+    for words in [["plan", "--json"], ["bench", "--json"]] {
+        let file = format!("{}.html", words[0]);
+        let json = place.prints(&[words[0], &input, words[1], "--report", &file, "--backend", "cpu"]);
+        let page = fs::read_to_string(place.path(&file)).unwrap();
+        assert_eq!(context(&page)["entries"][0]["kind"], words[0]);
+        let (_, text) = elements(&page)[0];
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), serde_json::from_slice::<Value>(&json).unwrap());
+    }
+}
+
+#[test]
+fn nothing_but_an_earlier_report_is_replaced() {
+    let place = Place::new();
+    let input = graph();
+    place.write("page.html", "<!DOCTYPE html><title>my own page</title>");
+    place.write("graph.json", "{\"edges\": []}");
+    for words in [
+        &["count", &input, "--report", "page.html"][..],
+        &["count", &input, "--trace", "graph.json"],
+        &["plan", &input, "--report", "page.html"],
+        &["bench", &input, "--report", "page.html"],
+    ] {
+        place.refuses(words, 2, &["is there already", words.last().unwrap()]);
+    }
+    place.write("jobs.toml", format!("[[job]]\ninput.path = '{input}'\noutput.report = 'page.html'\n"));
+    place.refuses(&["run", "jobs.toml"], 2, &["is there already", "page.html"]);
+    place.refuses(&["count", &input, "--report", "page.htm"], 2, &["ends with .html"]);
+    place.refuses(&["count", &input, "--trace", "trace"], 2, &["ends with .json"]);
+    assert_eq!(fs::read_to_string(place.path("page.html")).unwrap(), "<!DOCTYPE html><title>my own page</title>");
+    assert_eq!(fs::read_to_string(place.path("graph.json")).unwrap(), "{\"edges\": []}");
+}

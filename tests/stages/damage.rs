@@ -1,0 +1,39 @@
+//! Damages every kind of file with checksums that is read again: flips single bits, cuts the file at the ends of all regions,
+//! adds bytes. Each must lead to an error of kind data that names the file, or (for a cached graph) to a rebuilt graph,
+//! immediately or by the next job; never to a panic, to wrong arcs or to a wrong count.
+//!
+//! | kind | regions | where |
+//! | --- | --- | --- |
+//! | graph file | header, order, ids, rows, index, degrees, footer: every bit; gaps; later blocks: sampled | `graph` |
+//! | cached graph, whole program | the same, sampled | `cached` |
+//! | spill | header, blocks, index: every bit of a small one; a job's: sampled, and counted | `spill` |
+//! | manifest | every bit | `manifest` |
+//! | compressed inputs | every bit | `packed` |
+//!
+//! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage. Images of kernels are tested
+//! in the crate `kernels`.
+
+mod cached;
+mod graph;
+mod manifest;
+mod packed;
+mod spill;
+
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+fn flip(path: &Path, bit: u64) {
+    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, bit / 8).unwrap();
+    byte[0] ^= 1 << (bit % 8);
+    file.write_all_at(&byte, bit / 8).unwrap();
+}
+
+/// About `count` numbers spread over `range`, including the first and the last, with all remainders modulo 8.
+fn spread(range: Range<u64>, count: u64) -> impl Iterator<Item = u64> {
+    let step = ((range.end - range.start) / count).max(1) | 1;
+    let last = range.end - 1;
+    range.step_by(step as usize).chain([last])
+}

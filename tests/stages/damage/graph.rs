@@ -1,0 +1,266 @@
+//! The file of an oriented graph.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use trimill::testing::bytes::Bytes;
+use trimill::testing::cache::{Cache, Origin};
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::graph::Direction;
+use trimill::testing::graph::file::{open, read_layout};
+use trimill::testing::input::Identity;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::input::format::Format;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::Preparation;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{flip, spread};
+use crate::common::degrees_by_rank;
+use crate::spill_support::failure;
+
+/// The end of the header, whose last field has no checksum: it only saves hashing the input again.
+const HEADER: u64 = 56;
+const FIXED: u64 = 40;
+/// Bytes of the header and of the page that it fills with zeros.
+const PAGE: u64 = 4096;
+/// Bytes that a thread reads of a section at a time.
+const PIECE: u64 = 4 << 20;
+
+/// Writes the graph file of some arcs into `dir`.
+fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
+    let source = ArcList { arcs, declared: None };
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
+    let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
+    let control = Control::silent();
+    let mut origin = Origin { format: Format::Text, header: None, columns: None, identity: Identity::default() };
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        input_bytes: Bytes::ZERO,
+        origin: Some(&mut origin),
+        space,
+        control: &control,
+    }
+    .prepare(Some(&cache), &mut Vec::new());
+    graph.unwrap().path().unwrap().to_path_buf()
+}
+
+/// The error about a damaged file must name it and say to rebuild it.
+fn is_told(error: &Error, path: &Path, what: &str) {
+    assert_eq!(error.kind(), Kind::Data, "{what}: {error}");
+    let text = error.to_string();
+    assert!(text.contains(&path.display().to_string()) && text.contains("made again"), "{what}: {text}");
+}
+
+/// Opening the file must fail.
+fn is_refused(path: &Path, what: &str) {
+    is_told(&failure(open(path)), path, what);
+}
+
+/// The contents of a graph file: the vertex and the input's id of each rank, the degrees, the rows.
+#[derive(Debug, PartialEq)]
+struct Contents {
+    order: Vec<u32>,
+    ids: Vec<u64>,
+    degrees: Vec<u32>,
+    rows: Vec<Vec<u32>>,
+}
+
+/// Reads all of a graph file, each section as the program does. Returns the error of each section that cannot be read.
+fn read(path: &Path) -> Result<(Contents, [Option<Error>; 3])> {
+    let graph = open(path)?;
+    let mut rows = Vec::new();
+    let passed = graph.pass(Bytes(1), Direction::Rising, &Control::silent(), |block| {
+        rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
+        Ok(())
+    });
+    let (order, ids) = (graph.order(), graph.ids());
+    if let (Ok(()), Err(error)) = (&passed, graph.out_degrees()) {
+        panic!("rows that can be read have no lengths: {error}");
+    }
+    let original =
+        |ids: trimill::testing::graph::oriented::Ids| (0..graph.vertices()).map(|v| ids.original(v)).collect();
+    let (order, no_order) = parted(order);
+    let (ids, no_ids) = parted(ids.map(original));
+    let degrees = degrees_by_rank(&graph);
+    Ok((Contents { order, ids, degrees, rows }, [no_order, no_ids, passed.err()]))
+}
+
+fn parted<T: Default>(result: Result<T>) -> (T, Option<Error>) {
+    match result {
+        Ok(value) => (value, None),
+        Err(error) => (T::default(), Some(error)),
+    }
+}
+
+/// A small graph with ids that have gaps: three triangles and a tail.
+fn small(dir: &Path) -> PathBuf {
+    let far = |v: u64| v * 0x1_0000_0001 + 3;
+    let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 0), (4, 5), (5, 6)];
+    graph(edges.map(|(u, v)| (far(u), far(v))).to_vec(), dir)
+}
+
+/// The regions of a graph file.
+struct Regions {
+    /// Header and the zeros after it, index, degrees, footer: checked when the file is opened.
+    opened: Vec<Range<u64>>,
+    /// Order, ids, rows: checked when they are read.
+    read: [Range<u64>; 3],
+    /// Between sections: never read.
+    gaps: Vec<Range<u64>>,
+}
+
+fn regions(path: &Path) -> Regions {
+    let layout = read_layout(path).unwrap();
+    let end = std::fs::metadata(path).unwrap().len();
+    let sections = [layout.order(), layout.ids(), layout.rows(), layout.index(), layout.degrees()];
+    let gap = |pair: &[Range<u64>]| pair[0].end..pair[1].start;
+    Regions {
+        opened: vec![0..FIXED, HEADER..PAGE, layout.index(), layout.degrees(), layout.degrees().end..end],
+        gaps: sections.windows(2).map(gap).filter(|gap| !gap.is_empty()).collect(),
+        read: [layout.order(), layout.ids(), layout.rows()],
+    }
+}
+
+/// Flips bits of a file, one at a time. Opening the file must find damage in what is checked then, reading a section damage in that
+/// section only; flips in gaps must change nothing. `bits` chooses the bits of a region.
+fn all_flips_are_found(path: &Path, bits: impl Fn(Range<u64>) -> Vec<u64>) {
+    let (whole, errors) = read(path).unwrap();
+    assert!(errors.iter().all(Option::is_none), "{errors:?}");
+    let Regions { opened, read: sections, gaps } = regions(path);
+    for bit in opened.into_iter().flat_map(&bits) {
+        flip(path, bit);
+        is_refused(path, &format!("bit {bit}"));
+        flip(path, bit);
+    }
+    for (section, range) in sections.into_iter().enumerate().filter(|(_, range)| !range.is_empty()) {
+        for bit in bits(range) {
+            flip(path, bit);
+            let (found, errors) = read(path).unwrap();
+            for (i, error) in errors.iter().enumerate() {
+                let what = format!("bit {bit} of section {section}, section {i}");
+                assert_eq!(error.is_some(), i == section, "{what}: {error:?}");
+                error.iter().for_each(|error| is_told(error, path, &what));
+            }
+            assert!(section == 0 || found.order == whole.order);
+            assert!(section == 1 || found.ids == whole.ids);
+            assert!(section == 2 || found.rows == whole.rows);
+            flip(path, bit);
+        }
+    }
+    for bit in gaps.into_iter().flat_map(|gap| spread(8 * gap.start..8 * gap.end, 5)) {
+        flip(path, bit);
+        assert_eq!(read(path).unwrap().0, whole, "bit {bit}");
+        flip(path, bit);
+    }
+    assert_eq!(read(path).unwrap().0, whole);
+}
+
+#[test]
+fn the_example_of_the_format_is_written_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = graph(vec![(0, 1), (1, 2), (2, 0), (2, 3)], dir.path());
+    let bytes = std::fs::read(&path).unwrap();
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let rows = [0, 1, 2, 1, 0, 0, 0, 0];
+    let mut index = vec![0; 24];
+    index.extend([0xed, 0xac, 0x48, 0x5d, 0x5e, 0x95, 0x20, 0x38]);
+    let mut expected =
+        [&b"TRIMGRAF"[..], &words(&[4, (bytes.len() - 16_408) as u32]), &16_408u64.to_le_bytes()].concat();
+    assert_eq!(bytes[..24], expected);
+    let footer = &bytes[16_408..];
+    assert_eq!(bytes[24..32], xxh3_64(footer).to_le_bytes());
+    assert_eq!(bytes[32..40], xxh3_64(&bytes[..32]).to_le_bytes());
+    expected = bytes[..HEADER as usize].to_vec();
+    for (at, section) in [
+        (4096, words(&[2, 1, 0, 3])),
+        (8192, rows.to_vec()),
+        (12_288, index.clone()),
+        (16_384, words(&[3, 1, 2, 2, 1, 1])),
+    ] {
+        expected.resize(at, 0);
+        expected.extend(section);
+    }
+    assert!(bytes[..16_408] == expected);
+    let footer: serde_json::Value = serde_json::from_slice(footer).unwrap();
+    for (field, value) in [
+        ("vertices", 4),
+        ("edges", 4),
+        ("offset_of_ids", 0),
+        ("longest_row", 2),
+        ("probes", 1),
+        ("block_bytes", 8),
+        ("blocks", 1),
+        ("degree_runs", 3),
+    ] {
+        assert_eq!(footer[field], value, "{field}");
+    }
+    for (field, checksum) in [
+        ("order", xxh3_64(&words(&[2, 1, 0, 3]))),
+        ("index", xxh3_64(&index)),
+        ("degrees", xxh3_64(&words(&[3, 1, 2, 2, 1, 1]))),
+    ] {
+        assert_eq!(footer["checksums"][field], checksum, "{field}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_every_region_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = small(dir.path());
+    let (contents, _) = read(&path).unwrap();
+    assert_eq!((contents.rows.concat().len(), contents.ids.len()), (9, 7));
+    let Regions { opened, read, gaps } = regions(&path);
+    assert!(read.iter().chain(&opened).all(|range| !range.is_empty()) && gaps.len() == 4);
+    let zeros = HEADER..PAGE;
+    all_flips_are_found(&path, |range| match range == zeros {
+        true => spread(8 * range.start..8 * range.end, 40).collect(),
+        false => (8 * range.start..8 * range.end).collect(),
+    });
+}
+
+#[test]
+fn bits_of_later_blocks_are_under_checksums_too() {
+    // Ids and order are read in several pieces at a time, rows in many file blocks.
+    let n = 1_200_000;
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = (0..n).flat_map(|v| [(v, (v + 1) % n), (v, (v + 2) % n)]);
+    let path = graph(arcs.map(|(u, v)| (2 * u, 2 * v)).collect(), dir.path());
+    let layout = read_layout(&path).unwrap();
+    assert!(layout.has_ids && layout.ids().end - layout.ids().start > 2 * PIECE && layout.blocks > 40);
+    let border = 8 * (layout.order().start + PIECE);
+    all_flips_are_found(&path, |range| {
+        let bits = 8 * range.start..8 * range.end;
+        let borders = [border - 1, border].into_iter().filter(|bit| bits.contains(bit));
+        spread(bits.clone(), 4).chain(borders).collect()
+    });
+}
+
+#[test]
+fn cuts_and_additions_at_every_border_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = small(dir.path());
+    let whole = std::fs::read(&path).unwrap();
+    let Regions { opened, read, .. } = regions(&path);
+    let borders: Vec<usize> =
+        opened.into_iter().chain(read).flat_map(|region| [region.start, region.end]).map(|at| at as usize).collect();
+    for at in borders.into_iter().flat_map(|at| [at.saturating_sub(1), at, at + 1]) {
+        if at < whole.len() {
+            std::fs::write(&path, &whole[..at]).unwrap();
+            is_refused(&path, &format!("cut at {at}"));
+            std::fs::write(&path, [&whole[..at], &[0], &whole[at..]].concat()).unwrap();
+            is_refused(&path, &format!("a byte more at {at}"));
+            std::fs::write(&path, [&whole[..at], &vec![0; 4096], &whole[at..]].concat()).unwrap();
+            is_refused(&path, &format!("a page more at {at}"));
+        }
+    }
+    for more in [&[0][..], &[0; 4096], &whole] {
+        std::fs::write(&path, [&whole, more].concat()).unwrap();
+        is_refused(&path, "more at the end");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(failure(open(&path)).kind(), Kind::Data);
+}

@@ -1,0 +1,377 @@
+//! Generated files against the definitions of their graphs, published counts and an independent counter.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::common::base::Base;
+use dsi_bitstream::codes::GammaRead;
+use dsi_bitstream::impls::{BufBitReader, MemWordReader};
+use dsi_bitstream::traits::BE;
+use lender::for_;
+use trimill::testing::control::{Control, Observer, Unit};
+use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
+use trimill::testing::error::{Error, Kind};
+use trimill::testing::input::ArcSink;
+use trimill_generate::{BaseGraph, Family, Generated, KnownCounts, StarKind, generate, parse_leaves};
+use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
+
+type Edges = Vec<(u64, u64)>;
+
+fn read_binary(path: &Path) -> Edges {
+    let bytes = fs::read(path).unwrap();
+    assert_eq!(bytes.len() % 8, 0);
+    let id = |four: &[u8]| u64::from(u32::from_le_bytes(four.try_into().unwrap()));
+    bytes.chunks(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()
+}
+
+fn read_text(path: &Path) -> Edges {
+    let line = |line: &str| {
+        let (u, v) = line.split_once(' ').unwrap();
+        (u.parse().unwrap(), v.parse().unwrap())
+    };
+    fs::read_to_string(path).unwrap().lines().map(line).collect()
+}
+
+fn make(family: &Family, base: Option<&dyn BaseGraph>) -> (Generated, Edges) {
+    let folder = tempfile::tempdir().unwrap();
+    let (binary, text) = (folder.path().join("graph.bin"), folder.path().join("graph.txt"));
+    let compressed = folder.path().join("crawl.graph");
+    let control = Control::silent();
+    let generated = generate(family, base, &binary, &control).unwrap();
+    let edges = read_binary(&binary);
+    assert_eq!(generated.edges_written, edges.len() as u64);
+    assert_eq!(generated.bytes, fs::metadata(&binary).unwrap().len());
+    let as_text = generate(family, base, &text, &control).unwrap();
+    assert_eq!(as_text.bytes, fs::metadata(&text).unwrap().len());
+    assert_eq!(read_text(&text), edges, "{family:?}: both formats hold the same");
+    let as_bvgraph = generate(family, base, &compressed, &control).unwrap();
+    assert_eq!(as_bvgraph.bytes, fs::metadata(&compressed).unwrap().len());
+    assert_eq!(as_bvgraph.known, generated.known);
+    is_bvgraph_of(&compressed, generated.vertices_declared, &edges);
+    let sg = folder.path().join("graph.sg");
+    assert_eq!(generate(family, base, &sg, &control).unwrap().bytes, fs::metadata(&sg).unwrap().len());
+    is_sg_of(&fs::read(&sg).unwrap(), generated.vertices_declared, &edges);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing else is left");
+    (generated, edges)
+}
+
+/// The BVGraph must have `edges` in both directions, each once, without loops, as WebGraph's own library reads it; and its offsets must be
+/// those that the library finds.
+fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
+    let graph = BvGraphSeq::with_basename(path.with_extension("")).endianness::<BE>().load().unwrap();
+    assert_eq!(graph.num_nodes() as u64, vertices);
+    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
+    let wanted: BTreeSet<(u64, u64)> = both.collect();
+    let mut found = Vec::new();
+    for_!((node, successors) in graph.iter() {
+        found.extend(successors.into_iter().map(|head| (node as u64, head as u64)));
+    });
+    let properties = fs::read_to_string(path.with_extension("properties")).unwrap();
+    assert!(properties.contains(&format!("\narcs={}\n", found.len())), "{properties}");
+    assert!(found.iter().copied().eq(wanted), "{}", path.display());
+    let words: Vec<u32> = fs::read(path.with_extension("offsets"))
+        .unwrap()
+        .chunks_exact(4)
+        .map(|w| u32::from_ne_bytes(w.try_into().unwrap()))
+        .collect();
+    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
+    let mut offset = 0;
+    let mut rows = graph.offset_deg_iter();
+    for (row, _) in rows.by_ref() {
+        offset += reader.read_gamma().unwrap();
+        assert_eq!(row, offset);
+    }
+    offset += reader.read_gamma().unwrap();
+    assert_eq!(rows.get_pos(), offset, "the end of the last row");
+}
+
+/// The file of GAP's format must have `edges` in both directions, each once, without loops, rows in order.
+fn is_sg_of(bytes: &[u8], vertices: u64, edges: &[(u64, u64)]) {
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    assert_eq!((bytes[0], number(9)), (0, vertices));
+    let (arcs, heads) = (number(1) as usize, 17 + 8 * (vertices as usize + 1));
+    assert_eq!(bytes.len(), heads + 4 * arcs);
+    let row = |tail: usize| {
+        let head = |i: u64| u32::from_le_bytes(bytes[heads + 4 * i as usize..][..4].try_into().unwrap());
+        (number(17 + 8 * tail)..number(25 + 8 * tail)).map(move |i| (tail as u64, u64::from(head(i))))
+    };
+    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
+    let wanted: BTreeSet<(u64, u64)> = both.collect();
+    assert!((0..vertices as usize).flat_map(row).eq(wanted));
+}
+
+fn verify(edges: &[(u64, u64)]) -> Verdict {
+    let verifier = Verifier::new();
+    verifier.arcs(edges).unwrap();
+    verifier.finish(&Control::silent()).unwrap()
+}
+
+/// The file of `family` must have exactly the pairs that are `adjacent`, each once; and the reported numbers must be right.
+fn is_defined_by(family: &Family, base: Option<&dyn BaseGraph>, adjacent: impl Fn(u64, u64) -> bool) {
+    let (generated, edges) = make(family, base);
+    let n = generated.vertices_declared;
+    let wanted: BTreeSet<_> =
+        (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).filter(|&(u, v)| adjacent(u, v)).collect();
+    let found: BTreeSet<_> = edges.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
+    assert_eq!(found, wanted, "{family:?}");
+    assert_eq!(edges.len(), found.len(), "{family:?}: every edge once");
+    let KnownCounts { vertices, edges: known_edges, triangles } = generated.known;
+    assert_eq!(known_edges, Some(edges.len() as u128), "{family:?}");
+    if let Some(triangles) = triangles {
+        assert_eq!(triangles, brute_force(&edges), "{family:?}");
+    }
+    if let Some(vertices) = vertices {
+        assert_eq!(vertices, verify(&edges).vertices, "{family:?}");
+    }
+}
+
+#[test]
+fn products_of_stars_follow_their_definition() {
+    for leaves in [vec![1], vec![5], vec![1, 1, 1], vec![3, 4], vec![2, 3, 4], vec![4, 1, 2, 3]] {
+        for kind in [StarKind::Bk, StarKind::B1k, StarKind::B2k] {
+            let family = Family::Stars { leaves: leaves.clone(), kind };
+            is_defined_by(&family, None, |mut u, mut v| {
+                // The last factor is the least significant digit.
+                leaves.iter().rev().all(|&leaves| {
+                    let (a, b) = (u % (leaves + 1), v % (leaves + 1));
+                    (u, v) = (u / (leaves + 1), v / (leaves + 1));
+                    let looped = match kind {
+                        StarKind::Bk => false,
+                        StarKind::B1k => a == 0 && b == 0,
+                        StarKind::B2k => a == leaves && b == leaves,
+                    };
+                    looped || (a == 0) != (b == 0)
+                })
+            });
+        }
+    }
+}
+
+#[test]
+fn products_of_stars_have_the_published_counts() {
+    for (leaves, vertices, edges, triangles) in
+        [("3-4", 20, 31, 12), ("3-4-5-9", 1_200, 6_583, 9_107), ("25-81", 2_132, 4_156, 2_025)]
+    {
+        let family = Family::Stars { leaves: parse_leaves(leaves).unwrap(), kind: StarKind::B1k };
+        let verdict = verify(&make(&family, None).1);
+        assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (vertices, edges, triangles), "{leaves}");
+    }
+}
+
+#[test]
+fn lattices_follow_their_definition() {
+    // With n <= 3 k some triangles go around the ring; n = 2 k + 1 is the complete graph.
+    for (vertices, k) in [(3, 1), (4, 1), (5, 2), (6, 2), (7, 2), (20, 4), (13, 6), (14, 6), (18, 6), (19, 6), (90, 17)]
+    {
+        is_defined_by(&Family::RingLattice { vertices, k }, None, |u, v| (v - u).min(vertices - (v - u)) <= k);
+    }
+    for (rows, columns) in [(1, 2), (2, 1), (1, 9), (9, 1), (2, 2), (5, 8), (17, 3)] {
+        is_defined_by(&Family::KingsGrid { rows, columns }, None, |u, v| {
+            (u / columns).abs_diff(v / columns) <= 1 && (u % columns).abs_diff(v % columns) <= 1
+        });
+    }
+}
+
+#[test]
+fn cliques_follow_their_definition() {
+    for vertices in [2, 3, 10, 65] {
+        is_defined_by(&Family::Complete { vertices }, None, |_, _| true);
+    }
+    for (cliques, size) in [(3, 2), (3, 3), (4, 5), (11, 7)] {
+        is_defined_by(&Family::RingOfCliques { cliques, size }, None, |u, v| {
+            let joined = |u: u64, v: u64| u % size == size - 1 && v == (u + 1) % (cliques * size);
+            u / size == v / size || joined(u, v) || joined(v, u)
+        });
+    }
+    for (d, q) in [(1, 2), (1, 9), (7, 2), (3, 5), (4, 3)] {
+        is_defined_by(&Family::Hamming { d, q }, None, |u, v| {
+            (0..d).filter(|&letter| u / q.pow(letter) % q != v / q.pow(letter) % q).count() == 1
+        });
+    }
+}
+
+#[test]
+fn products_of_a_graph_follow_their_definition() {
+    // A wheel and a tail: 5 triangles.
+    let edges = vec![(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 5), (2, 3), (3, 4), (4, 5), (5, 6)];
+    let joined: BTreeSet<_> = edges.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+    let base = Base { vertices: 7, edges, triangles: Some(5) };
+    for copies in [1, 2, 3, 7] {
+        let family = Family::Blowup { copies, permute: None };
+        is_defined_by(&family, Some(&base), |u, v| joined.contains(&(u / copies, v / copies)));
+        let known = make(&family, Some(&base)).0.known;
+        assert_eq!((known.vertices, known.triangles), (Some(7 * copies), Some(5 * u128::from(copies).pow(3))));
+    }
+    for q in [2, 3, 4, 6] {
+        let family = Family::TensorComplete { q };
+        is_defined_by(&family, Some(&base), |u, v| joined.contains(&(u / q, v / q)) && u % q != v % q);
+        let q = u128::from(q);
+        assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * q * (q - 1) * (q - 2)));
+    }
+    // With permuted ids it is the same graph: edge by edge, an id is always mapped to the same other id.
+    let [plain, permuted] = [None, Some(9)].map(|permute| make(&Family::Blowup { copies: 3, permute }, Some(&base)));
+    assert_eq!(permuted.0, plain.0);
+    let mut name = std::collections::BTreeMap::new();
+    for (&(u, v), &(x, y)) in plain.1.iter().zip(&permuted.1) {
+        assert!(*name.entry(u).or_insert(x) == x && *name.entry(v).or_insert(y) == y);
+    }
+    assert_eq!(name.values().collect::<BTreeSet<_>>().len(), name.len());
+    assert!(name.iter().filter(|(id, other)| id == other).count() < name.len() / 2);
+    let uncounted = Base { triangles: None, ..base };
+    assert_eq!(make(&Family::Blowup { copies: 2, permute: None }, Some(&uncounted)).0.known.triangles, None);
+}
+
+#[test]
+fn gap_kron_has_the_published_counts() {
+    // Scale 16 has four blocks, each with its own seed.
+    for (scale, vertices, edges, triangles) in [(10, 898, 10_496, 74_720), (16, 46_715, 909_645, 15_656_287)] {
+        let (generated, draws) = make(&Family::GapKron { scale }, None);
+        assert_eq!((generated.edges_written, generated.vertices_declared), (16 << scale, 1 << scale));
+        let verdict = verify(&draws);
+        assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (vertices, edges, triangles));
+        let known = KnownCounts { vertices: Some(vertices), edges: Some(edges.into()), triangles: Some(triangles) };
+        assert_eq!(generated.known, known);
+    }
+    assert_eq!(make(&Family::GapKron { scale: 3 }, None).0.known, KnownCounts::default());
+}
+
+#[test]
+fn gap_urand_agrees_with_the_cpp_library() {
+    // Computed with std::mt19937 by a C++ program that gives the published E and T of scale 20.
+    let (_, draws) = make(&Family::GapUrand { scale: 15 }, None);
+    assert_eq!(draws[..3], [(6_549, 28_684), (570, 8_872), (9_079, 13_398)]);
+    let verdict = verify(&draws);
+    assert_eq!((verdict.edges, verdict.triangles), (523_992, 5_591));
+    let (_, draws) = make(&Family::GapUrand { scale: 1 }, None);
+    let verdict = verify(&draws);
+    assert_eq!((draws.len(), verdict.edges, verdict.triangles), (32, 1, 0));
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    // Several blocks, the last one short.
+    for family in [Family::GapKron { scale: 15 }, Family::Complete { vertices: 1_100 }] {
+        for suffix in ["bin", "txt", "graph", "sg"] {
+            let bytes = [1, 2, 5].map(|threads| {
+                let path = folder.path().join(format!("{threads}.{suffix}"));
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| generate(&family, None, &path, &Control::silent())).unwrap();
+                fs::read(&path).unwrap()
+            });
+            assert!(bytes[0] == bytes[1] && bytes[0] == bytes[2], "{family:?} {suffix}");
+        }
+    }
+}
+
+/// Requests a stop once the first edges are written.
+struct Impatient(Arc<AtomicBool>);
+
+impl Observer for Impatient {
+    fn begin(&self, _: &str, _: Option<u64>, _: Unit) -> u64 {
+        0
+    }
+    fn advance(&self, _: u64, _: u64) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+    fn end(&self, _: u64) {}
+}
+
+#[test]
+fn an_interruption_leaves_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for suffix in ["bin", "txt", "graph", "sg"] {
+        let path = folder.path().join(format!("graph.{suffix}"));
+        fs::write(&path, "older").unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let control = Control::new(Arc::clone(&stop), Arc::new(Impatient(stop)));
+        let error = generate(&Family::GapUrand { scale: 16 }, None, &path, &control).unwrap_err();
+        assert_eq!(error.kind(), Kind::Interrupted);
+        assert_eq!(fs::read(&path).unwrap(), b"older");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+}
+
+fn refused(family: &Family, base: Option<&dyn BaseGraph>, name: &str) -> Error {
+    let folder = tempfile::tempdir().unwrap();
+    let error = generate(family, base, &folder.path().join(name), &Control::silent()).unwrap_err();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left after: {error}");
+    error
+}
+
+#[test]
+fn what_makes_no_graph_is_a_usage_error() {
+    let nothing = Base { vertices: 3, edges: vec![], triangles: Some(0) };
+    let pair = Base { vertices: 2, edges: vec![(0, 1)], triangles: Some(0) };
+    let stars = |leaves: &[u64]| Family::Stars { leaves: leaves.to_vec(), kind: StarKind::B1k };
+    let plain = [
+        Family::GapKron { scale: 0 },
+        Family::GapKron { scale: 32 },
+        Family::GapUrand { scale: 0 },
+        Family::GapUrand { scale: 32 },
+        stars(&[]),
+        stars(&[3, 0]),
+        stars(&[1 << 33, 1 << 33]),
+        stars(&[1; 60]),
+        Family::RingLattice { vertices: 8, k: 4 },
+        Family::RingLattice { vertices: 8, k: 0 },
+        Family::RingLattice { vertices: u64::MAX, k: 2 },
+        Family::KingsGrid { rows: 0, columns: 4 },
+        Family::KingsGrid { rows: 1, columns: 1 },
+        Family::KingsGrid { rows: 1 << 33, columns: 1 << 33 },
+        Family::Complete { vertices: 0 },
+        Family::Complete { vertices: 1 },
+        Family::Complete { vertices: 1 << 40 },
+        Family::RingOfCliques { cliques: 2, size: 4 },
+        Family::RingOfCliques { cliques: 5, size: 1 },
+        Family::RingOfCliques { cliques: u64::MAX, size: u64::MAX },
+        Family::Hamming { d: 0, q: 4 },
+        Family::Hamming { d: 4, q: 1 },
+        Family::Hamming { d: 200, q: 4 },
+        Family::Hamming { d: 2, q: u64::MAX },
+        Family::Blowup { copies: 2, permute: None },
+    ];
+    for family in plain {
+        let error = refused(&family, None, "graph.bin");
+        assert_eq!(error.kind(), Kind::Usage, "{family:?}: {error}");
+    }
+    for (family, base) in [
+        (Family::Blowup { copies: 0, permute: None }, &pair),
+        (Family::Blowup { copies: u64::MAX, permute: None }, &pair),
+        (Family::Blowup { copies: 2, permute: None }, &nothing),
+        (Family::TensorComplete { q: 1 }, &pair),
+        (Family::Complete { vertices: 3 }, &pair),
+    ] {
+        let error = refused(&family, Some(base), "graph.bin");
+        assert_eq!(error.kind(), Kind::Usage, "{family:?}: {error}");
+    }
+    for name in ["graph", "graph.csv", "graph.bin.gz", "crawl.2024.graph"] {
+        assert_eq!(refused(&Family::Complete { vertices: 3 }, None, name).kind(), Kind::Usage);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_is_written() {
+    let error = refused(&Family::Hamming { d: 33, q: 2 }, None, "graph.bin");
+    assert_eq!(error.kind(), Kind::Usage);
+    assert!(error.to_string().contains("8589934592 vertices") && error.to_string().contains("32 bits"), "{error}");
+    // 2^63 edges, 64 EiB.
+    let error = refused(&Family::Complete { vertices: 1 << 32 }, None, "graph.bin");
+    assert_eq!(error.kind(), Kind::Resource);
+    assert!(error.to_string().contains("are free"), "{error}");
+    let error = refused(&Family::Complete { vertices: 1 << 24 }, None, "graph.graph");
+    assert_eq!(error.kind(), Kind::Resource);
+    assert!(error.to_string().contains("of memory and"), "{error}");
+    let error = refused(&Family::Complete { vertices: 3 }, None, "missing/graph.bin");
+    assert_eq!(error.kind(), Kind::Resource);
+
+    let folder = tempfile::tempdir().unwrap();
+    let taken = folder.path().join("folder.bin");
+    fs::create_dir(&taken).unwrap();
+    let error = generate(&Family::Complete { vertices: 3 }, None, &taken, &Control::silent()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+}

@@ -1,0 +1,19 @@
+//! Single stages through `trimill::testing`, and what lies on disk between them: readers, generators, preparing, partitions, plans, formats.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod corpus;
+mod damage;
+mod far;
+mod generate;
+mod graph_format;
+mod partitions;
+mod planner;
+mod prepare;
+mod readers;
+mod seeds;
+mod spill_format;
+mod spill_support;
+#[path = "../../fuzz/targets/mod.rs"]
+mod targets;

@@ -1,0 +1,492 @@
+//! Cleaning, orienting, inducing, pruning and counting against literal implementations of their definitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+
+use crate::common::job::job;
+use crate::common::sections::sections;
+use crate::common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, triangles};
+use proptest::prelude::*;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::count::EdgeShare;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::count::{CountBackend, Detail, PartitionExtent};
+use trimill::testing::execute::partition::partition;
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::partition::GraphPasses;
+use trimill::testing::partition::assignment::Assignment;
+use trimill::testing::partition::batch::{Kept, kept};
+use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::section::{Resident, RowBlock, smallest_row_block_limit};
+use trimill::testing::partition::sizes::{PartitionSize, sizes};
+use trimill::testing::plan::cost::Machine;
+use trimill::testing::plan::sets::VertexInfo;
+use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
+use trimill::testing::spill::{Manifest, SpillReader};
+use trimill::testing::stream::DeviceThread;
+use trimill::testing::stream::source::Spilled;
+
+const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
+
+/// Block sizes for passes over the graph: one block, and as many blocks as possible.
+const BLOCKS: [Bytes; 2] = [Bytes::mib(64), Bytes(1)];
+
+fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    // Sparse ids, few of them, so that loops, duplicates, reverse arcs and triangles are common.
+    (2u64..40, 1u64..5, 0u64..3).prop_flat_map(|(n, stretch, base)| {
+        prop::collection::vec((0..n, 0..n), 0..300)
+            .prop_map(move |arcs| arcs.into_iter().map(|(u, v)| (u * stretch + base, v * stretch + base)).collect())
+    })
+}
+
+/// The oriented graph by its definition, on original ids: degree, then id.
+fn arcs_by_definition(edges: &BTreeSet<(u64, u64)>) -> BTreeSet<(u64, u64)> {
+    let mut degree = BTreeMap::<u64, u64>::new();
+    for &(u, v) in edges {
+        *degree.entry(u).or_default() += 1;
+        *degree.entry(v).or_default() += 1;
+    }
+    edges.iter().map(|&(u, v)| if (degree[&u], u) < (degree[&v], v) { (u, v) } else { (v, u) }).collect()
+}
+
+fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
+    let ids = ids_by_rank(graph);
+    let arcs = by_rank(&rows_of(graph)).into_iter();
+    arcs.map(|(tail, successor)| (ids[tail as usize], ids[successor as usize])).collect()
+}
+
+/// All arcs, as ranks.
+fn by_rank(rows: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
+    let arcs = (0..).zip(rows).flat_map(|(rank, row)| {
+        assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < rank), "row {rank}: {row:?}");
+        row.iter().map(move |&successor| (rank, successor))
+    });
+    arcs.collect()
+}
+
+/// A partition by its definition.
+struct Defined {
+    size: PartitionSize,
+    /// Locals and kept proxies.
+    vertices: BTreeSet<u32>,
+    /// The arcs that are kept.
+    arcs: BTreeSet<(u32, u32)>,
+}
+
+/// Algorithms 1 and 2 of LSTC, and the `direct` level, literally on sets.
+fn by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Prune) -> Defined {
+    let mut vertices = locals.clone();
+    for &(u, v) in arcs {
+        if locals.contains(&u) || locals.contains(&v) {
+            vertices.extend([u, v]);
+        }
+    }
+    let induced: BTreeSet<_> =
+        arcs.iter().copied().filter(|(u, v)| vertices.contains(u) && vertices.contains(v)).collect();
+    let (mut kept_vertices, mut kept) = (vertices.clone(), induced.clone());
+    match level {
+        Prune::None => {}
+        Prune::ZeroIndegree => loop {
+            let gone: Vec<u32> = kept_vertices
+                .iter()
+                .copied()
+                .filter(|h| !locals.contains(h) && !kept.iter().any(|(_, v)| v == h))
+                .collect();
+            if gone.is_empty() {
+                break;
+            }
+            for h in gone {
+                kept_vertices.remove(&h);
+                kept.retain(|&(u, _)| u != h);
+            }
+        },
+        Prune::Direct => {
+            let pointed: BTreeSet<u32> = arcs.iter().filter(|(u, _)| locals.contains(u)).map(|&(_, v)| v).collect();
+            kept_vertices.retain(|v| locals.contains(v) || pointed.contains(v));
+            kept.retain(|(u, v)| locals.contains(u) || (pointed.contains(u) && pointed.contains(v)));
+        }
+    }
+    let size = PartitionSize {
+        locals: locals.len() as u64,
+        resident_arcs: arcs.iter().filter(|(u, _)| locals.contains(u)).count() as u64,
+        proxies_induced: (vertices.len() - locals.len()) as u64,
+        arcs_induced: induced.len() as u64,
+        proxies_kept: (kept_vertices.len() - locals.len()) as u64,
+        arcs_kept: kept.len() as u64,
+    };
+    Defined { size, vertices: kept_vertices, arcs: kept }
+}
+
+/// The ranks of the vertices that are local in a partition.
+fn locals_of(locals: &Locals, part: u32) -> BTreeSet<u32> {
+    (0..).zip(locals.part_of()).filter(|&(_, &its)| its == part).map(|(rank, _)| rank).collect()
+}
+
+/// Asserts that exactly the vertices and arcs of the definition are kept.
+fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined: &Defined) {
+    let all = 0..rows.len() as u32;
+    assert!(kept.kept.iter(all.clone()).eq(defined.vertices.iter().copied()), "vertices of partition {}", kept.part);
+    let arcs = kept.kept.iter(all).flat_map(|rank| {
+        let row = rows[rank as usize].iter();
+        row.filter(move |&&successor| locals.contains(&rank) || kept.keeps(successor))
+            .map(move |&successor| (rank, successor))
+    });
+    assert_eq!(arcs.collect::<BTreeSet<_>>(), defined.arcs, "arcs of partition {}", kept.part);
+}
+
+/// Builds a partition, checks its invariants against its size, and counts it.
+fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes, size: &PartitionSize) -> u64 {
+    let (resident, row_blocks) = sections(rows, kept, locals, limit);
+    assert_eq!((resident.size().locals, resident.size().arcs), (size.locals, size.resident_arcs));
+    assert_eq!(u64::from(kept.kept.count()), size.numbered());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
+    let (rows_of, numbered) = (resident.size(), kept.kept.count());
+    let whole = PartitionExtent { locals: rows_of.locals, arcs: rows_of.arcs, numbered, row_block_limit: limit.get() };
+    let mut counter = cpu.begin(whole, EdgeShare::ALL, Detail::Total).unwrap();
+    let (mut next, mut proxies, mut arcs) = (0, 0, resident.successors.len() as u64);
+    counter.resident(resident, &pool).unwrap();
+    for row_block in &row_blocks {
+        let row_block = row_block.view();
+        assert_eq!(row_block.range.start, next);
+        next = row_block.range.end;
+        proxies += row_block.size().rows;
+        arcs += row_block.size().arcs;
+        for i in 0..row_block.offsets.len() - 1 {
+            assert!(row_block.row(i).is_sorted_by(|a, b| a < b));
+        }
+        counter.row_block(&row_block, &pool).unwrap();
+    }
+    assert_eq!((next, proxies, arcs), (kept.kept.count(), size.proxies_kept, size.arcs_kept));
+    counter.finish().unwrap().triangles
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn cleaning_and_orienting_follow_the_definition(arcs in any_arcs(), memory in prop::sample::select(vec![0u64, 1 << 30]), huge in any::<bool>()) {
+        // With huge ids the other method of renumbering is used.
+        let arcs: Vec<(u64, u64)> = if huge { arcs.iter().map(|&(u, v)| (u << 40, v << 40)).collect() } else { arcs };
+        let dir = tempfile::tempdir().unwrap();
+        let graph = oriented(&arcs, dir.path(), Bytes(memory));
+        let edges = simple(&arcs);
+        prop_assert_eq!(graph.edges() as usize, edges.len());
+        prop_assert_eq!(arcs_of(&graph), arcs_by_definition(&edges));
+        let report = graph.report();
+        let distinct: BTreeSet<_> = arcs.iter().filter(|(u, v)| u != v).collect();
+        prop_assert_eq!(report.arcs as usize, arcs.len());
+        prop_assert_eq!(report.loops_removed as usize, arcs.iter().filter(|(u, v)| u == v).count());
+        prop_assert_eq!(report.duplicates_removed, report.arcs - report.loops_removed - distinct.len() as u64);
+        prop_assert_eq!(report.arcs_without_reverse as usize, distinct.iter().filter(|(u, v)| !distinct.contains(&&(*v, *u))).count());
+        prop_assert_eq!(2 * graph.edges(), report.arcs - report.loops_removed - report.duplicates_removed + report.arcs_added);
+        let ids: BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
+        prop_assert_eq!(report.vertices_declared as usize, ids.len());
+        let names = graph.ids().unwrap();
+        for &id in &ids {
+            let with_edge = edges.iter().any(|&(u, v)| u == id || v == id);
+            prop_assert_eq!(names.vertex_of(id).map(|vertex| names.original(vertex)), with_edge.then_some(id));
+        }
+        // Ranks are positions in falling degree order, ties by falling id; vertices are in the order of ids.
+        let mut degrees = BTreeMap::<u64, u32>::new();
+        edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|id| *degrees.entry(id).or_default() += 1);
+        let mut ranked: Vec<(u32, u64)> = degrees.iter().map(|(&id, &degree)| (degree, id)).collect();
+        ranked.sort_unstable_by(|a, b| b.cmp(a));
+        prop_assert_eq!(ids_by_rank(&graph), ranked.iter().map(|&(_, id)| id).collect::<Vec<_>>());
+        prop_assert_eq!(degrees_by_rank(&graph), ranked.iter().map(|&(degree, _)| degree).collect::<Vec<_>>());
+        prop_assert!(degrees.keys().copied().eq((0..graph.vertices()).map(|vertex| names.original(vertex))));
+        let wedges: u128 = ranked.iter().map(|&(d, _)| u128::from(d) * (u128::from(d) - 1) / 2).sum();
+        prop_assert_eq!(graph.wedges(), wedges);
+        let rows = rows_of(&graph);
+        prop_assert_eq!(graph.size().longest_row as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
+        prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
+        drop(graph);
+        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn every_partition_has_the_size_of_its_definition_and_the_sum_is_exact(
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_row_block in 1u64..20,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+        let (control, block) = (Control::silent(), BLOCKS[(salt % 2) as usize]);
+        let part_of = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
+        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
+        let rows = rows_of(&graph);
+        let arcs_by_rank = by_rank(&rows);
+        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
+        let all: Vec<u32> = (0..parts).collect();
+        let passes = GraphPasses { graph: &graph, block, control: &control };
+        for level in LEVELS {
+            let sizes = sizes(passes, &locals, level).unwrap();
+            prop_assert_eq!(sizes.len(), parts as usize);
+            let (kept, _) = kept(passes, &locals, &all, level).unwrap();
+            let mut total = 0;
+            for (part, kept) in (0..parts).zip(&kept) {
+                let own = locals_of(&locals, part);
+                let defined = by_definition(&arcs_by_rank, &own, level);
+                prop_assert_eq!(sizes[part as usize], defined.size, "level {}", level);
+                prop_assert_eq!((kept.part, locals.count(part)), (part, defined.size.locals));
+                is_as_defined(kept, &rows, &own, &defined);
+                total += build_and_count(&rows, kept, &locals, limit, &defined.size);
+            }
+            prop_assert_eq!(total, triangles(&simple(&arcs)), "level {}", level);
+        }
+    }
+
+    #[test]
+    fn kept_spills_hold_the_partitions_of_their_definition(
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_row_block in 1u64..20, level in prop::sample::select(LEVELS.to_vec()),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let edges = simple(&arcs);
+        prop_assume!(!edges.is_empty());
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+        let ids = graph.ids().unwrap();
+        let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
+        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
+        let manifest = spilled(&arcs, &ids_and_parts(&ids, &part_of), level, limit, dir.path());
+        // Empty parts are left out.
+        let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+        prop_assert_eq!(manifest.partitions.len(), inhabited.len());
+        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
+        let arcs_by_rank = by_rank(&rows_of(&graph));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let mut total = 0;
+        for (partition, &part) in manifest.partitions.iter().zip(&inhabited) {
+            let spill = manifest.open(&dir.path().join("spills"), partition).unwrap();
+            spill.verify(&Control::silent()).unwrap();
+            prop_assert!(spill.largest_block_bytes() <= limit.get());
+            let own = locals_of(&locals, part);
+            let defined = by_definition(&arcs_by_rank, &own, level);
+            holds(&spill, &own, &defined);
+            let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
+            let counted = DeviceThread { backend: &mut cpu, pool: &pool, control: &Control::silent() }.count(&mut Spilled::new(spill), EdgeShare::ALL);
+            total += counted.map_err(|failed| failed.error()).unwrap().triangles;
+        }
+        prop_assert_eq!(total, triangles(&edges), "level {}", level);
+    }
+}
+
+/// A pseudo-random part for each vertex.
+fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
+    (trimill_system::hash::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
+}
+
+fn ids_and_parts(ids: &trimill::testing::graph::oriented::Ids, part_of: &[u32]) -> String {
+    (0..).zip(part_of).map(|(vertex, part)| format!("{} {part}\n", ids.original(vertex))).collect()
+}
+
+/// Spills the partitions of a graph as `trimill partition` does, to the folder `spills`.
+fn spilled(arcs: &[(u64, u64)], parts: &str, level: Prune, limit: Bytes, dir: &Path) -> Manifest {
+    let lines: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    std::fs::write(dir.join("g.txt"), lines).unwrap();
+    std::fs::write(dir.join("parts.txt"), parts).unwrap();
+    let toml = format!(
+        "input = {{ path = 'g.txt', format = 'text', header = 'no' }}\nspill.dir = 'spills'\nmemory.block = {limit}\n\
+         partition = {{ partitioner = 'file:parts.txt', prune = '{level}' }}\ncache.enabled = false\ncount.threads = 2",
+        limit = limit.get()
+    );
+    partition(job(&toml, dir).unwrap(), None, &Control::silent()).unwrap();
+    Manifest::read(&dir.join("spills")).unwrap()
+}
+
+/// Asserts that a spill has exactly the partition of the definition.
+fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
+    let ranks: Vec<u32> = defined.vertices.iter().copied().collect();
+    let header = spill.header();
+    let sizes = PartitionSize {
+        locals: header.locals.into(),
+        resident_arcs: spill.resident_arcs(),
+        proxies_induced: header.proxies_induced,
+        arcs_induced: header.arcs_induced,
+        proxies_kept: header.proxies_kept,
+        arcs_kept: header.arcs_kept,
+    };
+    assert_eq!((sizes, header.numbered as usize), (defined.size, ranks.len()));
+    assert_eq!(spill.ranks().unwrap(), ranks);
+    let (mut resident, mut row_block, mut arcs) = (Resident::default(), RowBlock::default(), BTreeSet::new());
+    spill.read_resident(&mut resident).unwrap();
+    assert!(resident.numbers.iter().map(|&number| ranks[number as usize]).eq(locals.iter().copied()));
+    let mut add = |number: u32, row: &[u32]| {
+        arcs.extend(row.iter().map(|&successor| (ranks[number as usize], ranks[successor as usize])));
+    };
+    (0..).zip(&resident.numbers).for_each(|(i, &number)| add(number, resident.row(i)));
+    let mut next = 0;
+    for i in 0..spill.row_blocks() {
+        spill.read_row_block(i, &mut row_block).unwrap();
+        let row_block = row_block.view();
+        let Range { start, end } = row_block.range;
+        assert_eq!(start, next);
+        next = end;
+        let proxies: Vec<u32> = (start..end).filter(|&number| !locals.contains(&ranks[number as usize])).collect();
+        assert_eq!(proxies.len() as u64, row_block.size().rows);
+        (0..).zip(proxies).for_each(|(i, number)| add(number, row_block.row(i)));
+    }
+    assert_eq!(next as usize, ranks.len());
+    assert_eq!(arcs, defined.arcs);
+}
+
+#[test]
+fn more_than_64_partitions_are_sized_in_groups() {
+    let arcs: Vec<(u64, u64)> =
+        (0..4000u64).map(|i| (trimill_system::hash::mix(i) % 300, trimill_system::hash::mix(i + 9999) % 300)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+    let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
+    let locals = Locals::of(&Assignment::new(part_of, 150), &graph.order().unwrap());
+    let (rows, control) = (rows_of(&graph), Control::silent());
+    let arcs_by_rank = by_rank(&rows);
+    for (level, block) in LEVELS.into_iter().flat_map(|level| BLOCKS.map(|block| (level, block))) {
+        let passes = GraphPasses { graph: &graph, block, control: &control };
+        let sizes = sizes(passes, &locals, level).unwrap();
+        let some = [0, 63, 64, 127, 128, 149];
+        let (kept, _) = kept(passes, &locals, &some, level).unwrap();
+        for (part, kept) in some.into_iter().zip(kept) {
+            let own = locals_of(&locals, part);
+            let defined = by_definition(&arcs_by_rank, &own, level);
+            assert_eq!(sizes[part as usize], defined.size, "part {part}, {level}");
+            is_as_defined(&kept, &rows, &own, &defined);
+        }
+    }
+}
+
+/// The ranks that level `zero-indegree` keeps, by one pass in falling order.
+fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
+    let n = rows.len();
+    let mut local = vec![false; n];
+    locals.iter().for_each(|&rank| local[rank as usize] = true);
+    let mut present = local.clone();
+    for (rank, row) in rows.iter().enumerate() {
+        for &successor in row {
+            present[rank] |= local[successor as usize];
+            present[successor as usize] |= local[rank];
+        }
+    }
+    let mut pointed = vec![false; n];
+    let mut kept = Vec::new();
+    for rank in (0..n).rev() {
+        if present[rank] && (local[rank] || pointed[rank]) {
+            kept.push(rank as u32);
+            rows[rank].iter().for_each(|&successor| pointed[successor as usize] = true);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+#[test]
+fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
+    let mix = trimill_system::hash::mix;
+    let n = 30_000u64;
+    // A rim where each vertex points at the next two, and a hub that all point at: all are neighbours of the hub.
+    let rim = (1..n).flat_map(|i| [(i, 0), (i, i + 1), (i, i + 2)]).filter(|&(_, v)| v <= n).collect();
+    // Random ids, with degrees that fall from the first to the last.
+    let tangle: Vec<(u64, u64)> = (0..6 * n).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
+    for (arcs, parts, salt) in [(rim, 1, 0), (tangle.clone(), 3, 1), (tangle, 70, 2)] {
+        let arcs: Vec<(u64, u64)> = arcs;
+        let dir = tempfile::tempdir().unwrap();
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+        let vertices = graph.vertices();
+        let part_of: Vec<u32> = if parts == 1 {
+            // The hub and one vertex of the rim are local in part 0.
+            (0..vertices).map(|id| u32::from(id != 0 && id != vertices / 3)).collect()
+        } else {
+            (0..vertices).map(|id| (mix(u64::from(id) << 8 | salt) % u64::from(parts)) as u32).collect()
+        };
+        let assignment = Assignment::new(part_of, parts.max(2));
+        let locals = Locals::of(&assignment, &graph.order().unwrap());
+        let (rows, ranks, control) = (rows_of(&graph), rank_of(&graph), Control::silent());
+        let all: Vec<u32> = (0..assignment.parts()).collect();
+        let [sizes, others] = BLOCKS.map(|block| {
+            let passes = GraphPasses { graph: &graph, block, control: &control };
+            let (kept, _) = kept(passes, &locals, &all, Prune::ZeroIndegree).unwrap();
+            let sizes = sizes(passes, &locals, Prune::ZeroIndegree).unwrap();
+            for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
+                let own: Vec<u32> = assignment.locals(part).iter().map(|&vertex| ranks[vertex as usize]).collect();
+                let expected = kept_by_one_sweep(&rows, &own);
+                assert!(found.kept.iter(0..vertices).eq(expected.iter().copied()), "part {part} of {parts}, {block}");
+                assert_eq!(size.numbered(), expected.len() as u64, "part {part} of {parts}, {block}");
+            }
+            sizes
+        });
+        assert_eq!(sizes, others);
+        if parts == 1 {
+            // All vertices of the rim after the local one are kept, except a few at the end with smaller degrees.
+            let past = u64::from(vertices - 1 - vertices / 3);
+            assert!(past.abs_diff(sizes[0].proxies_kept) <= 3, "{} of {past}", sizes[0].proxies_kept);
+        }
+    }
+}
+
+/// Contiguous runs of equal numbers of vertices.
+struct Runs<'g>(&'g OrientedGraph);
+
+impl Assign for Runs<'_> {
+    fn assign(&self, parts: u32) -> trimill::testing::error::Result<Assignment> {
+        let n = u64::from(self.0.vertices());
+        Ok(Assignment::new((0..n).map(|id| (id * u64::from(parts) / n) as u32).collect(), parts))
+    }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+    fn parts(&self) -> Option<u32> {
+        None
+    }
+}
+
+#[test]
+fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
+    let mix = trimill_system::hash::mix;
+    let arcs: Vec<(u64, u64)> = (0..40_000u64).map(|i| (mix(i) % 3000, mix(i + 77_777) % 3000)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+    let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
+    let whole = footprint.resident(u64::from(graph.vertices()), graph.edges());
+    let vertices = VertexInfo::of(&graph).unwrap();
+    for (device, row_block, one) in [
+        (whole.get() * 2, whole.get() * 2, true),
+        (whole.get() * 2, whole.get() / 50, true),
+        (whole.get() / 2, whole.get() / 50, false),
+        (whole.get() / 4, whole.get(), false),
+    ] {
+        let limits = PlanLimits {
+            device: Bytes(device),
+            device_from: BudgetFrom::Device,
+            largest_row_block: Bytes(row_block),
+            row_block: None,
+            prune: Prune::Direct,
+            parts: 1,
+            shards: 1,
+            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
+            whole: None,
+            spills_whole: true,
+            host_block: Bytes::mib(1),
+        };
+        let control = Control::silent();
+        let planner = Planner { graph: &graph, footprint: &footprint, limits: &limits, control: &control };
+        let of_sets = planner.sets(planner.assigned(&vertices, &Runs(&graph)).unwrap()).unwrap();
+        let of_ranges = planner.ranges(None).unwrap();
+        assert!(matches!((&of_sets.cut, &of_ranges.cut), (GraphCut::Sets(_), GraphCut::Ranges(..))));
+        for plan in [of_sets, of_ranges] {
+            assert_eq!(plan.parts() == 1, one);
+            for prediction in &plan.predictions {
+                assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
+                assert!(
+                    one || prediction.largest_row_block <= limits.largest_row_block,
+                    "{}",
+                    prediction.largest_row_block
+                );
+            }
+            assert_eq!(plan.sizes.iter().map(|size| size.locals).sum::<u64>(), u64::from(graph.vertices()));
+            assert_eq!(plan.sizes.iter().map(|size| size.resident_arcs).sum::<u64>(), graph.edges());
+            // The rows do not fit fewer parts.
+            let least = whole.get().div_ceil(device);
+            assert!(u64::from(plan.parts()) >= least);
+        }
+    }
+}

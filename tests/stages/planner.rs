@@ -1,0 +1,351 @@
+//! Plans against reality: partitions are planned, built, spilled, streamed and counted.
+//!
+//! For rank ranges all figures are predicted exactly. For other sets of locals the sizes are exact, the rest are upper bounds: each
+//! row block is assumed to be full, and nothing to be compressed.
+
+mod devices;
+mod draws;
+mod graphs;
+
+use crate::common::job::{data, job, program};
+use rayon::prelude::*;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::child::Helper;
+use trimill::testing::control::Control;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::count::{CountBackend, Footprint};
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::execute;
+use trimill::testing::job::Mode;
+use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::ranks::LocalsAndHeads;
+use trimill::testing::partition::sizes::PartitionSize;
+use trimill::testing::plan::cost::Machine;
+use trimill::testing::plan::predict::Prediction;
+use trimill::testing::plan::sets::VertexInfo;
+use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, RecordedCut, floor, is_ample};
+use trimill::testing::spill::SpillSummary;
+use trimill::testing::stream::CountedPartition;
+use trimill_generate::Family;
+
+use devices::{Device, Holder};
+use draws::{Draws, Partitioner};
+use graphs::{Known, crawl, graph_of, graphs};
+
+/// Whether `planned` is within 5% of `actual`.
+fn near(planned: u64, actual: u64) -> bool {
+    planned.abs_diff(actual) * 20 <= actual
+}
+
+/// Plans a graph with random settings, as rank ranges and as the parts of a partitioner, and checks both plans.
+fn check(case: u64, graphs: &[Known]) {
+    let draws = &mut Draws(case << 32);
+    let known = &graphs[case as usize % graphs.len()];
+    let (graph, n) = (&known.graph, known.graph.vertices());
+    let prune = [Prune::None, Prune::ZeroIndegree, Prune::Direct][draws.below(3) as usize];
+    let counts = [Device::Cpu, Device::Cpu, Device::Host, Device::Own][draws.below(4) as usize];
+    let whole = Cpu::new(Bytes::ZERO, n).footprint().resident(u64::from(n), graph.edges());
+    let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).footprint());
+    let device = draws.between(least.device, whole + whole);
+    let mut backend = counts.backend(device.saturating_sub(least.device), n);
+    let footprint = backend.footprint();
+    let room = device.saturating_sub(footprint.overhead(n)).saturating_sub(least.device);
+    let row_block =
+        (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
+    let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
+    let way = draws.below(3);
+    let limits = PlanLimits {
+        whole: None,
+        spills_whole: true,
+        device,
+        device_from: BudgetFrom::Device,
+        largest_row_block: Bytes::mib(256),
+        row_block,
+        prune,
+        parts: 1,
+        shards: 1,
+        machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
+        host_block: Bytes(1 << (10 + draws.below(12))),
+    };
+    let told = format!(
+        "case {case}: {counts:?}, {prune}, way {way}, parts {parts:?}, device {device}, row block {row_block:?}"
+    );
+    let planned = |plan: Result<Plan>| plan.unwrap_or_else(|error| panic!("{told}: {error}"));
+    let control = Control::silent();
+    let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
+    let of_ranges = planned(planner.ranges(parts));
+    check_ranges(known, &of_ranges, counts, backend.as_mut(), &format!("{told}, ranges"));
+    if parts.is_none() && row_block.is_none() && is_ample(&graph.size(), &footprint, device) {
+        assert_eq!(of_ranges.parts(), 1, "{told}");
+        let more = Footprint { of_budget: Some(|size, budget| budget.min(9 * size.arcs + (1 << 30))), ..footprint };
+        assert!(!is_ample(&graph.size(), &more, device), "{told}: the method prefers a GiB more");
+    }
+    // Cut further by heads, for shards.
+    let shards = 2 + draws.below(40) as u32;
+    let for_shards = planned(Planner { limits: &PlanLimits { shards, ..limits }, ..planner }.ranges(None));
+    assert!(for_shards.parts() >= shards, "{told}: {} parts for {shards} shards", for_shards.parts());
+    check_ranges(known, &for_shards, counts, backend.as_mut(), &format!("{told}, for {shards} shards"));
+    let vertices = VertexInfo::of(graph).unwrap();
+    let cut = Partitioner { vertices: &vertices, way, parts };
+    let of_sets = planned(planner.assigned(&vertices, &cut).and_then(|cut| planner.sets(cut)));
+    check_sets(known, &of_sets, prune, backend.as_mut(), &told);
+    for plan in [of_ranges, for_shards, of_sets] {
+        assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
+        // Parts that do not fit are split; parts are never joined.
+        assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
+        // Planning again from the recorded cut gives the same plan.
+        let settled = match plan.cut.clone() {
+            GraphCut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
+            GraphCut::Sets(locals) => RecordedCut::Sets(locals),
+        };
+        let second = planned(planner.replan(&settled, plan.row_block_limit));
+        assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
+    }
+}
+
+/// For rank ranges all figures must be as predicted.
+fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn CountBackend, told: &str) {
+    let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{told}: no ranges") };
+    let chunk = backend.resident_chunk().map(|chunk| chunk.get());
+    let mut triangles = 0;
+    assert!(LocalsAndHeads::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
+    // Each of thousands of ranges would read thousands of blocks, so only some of them are tested.
+    let step = plan.parts().div_ceil(300);
+    for (part, (ranks, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
+        let told = format!("{told}: part {part} of {}, {ranks:?}, {predicted:?}", plan.parts());
+        let range = &ranks.locals;
+        let arcs: usize = known.rows[range.start as usize..range.end as usize].iter().map(Vec::len).sum();
+        assert_eq!(*size, PartitionSize::of_rows(range.len() as u64, arcs as u64), "{told}");
+        let resident = backend.footprint().resident(size.locals, size.resident_arcs);
+        assert_eq!((predicted.spill, predicted.resident), (Bytes::ZERO, resident), "{told}");
+        if part % step != 0 {
+            continue;
+        }
+        let counted = known.pass_range(plan, part, backend);
+        // If the resident section comes in runs, each of them has one offset more than rows.
+        let more = match chunk {
+            Some(_) => counted.streamed.get() - predicted.stream.get(),
+            None => 0,
+        };
+        let runs = chunk.map_or(0, |chunk| size.resident_arcs.max(size.locals) * 4 / chunk + 1);
+        assert!(more.is_multiple_of(8) && more / 8 <= 2 * runs, "{told}: {more} bytes in about {runs} runs");
+        let found = [Bytes(counted.streamed.get() - more), Bytes(counted.row_blocks), counted.largest_row_block];
+        assert_eq!(found, [predicted.stream, Bytes(predicted.row_blocks), predicted.largest_row_block], "{told}");
+        match counts {
+            Device::Own => assert_eq!(counted.peak, predicted.peak, "{told}"),
+            Device::Cpu | Device::Host => assert!(counted.peak <= predicted.peak, "{told}: {:?}", counted.peak),
+        }
+        triangles += counted.triangles;
+    }
+    let all = counts == Device::Cpu && step == 1;
+    assert!(!all || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
+}
+
+/// For other partitions sizes must be exact, and the other figures at most what was predicted.
+fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountBackend, told: &str) {
+    let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
+    for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
+        let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
+        let (spill, counted) = known.build_and_pass(plan, part, prune, backend);
+        let resident = backend.footprint().resident(size.locals, size.resident_arcs);
+        is_bounded(predicted, resident, &spill, &counted, &told);
+        triangles += counted.triangles;
+        for (i, (p, a)) in
+            [(predicted.stream.get(), counted.streamed.get()), (predicted.row_blocks, counted.row_blocks)]
+                .into_iter()
+                .enumerate()
+        {
+            planned[i] += p;
+            actual[i] += a;
+        }
+    }
+    // The bounds are not far off, as arcs and vertices are known, and roughly how they are cut.
+    assert!(planned[0] <= 2 * actual[0], "{told}: stream {} planned, {} found", planned[0], actual[0]);
+    assert!(
+        planned[1] <= 2 * actual[1] && actual[1] <= 2 * planned[1],
+        "{told}: {planned:?} row blocks, {actual:?} found"
+    );
+    assert!(backend.name() != "cpu" || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
+}
+
+/// Asserts that a partition is within its prediction.
+fn is_bounded(predicted: &Prediction, resident: Bytes, spill: &SpillSummary, counted: &CountedPartition, told: &str) {
+    assert_eq!(predicted.resident, resident, "{told}");
+    assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);
+    assert!(counted.streamed <= predicted.stream, "{told}: stream {}", counted.streamed);
+    assert!(
+        counted.largest_row_block <= predicted.largest_row_block,
+        "{told}: row block {}",
+        counted.largest_row_block
+    );
+    assert!(spill.bytes <= predicted.spill.get(), "{told}: spill {}", spill.bytes);
+    assert!(counted.row_blocks <= 2 * predicted.row_blocks + 1, "{told}: {} row blocks", counted.row_blocks);
+}
+
+#[test]
+fn two_hundred_random_plans_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let graphs = graphs(dir.path());
+    (0..200).into_par_iter().for_each(|case| check(case, &graphs));
+}
+
+/// In graphs of many file blocks, ranges and large row blocks consist of whole file blocks.
+#[test]
+fn ranges_of_many_file_blocks_are_kept_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let known = Known::new(graph_of(&Family::RingLattice { vertices: 600_000, k: 4 }, dir.path()));
+    let graph = &known.graph;
+    assert!(graph.blocks() > 34, "{} blocks", graph.blocks());
+    for (row_block, counts) in [(None, Device::Cpu), (Some(4 << 20), Device::Own), (Some(300_000), Device::Host)] {
+        let mut backend = counts.backend(Bytes::mib(256), graph.vertices());
+        let limits = PlanLimits {
+            whole: None,
+            spills_whole: false,
+            device: Bytes::mib(256),
+            device_from: BudgetFrom::Device,
+            largest_row_block: Bytes::mib(8),
+            row_block: row_block.map(Bytes),
+            prune: Prune::Direct,
+            parts: 1,
+            shards: 1,
+            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
+            host_block: Bytes::mib(1),
+        };
+        let (footprint, control) = (backend.footprint(), Control::silent());
+        let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
+        let plan = planner.ranges(Some(2)).unwrap();
+        let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
+        let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
+        let [first, second] = [&first.locals, &second.locals];
+        assert!(graph.begins_block(second.start) && first.len().abs_diff(second.len()) < 60_000, "{ranges:?}");
+        check_ranges(&known, &plan, counts, backend.as_mut(), &format!("{counts:?}, row blocks of {row_block:?}"));
+    }
+}
+
+/// For larger graphs, of several file blocks, the bounds are near, except for compressed bytes.
+#[test]
+fn bounds_of_larger_graphs_are_near() {
+    let dir = tempfile::tempdir().unwrap();
+    let control = Control::silent();
+    let kron = Known::new(graph_of(&Family::GapKron { scale: 15 }, dir.path()));
+    let crawl = Known::new(crawl(60_000, dir.path()));
+    for (known, way, parts, prune) in [
+        (&kron, 0, 4, Prune::Direct),
+        (&kron, 2, 3, Prune::ZeroIndegree),
+        (&crawl, 1, 6, Prune::Direct),
+        (&crawl, 0, 2, Prune::None),
+    ] {
+        let graph = &known.graph;
+        let told = format!("{} edges, way {way}, {parts} parts, {prune}", graph.edges());
+        let limit = Bytes(256 << 10);
+        let limits = PlanLimits {
+            whole: None,
+            spills_whole: true,
+            device: Bytes::mib(1 << 10),
+            device_from: BudgetFrom::Device,
+            largest_row_block: limit,
+            row_block: Some(limit),
+            prune,
+            parts: 1,
+            shards: 1,
+            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
+            host_block: Bytes(64 << 10),
+        };
+        let mut holder = Holder { own_memory: None };
+        let vertices = VertexInfo::of(graph).unwrap();
+        let cut = Partitioner { vertices: &vertices, way, parts: Some(parts) };
+        let footprint = holder.footprint();
+        let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
+        let plan = planner.sets(planner.assigned(&vertices, &cut).unwrap()).unwrap();
+        assert_eq!(plan.parts(), parts);
+        for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
+            let (spill, counted) = known.build_and_pass(&plan, part, prune, &mut holder);
+            let told = format!("{told}: part {part}: {predicted:?}");
+            let resident = holder.footprint().resident(size.locals, size.resident_arcs);
+            is_bounded(predicted, resident, &spill, &counted, &told);
+            assert!(near(predicted.peak.get(), counted.peak.get()), "{told}: peak {}", counted.peak);
+            assert!(near(predicted.stream.get(), counted.streamed.get()), "{told}: stream {}", counted.streamed);
+            let row_blocks = predicted.row_blocks.abs_diff(counted.row_blocks);
+            assert!(row_blocks <= 1 + counted.row_blocks / 4, "{told}: {} row blocks", counted.row_blocks);
+        }
+    }
+}
+
+/// Whole jobs: `trimill count` does what `trimill plan` says.
+#[test]
+fn jobs_do_as_they_were_planned() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = program();
+    let metis = Some(Helper::metis(program));
+    for (name, triangles) in
+        [("ca-HepTh.txt", 28_339), ("delaunay_n15.graph", 65_872), ("facebook_combined.txt", 1_612_010)]
+    {
+        for settings in [
+            "",
+            "partition.partitioner = 'rank'\nmemory = { device = '300KiB', block = '16KiB' }",
+            "partition = { partitioner = 'rank', parts = 7 }",
+            "memory = { device = '400KiB', block = '12KiB' }",
+            "partition.partitioner = 'random'\nmemory.device = '500KiB'",
+            "partition = { partitioner = 'contiguous', parts = 5, prune = 'none' }\nmemory.block = '20KiB'",
+            "partition = { partitioner = 'contiguous-vertices', parts = 9, prune = 'zero-indegree' }",
+            "partition = { partitioner = 'metis', parts = 4 }\nspill.to = 'memory'",
+            "spill = { keep = true, dir = 'kept' }",
+        ] {
+            let told = format!("{name} {settings}");
+            let text = format!(
+                "input.path = '{}'\ncache.dir = 'cache'\ncount = {{ backend = 'cpu', threads = 2 }}\n{settings}",
+                data(name).display()
+            );
+            let job = job(&text, dir.path()).unwrap();
+            let plan = execute::plan::plan(job.clone(), None, metis.clone(), &Control::silent()).unwrap();
+            let result = match execute::count::count(job.clone(), None, metis.clone(), &Control::silent()) {
+                // The kept spills of another graph.
+                Err(error) if error.to_string().contains("another job") => {
+                    assert_eq!(error.kind(), Kind::Resource, "{error}");
+                    std::fs::remove_dir_all(dir.path().join("kept")).unwrap();
+                    execute::count::count(job.clone(), None, metis.clone(), &Control::silent()).unwrap()
+                }
+                result => result.unwrap(),
+            };
+            assert_eq!(result.triangles, triangles, "{told}");
+            assert_eq!((plan.mode, plan.parts, &plan.partitioner), (result.mode, result.parts, &result.partitioner));
+            let exact = result.mode == Mode::InPlace;
+            assert_eq!(plan.disk_bytes > Bytes::ZERO, !exact && !settings.contains("spill.to"), "{told}");
+            assert_eq!(plan.partitions.len(), result.partitions.len(), "{told}");
+            for (planned, found) in plan.partitions.iter().zip(&result.partitions) {
+                assert_eq!(
+                    (planned.id, planned.local_vertices, planned.proxies_kept, planned.arcs_induced, planned.arcs_kept),
+                    (found.id, found.local_vertices, found.proxies_kept, found.arcs_induced, found.arcs_kept),
+                    "{told}"
+                );
+                assert_eq!(planned.resident_bytes, found.resident_bytes, "{told}");
+                assert_eq!(planned.peak_bytes_predicted, found.peak_bytes_predicted, "{told}");
+                assert!(
+                    found.counted().peak_bytes <= planned.peak_bytes_predicted && planned.fits == Some(true),
+                    "{told}: {found:?}"
+                );
+                if exact {
+                    let blocks = |blocks, largest, streamed, spill| (blocks, largest, streamed, spill);
+                    assert_eq!(
+                        blocks(found.row_blocks, found.largest_block_bytes, found.stream_bytes, found.spill_bytes),
+                        blocks(
+                            planned.row_blocks,
+                            planned.largest_block_bytes,
+                            planned.stream_bytes,
+                            planned.spill_bytes
+                        ),
+                        "{told}"
+                    );
+                } else {
+                    assert!(found.largest_block_bytes <= planned.largest_block_bytes, "{told}: {found:?}");
+                    assert!(found.stream_bytes <= planned.stream_bytes, "{told}: {found:?}");
+                    assert!(found.spill_bytes <= planned.spill_bytes, "{told}: {found:?}");
+                    assert!(
+                        Bytes::ZERO < found.spill_bytes && found.row_blocks <= 2 * planned.row_blocks + 1,
+                        "{told}"
+                    );
+                }
+            }
+        }
+    }
+}

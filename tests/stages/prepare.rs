@@ -1,0 +1,238 @@
+//! Graphs prepared on a device: the same files, to the byte, as on the CPU. The kernels run on the host here; `scripts/gpu-check` compares
+//! on a GPU.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::common::job::data;
+use crate::common::rows_of;
+use dsi_bitstream::traits::BE;
+use proptest::prelude::*;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::Source;
+use trimill::testing::input::arcs::{ArcList, ArcSource};
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
+use trimill::testing::prepare::{OnDevice, Preparation};
+use trimill_generate::{BaseGraph, Family, StarKind, generate};
+use trimill_kernels::padded;
+use trimill_kernels::prepare::needed;
+use trimill_kernels::testing::{Double, Pace, has_compiler};
+use webgraph::prelude::{BvComp, VecGraph};
+
+/// A device that has started once it was asked so many times whether it has.
+struct Slow {
+    double: Option<Double>,
+    questions: AtomicU32,
+}
+
+impl StartingDevice for Slow {
+    fn has_started(&self) -> bool {
+        self.questions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+
+    fn engine(&mut self) -> Option<&mut DeviceEngine> {
+        self.double.as_mut().map(|double| double as &mut DeviceEngine)
+    }
+}
+
+fn slow(arena: u64, questions: u32) -> Slow {
+    Slow { double: Double::new(arena, Pace::Random(u64::from(questions))), questions: questions.into() }
+}
+
+/// A graph: its sizes, degrees, order and rows; and the bytes of its file, if it has one.
+#[derive(Debug, PartialEq)]
+struct Prepared {
+    contents: String,
+    file: Option<Vec<u8>>,
+}
+
+/// `required`: the device must have made it; `most`: the most bytes of a graph in memory.
+fn prepared(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, most: Bytes) -> Result<Prepared> {
+    let dir = tempfile::tempdir().unwrap();
+    prepared_within(Workspace { graph: most, ..workspace(dir.path()) }, source, device, required)
+}
+
+fn workspace(dir: &Path) -> Workspace<'_> {
+    Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir)
+}
+
+fn prepared_within(
+    space: Workspace<'_>,
+    source: &dyn ArcSource,
+    device: Option<&mut Slow>,
+    required: bool,
+) -> Result<Prepared> {
+    let device = device.map(|device| OnDevice { device, required });
+    let control = Control::silent();
+    let graph = Preparation { device, source, input_bytes: Bytes::ZERO, origin: None, space, control: &control }
+        .prepare(None, &mut Vec::new())?;
+    let known = (graph.size(), graph.report(), graph.degree_runs(), graph.first_declared_id(), graph.declared_lines());
+    let contents = format!("{known:?} {:?} {:?} {:?}", graph.order()?, graph.ids()?, rows_of(&graph));
+    Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })
+}
+
+/// Both ways make the same graph, on a device that has started once it was asked so often; and files that are the same to the byte.
+fn same(source: &dyn ArcSource, questions: u32, what: &str) {
+    let arena = padded(needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most()));
+    let on_cpu = prepared(source, None, false, Bytes::ZERO).unwrap();
+    assert!(on_cpu.file.is_some());
+    let in_file = prepared(source, Some(&mut slow(arena, questions)), true, Bytes::ZERO).unwrap();
+    assert!(in_file == on_cpu, "{what}: {} and {}", in_file.contents, on_cpu.contents);
+    let in_memory = prepared(source, Some(&mut slow(arena, 2)), true, Bytes::mib(64)).unwrap();
+    assert!(in_memory.file.is_none());
+    assert!(in_memory.contents == on_cpu.contents, "{what}: {} and {}", in_memory.contents, on_cpu.contents);
+}
+
+fn list(arcs: Vec<(u64, u64)>, declared: Option<u64>) -> ArcList {
+    ArcList { arcs, declared }
+}
+
+#[test]
+fn graphs_of_all_generators_are_the_same_to_the_byte() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let families: [(Family, Option<&dyn BaseGraph>); 10] = [
+        (Family::GapKron { scale: 8 }, None),
+        (Family::GapUrand { scale: 8 }, None),
+        (Family::Stars { leaves: vec![5, 4, 3], kind: StarKind::B1k }, None),
+        (Family::RingLattice { vertices: 3000, k: 2 }, None),
+        (Family::KingsGrid { rows: 30, columns: 40 }, None),
+        (Family::Complete { vertices: 120 }, None),
+        (Family::RingOfCliques { cliques: 70, size: 6 }, None),
+        (Family::Hamming { d: 3, q: 7 }, None),
+        (Family::Blowup { copies: 5, permute: Some(3) }, Some(&Path7)),
+        (Family::TensorComplete { q: 40 }, Some(&Path7)),
+    ];
+    for (i, (family, base)) in families.into_iter().enumerate() {
+        let path = folder.path().join(format!("{i}.{}", ["bin", "txt"][i % 2]));
+        generate(&family, base, &path, &Control::silent()).unwrap();
+        same(&opened(&path), [0, 3, 1000][i % 3], &format!("{family:?}"));
+    }
+}
+
+/// A path of seven vertices.
+struct Path7;
+
+impl BaseGraph for Path7 {
+    fn vertices(&self) -> u64 {
+        7
+    }
+    fn edges(&self) -> u64 {
+        6
+    }
+    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
+        (0..6).filter(|u| range.contains(u)).for_each(|u| each(u, u + 1));
+    }
+    fn triangles_known(&self) -> Option<u128> {
+        Some(0)
+    }
+}
+
+#[test]
+fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.bin");
+    generate(&Family::GapUrand { scale: 13 }, None, &path, &Control::silent()).unwrap();
+    let (source, ids) = (opened(&path), 1 << 13);
+    // Two runs of arcs; and as many ranges of the rows, which are several file blocks.
+    let arena = padded(needed(105_000, 1) + 40 * ids);
+    let on_cpu = prepared(&source, None, false, Bytes::ZERO).unwrap();
+    let on_device = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
+    assert!(on_device == on_cpu);
+    // With little memory of the host the runs are in files, which leave nothing behind.
+    let within = |dir: &Path| {
+        let little = Workspace { graph: Bytes::ZERO, buckets: Some(Bytes(1 << 19)), ..workspace(dir) };
+        prepared_within(little, &source, Some(&mut slow(arena, 3)), true)
+    };
+    assert!(within(folder.path()).unwrap() == on_cpu);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");
+    let error = within(&folder.path().join("missing")).unwrap_err().to_string();
+    assert!(error.contains("sorted runs take") && error.contains("0 B are free"), "{error}");
+}
+
+fn opened(path: &Path) -> Source {
+    Source::open(&[path.to_path_buf()], None, &std::env::temp_dir()).unwrap()
+}
+
+#[test]
+fn inputs_of_every_kind_are_the_same_to_the_byte() {
+    if !has_compiler() {
+        return;
+    }
+    let cases = [
+        ("none", list(vec![], None)),
+        ("loops only", list(vec![(9, 9), (4, 4), (9, 9)], None)),
+        ("loops beside edges", list(vec![(9, 9), (4, 4), (7, 5), (5, 7), (5, 7), (12, 9), (3, 3)], None)),
+        ("declared", list(vec![(0, 1), (1, 2), (1, 1)], Some(100))),
+        ("gaps", list((0..500).map(|i| (i * i % 613 * 300, i * 301)).collect(), None)),
+        ("both directions", list((0..400).flat_map(|i| [(i, i * 7 % 401), (i * 7 % 401, i)]).collect(), None)),
+        ("long rows", list((0..300).flat_map(|i| (0..i).map(move |j| (i, j))).collect(), None)),
+        ("a batch of many", list((0..40_000).map(|i| (i % 211, i * i % 20_011)).collect(), None)),
+    ];
+    for (what, source) in &cases {
+        same(source, 0, what);
+        same(source, 1000, what);
+    }
+    for name in ["cnr-symmetric.graph", "delaunay_n15.graph", "bcsstk13.mtx", "as20000102.txt"] {
+        same(&opened(&data(name)), 3, name);
+    }
+    // Rows with loops at their beginning, end and middle, alone, and in every row; a row longer than a buffer.
+    let folder = tempfile::tempdir().unwrap();
+    let loops = (0..900).map(|v| (v, v));
+    let rows = (0..900usize).flat_map(|u| (0..u % 40).map(move |i| (u, (u * 7 + i * i) % 900)));
+    let long = (0..5000).map(|v| (40, v)).chain([(4999, 4999), (4998, 0), (0, 4999)]);
+    let arcs: std::collections::BTreeSet<_> = loops.chain(rows).chain(long).collect();
+    BvComp::with_basename(folder.path().join("loops")).comp_graph::<BE>(&VecGraph::from_arcs(arcs)).unwrap();
+    same(&opened(&folder.path().join("loops.graph")), 0, "rows with loops");
+    same(&opened(&folder.path().join("loops.graph")), 3, "rows with loops, late");
+}
+
+#[test]
+fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let few = list(vec![(0, 1), (1, 2), (0, 2)], None);
+    let sparse = list((0..2000).map(|i| (i << 40, (i + 1) << 40)).collect(), None);
+    let wide = list(vec![(0, 1 << 31)], Some(1 << 32));
+    let no_device = || Slow { double: None, questions: 0.into() };
+    for (source, mut device) in
+        [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))]
+    {
+        let error = prepared(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource, "{error}");
+        assert!(error.to_string().contains("--prepare"), "{error}");
+        let (on_device, on_cpu) =
+            (prepared(source, Some(&mut device), false, Bytes::ZERO), prepared(source, None, false, Bytes::ZERO));
+        match (on_device, on_cpu) {
+            (Ok(a), Ok(b)) => assert!(a == b),
+            (a, b) => assert_eq!(a.unwrap_err().to_string(), b.unwrap_err().to_string()),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_list_of_arcs_is_the_same_to_the_byte(
+        arcs in prop::collection::vec((0u64..200, 0u64..200), 0..4000),
+        (stretch, start) in (1u64..50, 0u64..3),
+    ) {
+        if has_compiler() {
+            let arcs = arcs.iter().map(|&(u, v)| (start + u * stretch, start + v * v % 97));
+            same(&list(arcs.collect(), None), stretch as u32 % 5, "a list");
+        }
+    }
+}

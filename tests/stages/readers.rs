@@ -1,0 +1,16 @@
+//! The readers on real graphs and on every kind of bad input, through the public interface.
+
+mod archives;
+mod bad_binary;
+mod bad_tables;
+mod bad_text;
+mod bvgraph;
+mod columns;
+mod dialects;
+mod fixtures;
+mod formats;
+mod real;
+mod repository;
+mod rows;
+mod stop;
+mod support;

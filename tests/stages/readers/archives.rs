@@ -1,0 +1,278 @@
+//! Archives: hostile ones, damaged ones, and which of their members is read.
+
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{InputSettings, Source};
+use zip::write::SimpleFileOptions;
+
+use super::support::{Folder, TINY, arcs, gz, open, read, text_of, work_dir};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)
+}
+
+/// A header of a tar archive, and the contents.
+fn member(name: &str, kind: u8, size: u64, contents: &[u8]) -> Vec<u8> {
+    let mut header = tar::Header::new_ustar();
+    header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+    header.set_entry_type(tar::EntryType::new(kind));
+    header.set_mode(0o644);
+    header.set_size(size);
+    header.set_cksum();
+    let padding = vec![0; contents.len().next_multiple_of(512) - contents.len()];
+    [&header.as_bytes()[..], contents, &padding].concat()
+}
+
+fn file(name: &str, contents: &str) -> Vec<u8> {
+    member(name, b'0', contents.len() as u64, contents.as_bytes())
+}
+
+fn ended(members: &[Vec<u8>]) -> Vec<u8> {
+    [members.concat(), vec![0; 1024]].concat()
+}
+
+/// A pax header with these records.
+fn pax(records: &[(&str, &str)]) -> Vec<u8> {
+    let record = |(key, value): &(&str, &str)| {
+        let rest = format!(" {key}={value}\n");
+        let digits = (rest.len() + 2).to_string().len();
+        format!("{}{rest}", rest.len() + digits)
+    };
+    let text: String = records.iter().map(record).collect();
+    member("pax", b'x', text.len() as u64, text.as_bytes())
+}
+
+fn zipped(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, contents) in members {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(contents).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
+    let folder = Folder::new();
+    let text = text_of(&TINY, " ", "\n");
+    let mut sorted = TINY.to_vec();
+    sorted.sort_unstable();
+    let read_in = |name: &str, bytes: &[u8], format: Format| {
+        let source = open(&folder.write(name, bytes)).unwrap();
+        assert_eq!(source.format(), format, "{name}");
+        assert_eq!(source.identity().unwrap().unwrap().files[0].path.file_name().unwrap(), name);
+        arcs(&source).unwrap()
+    };
+    let matrix = format!("%%MatrixMarket matrix coordinate pattern general\n9 9 8\n{}", text.replace('0', "9"));
+    let tar = ended(&[file("readme.txt", "about"), file("../../out.csv", &text)]);
+    assert_eq!(read_in("a.tar", &tar, Format::Text), sorted);
+    assert_eq!(read_in("a.tar.gz", &gz(&tar), Format::Text), sorted);
+    assert_eq!(read_in("no-suffix", &gz(&tar), Format::Text), sorted);
+    assert_eq!(
+        read_in("b.zip", &zipped(&[("/etc/g.edges", text.as_bytes()), ("a.html", b"<p>")]), Format::Text),
+        sorted
+    );
+    // A member may be compressed; its name says its format.
+    assert_eq!(read_in("c.zip", &zipped(&[("g.csv.gz", &gz(text.as_bytes()))]), Format::Text), sorted);
+    assert_eq!(read_in("d.zip", &zipped(&[("x/g.mtx", matrix.as_bytes())]), Format::MatrixMarket).len(), 8);
+    let pairs: Vec<u8> = TINY.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
+    assert_eq!(read_in("e.zip", &zipped(&[("g.bin", &pairs)]), Format::BinU32), sorted);
+    // Names and sizes in pax headers go before those in the header after them.
+    let size = text.len().to_string();
+    let long = [pax(&[("path", "folder/g.el"), ("size", &size)]), member("x", b'0', 0, text.as_bytes())].concat();
+    assert_eq!(read_in("pax.tar", &ended(&[long, file("b", "2 3\n")]), Format::Text), sorted);
+    assert!(!folder.path("../../out.csv").exists());
+}
+
+#[test]
+fn archives_without_one_graph_are_refused() {
+    let folder = Folder::new();
+    let two = [file("a.txt", "0 1\n"), file("b.txt", "1 2\n")];
+    folder.refuses("two.tar", ended(&two), &["2 files that may be the graph: 'a.txt', 'b.txt'", "unpack the archive"]);
+    folder.refuses(
+        "none.tar",
+        ended(&[file("a.html", "x"), file("b.pdf", "x")]),
+        &["no graph among 'a.html', 'b.pdf'"],
+    );
+    folder.refuses("link.tar", ended(&[member("g.txt", b'2', 0, b"")]), &["no plain file"]);
+    folder.refuses("hard.tar", ended(&[member("g.txt", b'1', 0, b"")]), &["no plain file"]);
+    folder.refuses("nothing.zip", zipped(&[]), &["no plain file"]);
+    let mut linked = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    linked.add_directory("g.mtx", SimpleFileOptions::default()).unwrap();
+    linked.add_symlink("g.txt", "/etc/passwd", SimpleFileOptions::default()).unwrap();
+    folder.refuses("linked.zip", linked.finish().unwrap().into_inner(), &["no plain file"]);
+    folder.refuses("void.zip", zipped(&[("g.txt", b"")]), &["void.zip: g.txt: is empty"]);
+    folder.refuses("line.zip", zipped(&[("g.txt", b"0 1\n1 x\n")]), &["line.zip: g.txt:2: 'x'"]);
+    let inner = zipped(&[("g.txt", b"0 1\n")]);
+    folder.refuses("outer.zip", zipped(&[("inner.zip", &inner)]), &["inner.zip: is an archive in an archive"]);
+    folder.refuses("outer.tar", ended(&[member("i.tar.gz", b'0', 0, &[])]), &["is empty"]);
+    let packed = gz(&ended(&[file("g.txt", "0 1\n")]));
+    folder.refuses("deep.zip", zipped(&[("i.tar.gz", &packed)]), &["is an archive in an archive"]);
+    let crawl = [("g.graph", &[0u8, 1, 2, 3][..]), ("g.properties", b"nodes=1\n")];
+    folder.refuses("crawl.zip", zipped(&crawl), &["a BVGraph in an archive"]);
+    let terminal = zipped(&[("\u{1b}[2J.txt", b"x"), ("b.txt", b"x")]);
+    folder.refuses("terminal.zip", terminal, &["\\u{1b}[2J.txt"]);
+}
+
+#[test]
+fn damaged_and_hostile_archives_are_refused() {
+    let folder = Folder::new();
+    let whole = ended(&[file("g.txt", "0 1\n1 2\n")]);
+    assert_eq!(read(&folder.write("whole.tar", &whole)).unwrap().len(), 2);
+    for cut in [513, 600, 1024, 1100] {
+        folder.refuses("cut.tar", &whole[..cut], &["it ends before the mark of its end", "it was cut"]);
+    }
+    folder.refuses("cut.tar.gz", &gz(&whole)[..60], &["gzip stream is truncated"]);
+    let mut second = ended(&[file("g.txt", "0 1\n"), file("h.html", "x")]);
+    second[1024] = b'i';
+    folder.refuses("sum.tar", second, &["a header with a wrong checksum"]);
+    let huge = u64::MAX / 2;
+    folder.refuses("huge.tar", ended(&[member("g.txt", b'0', huge, b"0 1\n")]), &["it ends before the mark"]);
+    let size = ended(&[pax(&[("size", "18446744073709551615")]), file("g.txt", "0 1\n")]);
+    folder.refuses("size.tar", size, &["a size above 2^64"]);
+    let long = ended(&[member("long", b'L', 1 << 20, &vec![b'x'; 1 << 20]), file("g.txt", "0 1\n")]);
+    folder.refuses("long.tar", long, &["an extension header of 1048576 bytes"]);
+    let odd = ended(&[member("pax", b'x', 9, b"99 path=x"), file("g.txt", "0 1\n")]);
+    folder.refuses("odd.tar", odd, &["a damaged pax header"]);
+    folder.refuses(
+        "sparse.tar",
+        ended(&[member("g.txt", b'S', 4, b"0 1\n")]),
+        &["stored as a sparse file", "--sparse"],
+    );
+    let sparse = ended(&[pax(&[("GNU.sparse.major", "1")]), file("g.txt", "1\n0\n4\n")]);
+    folder.refuses("sparse.tar", sparse, &["'g.txt' is stored as a sparse file"]);
+    let many: Vec<Vec<u8>> = (0..10_001).map(|i| file(&format!("{i}.html"), "")).collect();
+    folder.refuses("many.tar", ended(&many), &["more than 10000 members"]);
+
+    let zip = zipped(&[("g.txt", text_of(&[(3, 4); 500], " ", "\n").as_bytes())]);
+    folder.refuses("cut.zip", &zip[..zip.len() - 1], &["the zip archive is damaged", "fetch it again"]);
+    let directory = zip.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
+    let altered = |at: usize, bytes: &[u8]| {
+        let mut zip = zip.clone();
+        zip[directory + at..][..bytes.len()].copy_from_slice(bytes);
+        zip
+    };
+    folder.refuses("locked.zip", altered(8, &[1, 0]), &["the member 'g.txt' is encrypted"]);
+    folder.refuses("method.zip", altered(10, &[14, 0]), &["the member 'g.txt' is compressed by"]);
+    folder.refuses("sum.zip", altered(16, &[1, 2, 3, 4]), &["the member 'g.txt' is damaged (its checksum differs)"]);
+    // Where the member begins.
+    folder.refuses("offset.zip", altered(42, &[0xff, 0xff, 0xff, 0x7f]), &["the zip archive is damaged"]);
+    // The size that the directory announces, too small and too large.
+    folder.refuses(
+        "bomb.zip",
+        altered(24, &[7, 0, 0, 0]),
+        &["the member 'g.txt' is damaged", "more than the 7 bytes announced"],
+    );
+    folder.refuses("more.zip", altered(24, &[0, 0, 16, 0]), &["2000 bytes instead of 1048576"]);
+    let dir = work_dir();
+    let absurd = folder.write("absurd.zip", altered(24, &[0xfe, 0xff, 0xff, 0xff]));
+    let error = Source::open(&[absurd], None, &dir).unwrap_err().to_string();
+    assert!(
+        error.contains("4294967294 bytes of 'g.txt' from 28; expected a size that compression can lead to"),
+        "{error}"
+    );
+
+    // A name that is there twice, in the list and before the contents; and a list that is shorter than its length.
+    let two = zipped(&[("a.txt", b"0 1\n"), ("b.txt", b"1 2\n")]);
+    let twice: Vec<u8> = two.iter().map(|&byte| if byte == b'b' { b'a' } else { byte }).collect();
+    folder.refuses("twice.zip", twice, &["two members of the name 'a.txt'", "members with different names"]);
+    for number in [1, 3] {
+        let (mut other, length) = (two.clone(), two.len());
+        other[length - 12] = number;
+        folder.refuses("list.zip", other, &[&format!("a list of 2 members instead of {number}")]);
+    }
+}
+
+#[test]
+fn raw_numbers_may_begin_like_an_archive() {
+    let folder = Folder::new();
+    let numbers: Vec<u8> = [0x0403_4b50u32, 7, 1, 2].iter().flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(read(&folder.write("g.bin", &numbers)).unwrap(), [(1, 2), (0x0403_4b50, 7)]);
+    let reading = InputSettings { format: Some(Format::BinU32), ..InputSettings::default() };
+    let named = folder.write("data", &numbers);
+    let source = Source::open_as(&[named], reading, &work_dir(), &Control::silent()).unwrap();
+    assert_eq!(arcs(&source).unwrap().len(), 2);
+    assert_eq!(read(&folder.write("g.zip", zipped(&[("g.bin", &numbers)]))).unwrap().len(), 2);
+    folder.refuses("g.dat", &numbers, &["the zip archive is damaged"]);
+}
+
+#[test]
+fn unpacking_can_be_stopped_and_needs_space() {
+    for name in ["suitesparse.tar.gz", "repository-times.zip", "csr.npz", "snap.txt.bz2"] {
+        let control = Control::silent();
+        control.stop();
+        let opened = Source::open_as(&[fixture(name)], InputSettings::default(), &work_dir(), &control);
+        let stopped = opened.and_then(|source| source.scan(&super::support::Keep::default(), &control));
+        assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted, "{name}");
+    }
+    let error = Source::open(&[fixture("plain.tar")], None, Path::new("/nowhere")).unwrap_err();
+    assert_eq!(error.kind(), Kind::Resource, "{error}");
+}
+
+#[test]
+fn bzip2_is_read_as_a_stream() {
+    let folder = Folder::new();
+    let whole = std::fs::read(fixture("snap.txt.bz2")).unwrap();
+    let arcs = read(&folder.write("one.txt.bz2", &whole)).unwrap();
+    // Several streams, as pbzip2 writes them.
+    assert_eq!(read(&folder.write("two.txt.bz2", [&whole[..], &whole].concat())).unwrap().len(), 2 * arcs.len());
+    folder.refuses("cut.txt.bz2", &whole[..whole.len() - 9], &["the bzip2 stream is truncated"]);
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 0x10;
+    folder.refuses("damaged.txt.bz2", damaged, &["the bzip2 stream is damaged", "a complete .bz2 file"]);
+}
+
+/// A zstd frame without contents, which decoders skip.
+fn skippable(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[0x50 + number, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
+}
+
+#[test]
+fn zstd_frames_without_contents_are_skipped() {
+    let folder = Folder::new();
+    let (mut sorted, text) = (TINY.to_vec(), text_of(&TINY, " ", "\n"));
+    sorted.sort_unstable();
+    let frame = |bytes: &[u8]| zstd::bulk::compress(bytes, 3).unwrap();
+    let whole = frame(text.as_bytes());
+    let size = (whole.len() as u32).to_le_bytes();
+    let (first, second) = text.split_at(9);
+    let matrix = b"%%MatrixMarket matrix coordinate pattern general\n9 9 1\n1 2\n";
+    for threads in [1, 4] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            for number in [0, 7, 15] {
+                let file = [skippable(number, &size), whole.clone()].concat();
+                for name in ["one.txt.zst", "no-suffix", "a.el"] {
+                    let source = open(&folder.write(name, &file)).unwrap();
+                    assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Text, sorted.clone()), "{name}");
+                }
+            }
+            // As pzstd writes them: one before each frame; several, and one at the end.
+            let parts = [
+                skippable(0, &[1; 4]),
+                frame(first.as_bytes()),
+                skippable(0, &[2; 4]),
+                frame(second.as_bytes()),
+                skippable(3, &[]),
+            ];
+            assert_eq!(read(&folder.write("parts.txt.zst", parts.concat())).unwrap(), sorted);
+            let several = [skippable(0, &[]), skippable(15, &[9; 100_000]), parts.concat()].concat();
+            assert_eq!(read(&folder.write("several.txt.zst", &several)).unwrap(), sorted);
+            let other = [skippable(0, &size), frame(matrix)].concat();
+            assert_eq!(open(&folder.write("other.zst", &other)).unwrap().format(), Format::MatrixMarket);
+            let archive = [skippable(0, &size), frame(&ended(&[file("g.txt.zst", "")]))].concat();
+            folder.refuses("void.tar.zst", archive, &["g.txt.zst: is empty"]);
+            let archive = [skippable(0, &size), frame(&ended(&[file("g.txt", &text)]))].concat();
+            assert_eq!(read(&folder.write("a.tar.zst", &archive)).unwrap(), sorted);
+            folder.refuses("cut.txt.zst", &several[..200], &["the zstd stream is truncated"]);
+            folder.refuses("only.txt.zst", skippable(0, &size), &["only.txt.zst"]);
+        });
+    }
+    // Raw numbers may begin so.
+    let numbers: Vec<u8> = [0x184d_2a50u32, 3, 1, 2, 5, 6].iter().flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(read(&folder.write("g.bin", &numbers)).unwrap(), [(1, 2), (5, 6), (0x184d_2a50, 3)]);
+}

@@ -1,0 +1,135 @@
+//! Binary files that are cut or damaged.
+
+use std::path::PathBuf;
+
+use trimill::testing::error::Kind;
+use trimill::testing::input::Source;
+use trimill::testing::input::format::Format;
+
+use super::support::{Folder, TINY, arcs, data, open, read, sg, work_dir};
+
+#[test]
+fn bad_binary_files_are_refused() {
+    let folder = Folder::new();
+    folder.refuses("odd.bin", [0; 12], &["a size of 12 bytes", "a multiple of 8", "--format"]);
+    folder.refuses("odd.bin64", [0; 24], &["a size of 24 bytes", "a multiple of 16"]);
+    folder.refuses("odd.g500", [0; 16], &["a size of 16 bytes", "a multiple of 12"]);
+    folder.refuses("unknown.dat", [0; 16], &["cannot be told", "bvgraph, text, matrix-market, metis"]);
+    let path = folder.write("named.dat", [1, 0, 0, 0, 2, 0, 0, 0]);
+    let named = Source::open(&[path], Some(Format::BinU32), &work_dir()).unwrap();
+    assert_eq!(arcs(&named).unwrap(), [(1, 2)]);
+
+    let whole = sg(6, &TINY, true);
+    folder.refuses("short.sg", &whole[..10], &["no header"]);
+    folder.refuses("few.sg", &whole[..40], &["too small for its 6 vertices"]);
+    folder.refuses("cut.sg", &whole[..whole.len() - 1], &["a size of", "expected"]);
+    let altered = |at: usize, value: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = value;
+        bytes
+    };
+    folder.refuses("count.sg", altered(1, 7), &["8 stored arcs; expected 7"]);
+    folder.refuses("offset.sg", altered(17 + 8 * 2, 200), &["do not ascend"]);
+    folder.refuses("first.sg", altered(17, 1), &["do not begin with 0"]);
+    folder.refuses("head.sg", altered(17 + 8 * 7, 6), &["neighbour 6 of vertex 0", "from 0 to 5"]);
+    folder.refuses("negative.sg", altered(17 + 8 * 7 + 3, 0xff), &["neighbour -"]);
+    folder.refuses("vertices.sg", altered(9 + 4, 1), &["4294967302 vertices"]);
+}
+
+/// An altered copy of cnr-symmetric under `name`.
+fn altered_crawl(folder: &Folder, name: &str, alter: impl FnOnce(&mut Vec<u8>, &mut String)) -> PathBuf {
+    let mut graph = std::fs::read(data("cnr-symmetric.graph")).unwrap();
+    let mut properties = std::fs::read_to_string(data("cnr-symmetric.properties")).unwrap();
+    alter(&mut graph, &mut properties);
+    folder.write(&format!("{name}.properties"), properties);
+    folder.write(&format!("{name}.graph"), graph)
+}
+
+#[test]
+fn bad_bvgraphs_are_refused() {
+    let folder = Folder::new();
+    let refuses = |name: &str, parts: &[&str], alter: &dyn Fn(&mut Vec<u8>, &mut String)| {
+        let path = altered_crawl(&folder, name, alter);
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let error = pool.install(|| read(&path).map(|arcs| arcs.len())).expect_err(name);
+            assert_eq!(error.kind(), Kind::Data, "{name}: {error}");
+            for part in parts {
+                assert!(error.to_string().contains(part), "{name}: no '{part}' in: {error}");
+            }
+        }
+    };
+    let replace = |from: &'static str, to: &'static str| {
+        move |_: &mut Vec<u8>, text: &mut String| {
+            assert!(text.contains(from));
+            *text = text.replace(from, to);
+        }
+    };
+    refuses("cut", &["the stream ends too early", "cut.graph"], &|graph, _| graph.truncate(300_001));
+    // The writer pads the last word of 64 bits, of which this file uses one byte.
+    refuses("cut-a-word", &["cut-a-word.graph"], &|graph, _| graph.truncate(graph.len() - 8));
+    refuses("longer", &["bytes; expected 640105"], &|graph, _| graph.extend([0; 40]));
+    refuses("zeros", &["zeros.graph"], &|graph, _| graph[5000..].fill(0));
+    refuses("ones", &["ones.graph"], &|graph, _| graph[5000..].fill(0xff));
+    refuses("no-nodes", &["no 'nodes'", "no-nodes.properties"], &replace("\nnodes=130000", ""));
+    refuses("no-arcs", &["no 'arcs'"], &replace("\narcs=2057910", ""));
+    refuses("words", &["'nodes'", "words.properties"], &replace("nodes=130000", "nodes=many"));
+    refuses("more-nodes", &["too early"], &replace("nodes=130000", "nodes=130001"));
+    refuses("fewer-nodes", &["fewer-nodes.graph"], &replace("nodes=130000", "nodes=129000"));
+    refuses("more-arcs", &["2057910 arcs in 130000 rows; expected 2057911"], &replace("arcs=2057910", "arcs=2057911"));
+    refuses("fewer-arcs", &["fewer-arcs.graph"], &replace("arcs=2057910", "arcs=2057909"));
+    refuses("window", &["a window of"], &replace("windowsize=7", "windowsize=999999999999"));
+    refuses("window-word", &["window-word.properties"], &replace("windowsize=7", "windowsize=x"));
+    refuses("small-window", &["small-window.graph"], &replace("windowsize=7", "windowsize=1"));
+    refuses("intervals", &["intervals.graph"], &replace("minintervallength=4", "minintervallength=3"));
+    refuses("class", &["a graph of class"], &replace("webgraph.BVGraph", "webgraph.EFGraph"));
+    refuses("codes", &["codes.properties"], &replace("compressionflags=", "compressionflags=RESIDUALS_MORSE"));
+    refuses("other-codes", &["other-codes.graph"], &replace("compressionflags=", "compressionflags=RESIDUALS_DELTA"));
+    refuses("limit", &["4294967295 vertices", "2^32 - 2"], &replace("nodes=130000", "nodes=4294967295"));
+    refuses("most", &["most.graph"], &replace("nodes=130000", "nodes=4294967294"));
+    refuses("endian", &["endian.properties"], &replace("endianness=big", "endianness=middle"));
+
+    let alone = folder.write("alone.graph", std::fs::read(data("cnr-symmetric.graph")).unwrap());
+    let missing = open(&alone).unwrap_err();
+    assert!(missing.to_string().contains("alone.properties: does not exist"), "{missing}");
+    let lonely = folder.write("lonely.properties", std::fs::read(data("cnr-symmetric.properties")).unwrap());
+    let missing = open(&lonely).unwrap_err();
+    assert!(missing.to_string().contains("lonely.graph: does not exist"), "{missing}");
+    altered_crawl(&folder, "crawl.2024", |_, _| {});
+    for name in ["crawl.2024", "crawl.2024.graph", "crawl.2024.properties"] {
+        let dotted = open(&folder.path(name)).unwrap_err();
+        assert!(
+            dotted.kind() == Kind::Data && dotted.to_string().contains("rename both files to crawl-2024.graph"),
+            "{dotted}"
+        );
+    }
+}
+
+#[test]
+fn no_flipped_bit_of_a_bvgraph_does_more_than_fail_or_pass() {
+    let folder = Folder::new();
+    let mut failed = 0;
+    for round in 0..60u64 {
+        let path = altered_crawl(&folder, "flipped", |graph, _| {
+            let bit = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize % (8 * graph.len());
+            graph[bit / 8] ^= 1 << (bit % 8);
+        });
+        match read(&path) {
+            Ok(arcs) => assert_eq!(arcs.len(), 2_057_910),
+            Err(error) => {
+                assert_eq!(error.kind(), Kind::Data, "{error}");
+                assert!(error.to_string().contains("flipped.graph"), "{error}");
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 20, "{failed} of 60");
+}
+
+#[test]
+fn nothing_is_written_beside_the_input() {
+    let folder = Folder::new();
+    altered_crawl(&folder, "crawl", |_, _| {});
+    assert_eq!(read(&folder.path("crawl")).unwrap().len(), 2_057_910);
+    assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 2);
+}

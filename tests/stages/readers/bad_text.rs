@@ -1,0 +1,161 @@
+//! Malformed text: every error names the file and the line.
+
+use trimill::testing::error::Kind;
+use trimill::testing::input::Source;
+
+use super::support::{Folder, arcs, data, gz, open, read, sg, text_of, work_dir};
+
+#[test]
+fn large_ids_pass_and_too_large_ones_do_not() {
+    let folder = Folder::new();
+    let most = u64::MAX - 1;
+    let path = folder.write("large.txt", format!("{most} 0\n00000000000000000000000000012 {most}\n"));
+    assert_eq!(read(&path).unwrap(), [(12, most), (most, 0)]);
+    folder.refuses("max.txt", format!("1 2\n3 {}\n", u64::MAX), &["max.txt:2:", "too large", "ids up to"]);
+    folder.refuses("over.txt", "1 2\n\n3 18446744073709551616\n", &["over.txt:3:", "too large"]);
+    let pairs = [1u64, 2, 3, u64::MAX].map(u64::to_le_bytes);
+    folder.refuses("max.u64", pairs.as_flattened(), &["arc 1", "ids up to"]);
+    let high = [[1u32, 2, 0x0004_0003].map(u32::to_le_bytes)];
+    let path = folder.write("high.graph500", high.as_flattened().as_flattened());
+    assert_eq!(read(&path).unwrap(), [(3 << 32 | 1, 4 << 32 | 2)]);
+}
+
+#[test]
+fn bad_text_is_refused_with_its_line() {
+    let folder = Folder::new();
+    for (text, line, found) in [
+        ("1 2\nhello world\n", 2, "'hello'"),
+        ("# c\n1 2\n3 four\n", 3, "'four'"),
+        ("1 2\n-3 4\n", 2, "the negative number -3"),
+        ("-1 2\n", 1, "the negative number -1"),
+        ("1 2\n3 -4\n", 2, "the negative number -4"),
+        ("1 2\n\n3.0 4\n", 3, "the number 3.0, which is not an integer"),
+        ("1 2\n3 4.5 6\n", 2, "the number 4.5, which is not an integer"),
+        ("1 2\n3 4e1\n", 2, "not an integer"),
+        ("1 2\n3\n", 2, "one column only"),
+        ("1 2\n3 \r\n", 2, "one column only"),
+        ("1 2\n3 4x\n", 2, "'4x'"),
+        ("1 2\r3 4\r", 1, "carriage return"),
+        ("10\n20\n1 2\n", 2, "one column only"),
+        ("a,b\nc,d\n1 2\n", 2, "'c'"),
+        ("a,b\n1 2\nc,d\n3 4\n", 3, "'c'"),
+        ("a 5\n1 2\n", 1, "'a'"),
+        ("hello world\n", 1, "no arc after it"),
+        (",1 2\n", 1, "two non-negative integers"),
+        ("1 2\n,\n", 2, "without numbers"),
+    ] {
+        folder.refuses("bad.txt", text, &[&format!("bad.txt:{line}: "), found]);
+        folder.refuses("bad.txt.gz", gz(text.as_bytes()), &[&format!("bad.txt.gz:{line}: "), found]);
+    }
+    let long = format!("1 2\n{}3 4\n5 x\n", "# more\n".repeat(500_000));
+    folder.refuses("long.txt", &long, &["long.txt:500003: 'x'"]);
+    folder.refuses("long.txt.gz", gz(long.as_bytes()), &["long.txt.gz:500003: 'x'"]);
+    let endless = format!("1 2\n{}", "1".repeat(10 << 20));
+    folder.refuses("endless.txt", &endless, &["endless.txt:2: a line is longer than"]);
+    folder.refuses("endless.txt.gz", gz(endless.as_bytes()), &["endless.txt.gz:2: a line is longer than"]);
+}
+
+#[test]
+fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
+    let folder = Folder::new();
+    assert_eq!(
+        read(&folder.write("none.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 0\n")).unwrap(),
+        []
+    );
+    assert_eq!(read(&folder.write("none.metis", "3 0\n\n\n\n")).unwrap(), []);
+    assert_eq!(read(&folder.write("none.sg", sg(3, &[], false))).unwrap(), []);
+    folder.refuses("empty.txt", "", &["is empty", "holds no arcs"]);
+    folder.refuses("empty.bin", "", &["is empty", "holds no arcs"]);
+    let comments = "# nothing\n\n% here\n";
+    folder.refuses(
+        "comments.txt",
+        comments,
+        &["comments.txt: holds no arcs, only comments", "two non-negative integers"],
+    );
+    folder.refuses("comments.txt.gz", gz(comments.as_bytes()), &["holds no arcs, only comments"]);
+    // Beside a list with arcs, too.
+    let paths = [folder.write("arcs.txt", "0 1\n"), folder.write("blank.txt", "\n\n")];
+    let error = arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap_err();
+    assert!(error.kind() == Kind::Data && error.to_string().contains("blank.txt: holds no arcs"), "{error}");
+    let missing = open(&folder.path("missing.txt")).unwrap_err();
+    assert!(missing.kind() == Kind::Data && missing.to_string().contains("missing.txt: does not exist"), "{missing}");
+    let directory = open(folder.0.path()).unwrap_err();
+    assert!(directory.kind() == Kind::Data && directory.to_string().contains("is a directory"), "{directory}");
+}
+
+#[test]
+fn damaged_compressed_files_are_refused() {
+    let folder = Folder::new();
+    let plain = text_of(&(0..5000).map(|i| (i, i * 7919 % 5003)).collect::<Vec<_>>(), " ", "\n");
+    let (gz, zst) = (gz(plain.as_bytes()), zstd::encode_all(plain.as_bytes(), 3).unwrap());
+    assert_eq!(read(&folder.write("whole.gz", &gz)).unwrap().len(), 5000);
+    for cut in [5, 20, gz.len() / 2, gz.len() - 8, gz.len() - 1] {
+        folder.refuses("cut.txt.gz", &gz[..cut], &["gzip stream is truncated", "fetch the file again"]);
+    }
+    for cut in [6, zst.len() / 2, zst.len() - 1] {
+        folder.refuses("cut.txt.zst", &zst[..cut], &["zstd stream is truncated"]);
+    }
+    let mut flipped = gz.clone();
+    flipped[gz.len() - 6] ^= 1;
+    folder.refuses("flipped.txt.gz", &flipped, &["gzip stream is damaged"]);
+    let real = std::fs::read(data("soc-Slashdot0902.txt.gz")).unwrap();
+    folder.refuses("slashdot.txt.gz", &real[..real.len() / 2], &["slashdot.txt.gz: the gzip stream is truncated"]);
+}
+
+#[test]
+fn bad_matrices_are_refused() {
+    let folder = Folder::new();
+    let banner = "%%MatrixMarket matrix coordinate pattern general";
+    for (text, parts) in [
+        ("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n".to_string(), &["bad.mtx:1: 'matrix array'"][..]),
+        (
+            "%%MatrixMarket matrix coordinate complex general\n1 1 0\n".into(),
+            &["bad.mtx:1:", "'complex'", "pattern, integer or real"],
+        ),
+        ("%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n".into(), &["bad.mtx:1:", "'hermitian'"]),
+        ("%%MatrixMarket matrix coordinate\n1 1 0\n".into(), &["bad.mtx:1:", "banner"]),
+        (format!("{banner}\n% c\n3 4 1\n1 1\n"), &["bad.mtx:3:", "3 rows and 4 columns", "square"]),
+        (format!("{banner}\n"), &["ends before the size"]),
+        (format!("{banner}\n3 3\n1 1\n"), &["bad.mtx:2: '3 3'", "rows, columns, entries"]),
+        (format!("{banner}\n3 3 2\n1 1\n1 4\n"), &["bad.mtx:4:", "outside of the matrix", "1 to 3"]),
+        (format!("{banner}\n3 3 2\n0 1\n1 1\n"), &["bad.mtx:3:", "outside of the matrix"]),
+        (format!("{banner}\n3 3 2\n1 1\n"), &["bad.mtx:4: 1 entries", "expected 2 entries"]),
+        (format!("{banner}\n3 3 1\n1 1\n% c\n2 2\n3 3\n"), &["bad.mtx:5: 3 entries", "expected 1 entries"]),
+        (format!("{banner}\n3 3 1\n1 x\n"), &["bad.mtx:3: 'x'"]),
+        (format!("{banner}\n4294967295 4294967295 0\n"), &["bad.mtx:2: 4294967295 vertices", "at most 4294967294"]),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1\n".into(), &["bad.mtx:3:", "without a value"]),
+        ("34 34 78\n1 2\n".into(), &["bad.mtx:3: 1 entries; expected 78", "banner"]),
+    ] {
+        folder.refuses("bad.mtx", text, parts);
+    }
+    let whole = std::fs::read_to_string(data("karate.mtx")).unwrap();
+    let cut = whole.lines().take(60).map(|line| format!("{line}\n")).collect::<String>();
+    folder.refuses("karate.mtx", cut, &["entries; expected 78 entries, as the header says"]);
+}
+
+#[test]
+fn bad_metis_files_are_refused() {
+    let folder = Folder::new();
+    for (text, parts) in [
+        ("3 2\n2\n1 3\n", &["2 lines of vertices", "expected 3"][..]),
+        ("3 2\n2\n1 3\n2\n1\n", &["bad.metis:5:", "a line for vertex 4"]),
+        ("3 3\n2\n1 3\n2\n", &["4 neighbours in all lines", "expected 6"]),
+        ("3 1\n2\n1 3\n2\n", &["4 neighbours in all lines", "expected 2"]),
+        ("3 2\n2\n1 4\n2\n", &["bad.metis:3: neighbour 4", "from 1 to 3"]),
+        ("3 2\n2\n1 0\n2\n", &["bad.metis:3: neighbour 0"]),
+        ("3 2\n2\n1 -3\n2\n", &["bad.metis:3: '-'"]),
+        ("3 2\n2\n1 x\n2\n", &["bad.metis:3: 'x'"]),
+        ("3 2 1\n2 5\n1 5 3\n2 5\n", &["bad.metis:3: 3 numbers in the line of vertex 2"]),
+        ("3 2 10\n1 2\n\n1 2\n", &["bad.metis:3: 0 numbers in the line of vertex 2"]),
+        ("3 2 7\n2\n1 3\n2\n", &["bad.metis:1: the header '3 2 7'"]),
+        ("% c\nthree two\n", &["bad.metis:2: the header 'three two'"]),
+        ("% c\n", &["ends before the header"]),
+        ("4294967295 0\n", &["4294967295 vertices", "at most 4294967294"]),
+        ("3 99999999999999999999\n", &["the header"]),
+        ("3 18446744073709551615\n2\n1\n\n", &["neighbours in all lines"]),
+    ] {
+        folder.refuses("bad.metis", text, parts);
+    }
+    let whole = std::fs::read_to_string(data("delaunay_n15.graph")).unwrap();
+    folder.refuses("cut.graph", &whole[..whole.len() / 2], &["cut.graph:", "lines of vertices; expected 32768"]);
+}

@@ -1,0 +1,236 @@
+//! BVGraphs written by the webgraph library: both byte orders, other codes and windows.
+
+use std::path::Path;
+
+use dsi_bitstream::codes::{GammaRead, GammaWrite};
+use dsi_bitstream::dispatch::Codes;
+use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWriterVec};
+use dsi_bitstream::traits::{BE, BitWrite, LE};
+use webgraph::prelude::{BvComp, CompFlags, VecGraph};
+
+use trimill::testing::input::format::Format;
+
+use super::support::{Folder, TINY, arcs, data, open};
+
+/// Writes `graph` under `base`.
+pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
+    let mut writer = BvComp::with_basename(base).comp_flags(flags);
+    if little_endian {
+        writer.comp_graph::<LE>(graph).unwrap()
+    } else {
+        writer.comp_graph::<BE>(graph).unwrap()
+    };
+}
+
+pub(crate) fn graph_of(arcs: &[(u64, u64)]) -> VecGraph {
+    VecGraph::from_arcs(arcs.iter().map(|&(u, v)| (u as usize, v as usize)))
+}
+
+#[test]
+fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
+    let folder = Folder::new();
+    let mut tiny = TINY.to_vec();
+    tiny.sort_unstable();
+    tiny.dedup();
+    let karate = arcs(&open(&data("karate.mtx")).unwrap()).unwrap();
+    let hub: Vec<_> = (0..200_000).map(|head| (7, head)).chain((0..200_000).map(|tail| (tail, 7))).collect();
+    for (graph, mut expected) in [("tiny", tiny), ("karate", karate), ("hub", hub)] {
+        expected.sort_unstable();
+        expected.dedup();
+        let usual = CompFlags::default();
+        let others = [
+            ("usual", usual),
+            ("no-window", CompFlags { compression_window: 0, ..usual }),
+            ("no-intervals", CompFlags { min_interval_length: 0, ..usual }),
+            ("short-intervals", CompFlags { min_interval_length: 1, compression_window: 2, ..usual }),
+            ("delta", CompFlags { residuals: Codes::Delta, outdegrees: Codes::Delta, ..usual }),
+            ("omega", CompFlags { residuals: Codes::Omega, references: Codes::Gamma, ..usual }),
+            ("zeta5", CompFlags { residuals: Codes::Zeta(5), ..usual }),
+            ("no-references", CompFlags { max_ref_count: 0, ..usual }),
+        ];
+        for (name, flags) in others {
+            for little_endian in [false, true] {
+                let name = format!("{graph}-{name}-{little_endian}");
+                write(&folder.path(&name), &graph_of(&expected), flags, little_endian);
+                let source = open(&folder.path(&format!("{name}.graph"))).unwrap();
+                assert_eq!(source.format(), Format::Bvgraph, "{name}");
+                assert!(arcs(&source).unwrap() == expected, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crawl_is_read_whatever_its_chains_of_references() {
+    // Rows refer to rows that refer to others: 25 chunks of 131,072 arcs, whose rows need many rows before them, or all.
+    let folder = Folder::new();
+    let mut expected = arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
+    expected.sort_unstable();
+    assert_eq!(expected.len(), 3_216_152);
+    let graph = graph_of(&expected);
+    let usual = CompFlags::default();
+    for (name, flags) in [
+        ("long", CompFlags { max_ref_count: 1 << 20, ..usual }),
+        ("long-wide", CompFlags { max_ref_count: 1 << 20, compression_window: 64, ..usual }),
+        ("short-wide", CompFlags { max_ref_count: 2, compression_window: 500, ..usual }),
+    ] {
+        write(&folder.path(name), &graph, flags, name == "long");
+        let source = open(&folder.path(&format!("{name}.graph"))).unwrap();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut found = pool.install(|| arcs(&source)).unwrap();
+            found.sort_unstable();
+            assert!(found == expected, "{name} on {threads} threads");
+        }
+    }
+}
+
+/// The properties of a graph under another window.
+fn with_window(properties: &str, from: u64, to: u64) -> String {
+    let (from, to) = (format!("windowsize={from}"), format!("windowsize={to}"));
+    assert!(properties.contains(&from), "{properties}");
+    properties.replace(&from, &to)
+}
+
+#[test]
+fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
+    // 90 rows of 50,000 arcs each in a few bytes, which refer to rows near them: a window of 7 keeps eight, and a wider one no more, since no
+    // row refers farther back. With a file of offsets that is not known, so one of 200 keeps all.
+    let folder = Folder::new();
+    let rows: Vec<_> = (0..90).flat_map(|tail| (0..50_000).map(move |head| (tail, head))).collect();
+    write(&folder.path("long"), &graph_of(&rows), CompFlags::default(), false);
+    let bytes = std::fs::metadata(folder.path("long.graph")).unwrap().len();
+    assert!(bytes < 10_000, "{bytes}");
+    let properties = std::fs::read_to_string(folder.path("long.properties")).unwrap();
+    for window in [7, 200, 1_000_000] {
+        folder.write("long.properties", with_window(&properties, 7, window));
+        if window == 200 {
+            let error = arcs(&open(&folder.path("long")).unwrap()).unwrap_err();
+            let refused = format!("the row of vertex {} cannot be decoded", ((4 << 20) + 8 * bytes) / 50_000);
+            assert!(error.to_string().contains(&refused), "{refused}: {error}");
+            std::fs::remove_file(folder.path("long.offsets")).unwrap();
+        }
+        assert_eq!(arcs(&open(&folder.path("long")).unwrap()).unwrap().len(), rows.len(), "a window of {window}");
+    }
+    let nodes = format!("nodes={}", 8 * bytes + 1);
+    folder.write("long.properties", properties.replace("nodes=50000", &nodes));
+    assert!(open(&folder.path("long")).unwrap_err().to_string().contains("the stream ends too early"));
+
+    // A row that copies from the first one, over 199 rows between them, which all have to be kept.
+    let odd = || (0..16_000).map(|i| 3 * i + u64::from(i * i % 7 < 3));
+    let between = (1..200).flat_map(|tail| (0..50_000).map(move |head| (tail, head)));
+    let far: Vec<_> = odd().map(|head| (0, head)).chain(between).chain(odd().map(|head| (200, head))).collect();
+    let flags = CompFlags { compression_window: 200, ..CompFlags::default() };
+    write(&folder.path("far"), &graph_of(&far), flags, false);
+    let bytes = std::fs::metadata(folder.path("far.graph")).unwrap().len();
+    assert!(bytes < 16_000, "the last row is encoded again in {bytes} bytes");
+    std::fs::remove_file(folder.path("far.offsets")).unwrap();
+    let properties = std::fs::read_to_string(folder.path("far.properties")).unwrap();
+    let refused = format!("the row of vertex {} cannot be decoded", ((4 << 20) + 8 * bytes - 16_000) / 50_000 + 1);
+    for window in [200, 1_000_000] {
+        folder.write("far.properties", with_window(&properties, 200, window));
+        let error = arcs(&open(&folder.path("far")).unwrap()).unwrap_err();
+        assert!(error.to_string().contains(&refused), "{refused}: {error}");
+    }
+}
+
+#[test]
+fn rows_may_refer_over_many_chunks() {
+    // Six rows are repeated after 300 others that are like no row: 600,000 arcs lie between a row and the one that it copies.
+    let folder = Folder::new();
+    let mut state = 1u64;
+    let mut row = |tail: u64, many: u64| {
+        let step = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (tail, (state >> 33) % 20_000)
+        };
+        (0..many).map(step).collect::<Vec<(u64, u64)>>()
+    };
+    let first: Vec<_> = (0..6).flat_map(|tail| row(tail, 3000)).collect();
+    let between = (6..306).flat_map(|tail| row(tail, 2000));
+    let last = first.iter().map(|&(tail, head)| (tail + 310, head));
+    let mut expected: Vec<_> = first.iter().copied().chain(between.collect::<Vec<_>>()).chain(last).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let flags = CompFlags { compression_window: 512, ..CompFlags::default() };
+    write(&folder.path("far"), &graph_of(&expected), flags, true);
+    let bits = 8 * std::fs::metadata(folder.path("far.graph")).unwrap().len();
+    write(&folder.path("near"), &graph_of(&expected), CompFlags::default(), true);
+    let bits_near = 8 * std::fs::metadata(folder.path("near.graph")).unwrap().len();
+    assert!(bits + 50_000 < bits_near, "no row is copied: {bits} and {bits_near} bits");
+    std::fs::remove_file(folder.path("far.offsets")).unwrap();
+    let properties = std::fs::read_to_string(folder.path("far.properties")).unwrap();
+    for window in [512, 1_000_000] {
+        folder.write("far.properties", with_window(&properties, 512, window));
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let found = pool.install(|| arcs(&open(&folder.path("far")).unwrap())).unwrap();
+            assert!(found == expected, "a window of {window} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
+    let folder = Folder::new();
+    let mut expected = arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
+    expected.sort_unstable();
+    let graph = graph_of(&expected);
+    for little_endian in [false, true] {
+        let usual = CompFlags::default();
+        write(&folder.path("crawl"), &graph, usual, little_endian);
+        let path = folder.path("crawl.graph");
+        let offsets = std::fs::read(folder.path("crawl.offsets")).unwrap();
+        let lengths = gamma_coded(&offsets, 325_558);
+        let whole = || arcs(&open(&path).unwrap()).map(|found| assert!(found == expected));
+        whole().unwrap();
+        // What cannot be the graph's is ignored: a truncated file, one of too few rows, no file at all, one that ends elsewhere.
+        folder.write("crawl.offsets", &offsets[..offsets.len() / 2]);
+        whole().unwrap();
+        folder.write("crawl.offsets", written(&lengths[1..]));
+        whole().unwrap();
+        let mut longer = lengths.clone();
+        longer[9] += 300;
+        folder.write("crawl.offsets", written(&longer));
+        whole().unwrap();
+        folder.write("crawl.offsets", []);
+        whole().unwrap();
+        std::fs::remove_file(folder.path("crawl.offsets")).unwrap();
+        whole().unwrap();
+        // One that might be is compared with the rows as they are decoded: within a chunk, and around its beginning.
+        for row in [5, 100_000, 325_555] {
+            let mut moved = lengths.clone();
+            moved[row] += 1;
+            moved[row + 1] -= 1;
+            folder.write("crawl.offsets", written(&moved));
+            let error = whole().unwrap_err().to_string();
+            let told = format!("crawl.offsets: the row of vertex {} is not where the file says", row - 1);
+            assert!(error.contains(&told), "{told}: {error}");
+        }
+        // A chain longer than the properties say.
+        let properties = std::fs::read_to_string(folder.path("crawl.properties")).unwrap();
+        assert!(properties.contains("maxrefcount=3"), "{properties}");
+        folder.write("crawl.offsets", &offsets);
+        folder.write("crawl.properties", properties.replace("maxrefcount=3", "maxrefcount=0"));
+        let error = whole().unwrap_err().to_string();
+        assert!(error.contains("crawl.offsets: the row of vertex"), "{error}");
+    }
+}
+
+/// The numbers of a file in gamma code.
+fn gamma_coded(bytes: &[u8], many: usize) -> Vec<u64> {
+    let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
+    (0..many).map(|_| reader.read_gamma().unwrap()).collect()
+}
+
+fn written(numbers: &[u64]) -> Vec<u8> {
+    let mut words: Vec<u64> = Vec::new();
+    let mut writer = BufBitWriter::<BE, _>::new(MemWordWriterVec::new(&mut words));
+    for &number in numbers {
+        writer.write_gamma(number).unwrap();
+    }
+    BitWrite::flush(&mut writer).unwrap();
+    drop(writer);
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}

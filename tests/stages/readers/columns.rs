@@ -1,0 +1,40 @@
+//! The columns that a user names are a part of what is counted, also of a graph that is kept.
+
+use parquet::column::writer::ColumnWriter;
+use trimill::{Backend, ColumnNames, Graph, Kind, Options};
+
+use super::bad_tables::table;
+use super::support::{Folder, work_dir};
+
+#[test]
+fn the_same_file_with_other_columns_is_another_graph() {
+    let folder = Folder::new();
+    // Columns a and b hold a triangle, a and c a path of three edges, c and b two loops and an edge.
+    let columns: [[i64; 3]; 3] = [[0, 1, 2], [1, 2, 0], [1, 2, 3]];
+    let bytes = table(
+        "required int64 a; required int64 b; required int64 c;",
+        &[&|number, column| {
+            let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
+            writer.write_batch(&columns[number], None, None).map(drop).unwrap();
+        }],
+    );
+    let graph = Graph::from_file(folder.write("g.parquet", bytes));
+    let options = Options::new().backend(Backend::Cpu).work_dir(work_dir()).cache_dir(folder.path("cache"));
+    let count = |names: Option<&str>| {
+        let options = match names {
+            Some(names) => options.clone().columns(names.parse::<ColumnNames>().unwrap()),
+            None => options.clone(),
+        };
+        graph.count(&options).map(|counted| (counted.edges, counted.triangles))
+    };
+    for _ in 0..2 {
+        assert_eq!(count(None).unwrap(), (3, 1));
+        assert_eq!(count(Some("a,b")).unwrap(), (3, 1));
+        assert_eq!(count(Some("a,c")).unwrap(), (3, 0));
+        assert_eq!(count(Some("c,b")).unwrap(), (1, 0));
+    }
+    assert_eq!(count(Some("a,d")).unwrap_err().kind(), Kind::Data);
+    let graphs = std::fs::read_dir(folder.path("cache")).unwrap();
+    let kept = graphs.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "trimgraf"));
+    assert_eq!(kept.count(), 4);
+}

@@ -1,0 +1,393 @@
+//! Dialects of edge lists: legal ones, illegal ones, and ambiguous ones, which are refused: the right arcs or an error.
+
+use std::path::Path;
+
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{Header, InputSettings, Source};
+
+use super::support::{Folder, arcs, data, edges, gz, open, read, work_dir};
+
+/// Six vertices: two triangles, 0-1-2 and 1-2-3, and a path 3-4-5.
+const KITE: [(u64, u64); 7] = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)];
+
+fn lines(first: u64, separator: &str, rest: &str) -> String {
+    KITE.iter().map(|(u, v)| format!("{}{separator}{}{rest}\n", u + first, v + first)).collect()
+}
+
+fn read_as(path: &Path, format: Option<Format>, header: Option<Header>) -> Result<Vec<(u64, u64)>> {
+    let reading = InputSettings { format, header, columns: None };
+    arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
+}
+
+/// The arcs of a file whose ids begin with `first`, which may be compressed.
+fn is_kite(folder: &Folder, name: &str, text: &str, first: u64) {
+    let packed = format!("{name}.gz");
+    for path in [folder.write(name, text), folder.write(&packed, gz(text.as_bytes()))] {
+        let found = read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let found: Vec<_> = edges(&found).iter().map(|(u, v)| (u - first, v - first)).collect();
+        assert_eq!(found, KITE, "{name}: {text}");
+    }
+}
+
+#[test]
+fn legal_dialects_are_read() {
+    let folder = Folder::new();
+    let snap = format!("# Undirected graph\n# Nodes: 6 Edges: 7\n# FromNodeId\tToNodeId\n{}", lines(0, "\t", ""));
+    let both = format!("{}{}", lines(0, "\t", ""), KITE.map(|(u, v)| format!("{v}\t{u}\n")).concat());
+    for (name, text, first) in [
+        ("snap.txt", snap, 0),
+        ("both.txt", format!("# both directions\n{both}"), 0),
+        ("out.unweighted", format!("% sym unweighted\n% 7 6 6\n{}", lines(1, " ", "")), 1),
+        ("out.weighted", format!("% sym posweighted\n% 7 6 6\n{}", lines(1, " ", " 2.5")), 1),
+        ("out.times", format!("% asym\n{}", lines(1, "\t", "\t1\t1082008561")), 1),
+        ("challenge.tsv", lines(1, "\t", "\t1"), 1),
+        ("gap.el", lines(0, " ", ""), 0),
+        ("gap.wel", lines(0, " ", " 17"), 0),
+        ("nr.edges", format!("% sym unweighted\n% 7 6 6\n{}", lines(1, ",", "")), 1),
+        ("nr-weights.edges", lines(1, ",", ",-1.5"), 1),
+        ("named.csv", format!("source,target,weight\n{}", lines(0, ",", ",0.5")), 0),
+        ("gephi.csv", format!("Source,Target,Type,Id,Label\n{}", lines(0, ",", ",Undirected,7,")), 0),
+        ("blank-weights.csv", format!("u,v,w\n{}", lines(0, ",", ",")), 0),
+        ("names.csv", format!("{}0,1,New York, NY\n", lines(0, ",", ",Boston")), 0),
+        ("networkx.edgelist", format!("{}0 1 {{}}\n", lines(0, " ", " {'weight': 3, 'x': 1}")), 0),
+        ("spaced.csv", lines(0, " , ", " "), 0),
+        ("count.txt", format!("6\n{}", lines(0, "\t", "")), 0),
+        ("graph.jlg", format!("6,7,u,graph,2,Int64,simplegraph\n{}", lines(1, ",", "")), 1),
+        ("enron.txt", format!("6 7\n{}", lines(0, " ", "")), 0),
+        ("enron-both.txt", format!("6 7\n{both}"), 0),
+        ("weights.txt", format!("6 7\n{}", lines(0, " ", " 0.25")), 0),
+        ("coordinates.txt", format!("6 6 7\n{}", lines(1, " ", "")), 1),
+        ("konect-header.txt", format!("7 6 6\n{}", lines(1, " ", "")), 1),
+    ] {
+        is_kite(&folder, name, &text, first);
+    }
+}
+
+#[test]
+fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
+    let folder = Folder::new();
+    let numbered = |quote: &str, separator: &str, rest: &str| -> String {
+        let row = |(i, (u, v)): (usize, &(u64, u64))| format!("{quote}{i}{quote}{separator}{u}{separator}{v}{rest}\n");
+        KITE.iter().enumerate().map(row).collect()
+    };
+    is_kite(&folder, "pandas.csv", &format!(",src,dst\n{}", numbered("", ",", "")), 0);
+    is_kite(&folder, "weights.csv", &format!(",src,dst,w\n# c\n\n{}", numbered("", ",", ",0.5")), 0);
+    is_kite(&folder, "again.csv", &format!("Unnamed: 0,source,target\n{}", numbered("", ",", "")), 0);
+    is_kite(&folder, "r.csv", &format!("\"\",\"from\",\"to\"\n{}", numbered("\"", ",", "")), 0);
+    is_kite(&folder, "ids.tsv", &format!("id\tsource\ttarget\n{}", numbered("", "\t", "")), 0);
+    let away = format!("id,weight,source,target\n{}", numbered("", ",", ",1"));
+    folder.refuses("away.csv", away, &["away.csv:", "columns 3 and 4", "first two columns"]);
+    // As R writes a table: one name fewer than columns.
+    let unnamed = format!("source target\n{}", numbered("", " ", ""));
+    folder.refuses("unnamed.txt", &unnamed, &["unnamed.txt:2: a line with 3 columns; expected 2", "--header yes"]);
+    folder.refuses("short.csv", ",src,dst\n0,1,2\n1\n2,2,3\n", &["short.csv:3:", "without numbers"]);
+}
+
+#[test]
+fn columns_are_settled_once_a_file() {
+    let folder = Folder::new();
+    for (text, line, parts) in [
+        ("0 1\n1 2 3\n2 3\n", 2, &["a line with 3 columns; expected 2 columns"][..]),
+        ("0 1 5\n1 2 3\n\n2 3\n", 4, &["a line with 2 columns; expected 3 columns"]),
+        ("0 1\n1 2 {}\n", 2, &["a line with 3 columns; expected 2 columns"]),
+        ("0,1\n1,2,\n", 2, &["a line with 3 columns"]),
+        ("0,1,7\n3,,1\n", 2, &["an empty column"]),
+        ("3,,1\n", 1, &["an empty column"]),
+        ("0 1 2\n3 4 5 6\n", 2, &["a line with 4 columns"]),
+        // Not a header `3 2` and two arcs, because of the further columns.
+        ("3 2 # c\n2 1\n1 3\n", 2, &["a line with 2 columns; expected 3 columns"]),
+        // Adjacency lists.
+        ("0 1 2\n1 0 2 3\n2 0 1 3\n3 1 2 4\n", 2, &["a line with 4 columns"]),
+    ] {
+        let parts: Vec<&str> = parts.to_vec();
+        for (name, bytes) in [("list.txt", text.as_bytes().to_vec()), ("list.txt.gz", gz(text.as_bytes()))] {
+            folder.refuses(name, bytes, &[&[format!("{name}:{line}: ").as_str()], &parts[..]].concat());
+        }
+    }
+    let bipartite = format!("% bip unweighted\n{}", lines(1, " ", ""));
+    folder.refuses("out.actors", bipartite, &["out.actors:1:", "bipartite", "no triangles"]);
+    // Two files may have different numbers of columns.
+    let paths = [folder.write("a.txt", "0 1\n"), folder.write("b.txt", "1 2 9\n")];
+    assert_eq!(arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2)]);
+}
+
+#[test]
+fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
+    let folder = Folder::new();
+    // A star or, with the first line as an arc, a triangle.
+    let star = folder.write("star.txt", "3 2\n1 2\n1 3\n");
+    let error = read(&star).unwrap_err();
+    assert_eq!(error.kind(), Kind::Data);
+    let message = error.to_string();
+    for part in ["star.txt:1: '3 2' may be a header", "--header yes", "--header no"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(read_as(&star, None, Some(Header::Yes)).unwrap(), [(1, 2), (1, 3)]);
+    assert_eq!(read_as(&star, None, Some(Header::No)).unwrap(), [(1, 2), (1, 3), (3, 2)]);
+    // Headers with another number of lines, or that count something else.
+    for (name, text) in [
+        ("cut.txt", format!("6 8\n{}", lines(0, " ", ""))),
+        ("wrong-n.txt", format!("5 7\n{}", lines(0, " ", ""))),
+        (
+            "sparse.txt",
+            format!("100 99\n{}", (0..99).map(|i| format!("{} {}\n", 900 + i, 901 + i)).collect::<String>()),
+        ),
+    ] {
+        folder.refuses(name, text, &[&format!("{name}:1:"), "--header yes", "--header no"]);
+    }
+    folder.refuses(
+        "cut-weights.txt",
+        format!("6 8\n{}", lines(0, " ", " 1")),
+        &[
+            "cut-weights.txt:1:",
+            "other columns",
+            "announce 8 edges of 6 vertices, and there are 7 lines",
+            "--header yes",
+        ],
+    );
+    // Lists without a header.
+    for text in ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n"] {
+        assert_eq!(read(&folder.write("arcs.txt", text)).unwrap().len(), text.lines().count(), "{text}");
+    }
+    // The user decides about first lines of names and of one number.
+    let count = folder.write("count.txt", "6\n0 1\n");
+    assert_eq!(read_as(&count, None, Some(Header::Yes)).unwrap(), [(0, 1)]);
+    assert!(read_as(&count, None, Some(Header::No)).unwrap_err().to_string().contains("one column only"));
+    let usage = read_as(&data("karate.mtx"), None, Some(Header::No)).unwrap_err();
+    assert_eq!(usage.kind(), Kind::Usage);
+}
+
+/// The arcs of a list that is read, or none if its first line is refused because it may be a header (or the list a METIS file).
+fn read_or_asked(folder: &Folder, text: &str) -> Option<Vec<(u64, u64)>> {
+    let path = folder.write("list.txt", text);
+    match read(&path) {
+        Ok(arcs) => Some(arcs),
+        Err(error) => {
+            assert!(error.kind() == Kind::Data && error.to_string().contains("list.txt:1: "), "{error}: {text}");
+            assert!(error.to_string().contains("may be a"), "{error}: {text}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
+    let folder = Folder::new();
+    let text_of = |arcs: &[(u64, u64)]| arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect::<String>();
+    let sorted = |arcs: &[(u64, u64)]| {
+        let mut arcs = arcs.to_vec();
+        arcs.sort_unstable();
+        arcs
+    };
+    for n in (2..70).chain([100, 1000]) {
+        for first in [0, 1] {
+            // The last vertex is adjacent to all others: from the largest of them down, up, and beginning in the middle.
+            let down: Vec<(u64, u64)> = (first..n).rev().map(|leaf| (n, leaf)).collect();
+            let up: Vec<_> = down.iter().copied().rev().collect();
+            let middle: Vec<_> = down.iter().copied().cycle().skip(down.len() / 2).take(down.len()).collect();
+            let both: Vec<_> = down.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+            // The path through all vertices, and the graph with all edges, from the largest id down.
+            let path: Vec<_> = (first..n).rev().map(|v| (v + 1, v)).collect();
+            let all: Vec<_> = (first..=n.min(12)).rev().flat_map(|u| (first..u).rev().map(move |v| (u, v))).collect();
+            for (what, arcs) in
+                [("down", down), ("up", up), ("middle", middle), ("both", both), ("path", path), ("all", all)]
+            {
+                // What the first line says as a header is true of the others.
+                let ((vertices, edges), rest) = (arcs[0], &arcs[1..]);
+                let ids = rest.iter().flat_map(|&(u, v)| [u, v]);
+                let (least, most) = (ids.clone().min().unwrap_or(0), ids.max().unwrap_or(0));
+                let among = most < vertices || least > 0 && most == vertices;
+                let twice = rest.iter().all(|&(u, v)| rest.contains(&(v, u))) && 2 * edges == rest.len() as u64;
+                let fits = among && edges > 0 && (edges == rest.len() as u64 || twice);
+                match read_or_asked(&folder, &text_of(&arcs)) {
+                    Some(found) => assert_eq!(found, sorted(&arcs), "{what} of {n} from {first}"),
+                    None => assert!(fits, "{what} of {n} from {first} is refused"),
+                }
+                // With a header it is the same, or refused.
+                let vertices = vertices + 1 - first;
+                for header in
+                    [format!("{vertices} {}\n", arcs.len()), format!("{vertices} {vertices} {}\n", arcs.len())]
+                {
+                    if let Some(found) = read_or_asked(&folder, &format!("{header}{}", text_of(&arcs))) {
+                        assert_eq!(found, sorted(&arcs), "{what} of {n} from {first} after {header}");
+                    } else {
+                        assert!(arcs.len() as u64 <= vertices + 1, "{what} of {n} from {first} after {header}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_list_with_a_header_is_told_from_one_without() {
+    // Longer than the part that is read for detection; with each edge in both directions, and with ids from 0 and from 1.
+    let folder = Folder::new();
+    let ring = |n: u64, first: u64| (0..n).map(move |v| (v + first, (v + 1) % n + first));
+    for first in [0, 1] {
+        let n = 30_000;
+        let chords = (0..n).map(|v| (v + first, (v * 7 + 3) % n + first)).filter(|(u, v)| u != v);
+        let all: Vec<(u64, u64)> = ring(n, first).chain(chords).collect();
+        let text: String = all.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+        let back: String = all.iter().map(|(u, v)| format!("{v} {u}\n")).collect();
+        let header = format!("{n} {}\n", all.len());
+        for text in [format!("{header}{text}"), format!("{header}{text}{back}")] {
+            let found = read(&folder.write("long.txt", &text)).unwrap();
+            assert_eq!(edges(&found), edges(&all));
+            let packed = read(&folder.write("long.txt.gz", gz(text.as_bytes()))).unwrap();
+            assert_eq!(edges(&packed), edges(&all));
+        }
+        let cut = text.lines().take(all.len() / 2).map(|line| format!("{line}\n")).collect::<String>();
+        folder.refuses("cut.txt", format!("{header}{cut}"), &["cut.txt:1:", "--header"]);
+    }
+}
+
+#[test]
+fn a_metis_file_is_never_an_edge_list() {
+    let folder = Folder::new();
+    let mesh = std::fs::read_to_string(data("delaunay_n15.graph")).unwrap();
+    let (header, rows) = mesh.split_once('\n').unwrap();
+    assert_eq!(header.trim(), "32768 98274");
+    let right = read(&data("delaunay_n15.graph")).unwrap();
+    for name in ["out.graph", "out.metis", "mesh", "mesh.txt", "mesh.adj", "m.graph"] {
+        assert_eq!(read(&folder.write(name, &mesh)).unwrap(), right, "{name}");
+        for wrong in ["32768 400000", "32768 98273", "32767 98274", "32769 98274"] {
+            assert_eq!(folder.error(name, format!("{wrong}\n{rows}")).kind(), Kind::Data, "{name}: {wrong}");
+        }
+    }
+    // A ring has rows of two columns, like an edge list with a header.
+    let ring = "5 5\n2 5\n1 3\n2 4\n3 5\n1 4\n";
+    folder.refuses("ring.txt", ring, &["ring.txt:1:", "--format metis", "--format text"]);
+    let ring = folder.write("ring.adj", ring);
+    assert_eq!(read_as(&ring, Some(Format::Metis), None).unwrap().len(), 10);
+    assert_eq!(read_as(&ring, Some(Format::Text), None).unwrap().len(), 5, "the first line is a header");
+    let alone = "6 5\n2 5\n1 3\n2 4\n3 5\n1 4\n\n";
+    folder.refuses("alone.txt", alone, &["alone.txt:1:", "--format metis", "--format text"]);
+    // The complete graph on four vertices, whose header counts its edges wrongly.
+    let k4 = "4 4\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n";
+    folder.refuses("k4.txt", k4, &["k4.txt:1:", "--format metis", "--format text"]);
+    assert!(read(&folder.write("k4.txt", k4.replacen("4 4", "4 6", 1))).is_err());
+    // Each neighbour must also list the vertex.
+    folder.refuses("directed.metis", "3 2\n2 3\n1\n2\n", &["directed.metis:", "both ends", "--format text"]);
+    // Not METIS, and no other format is guessed.
+    folder.refuses("list.graph", "0 1\n1 2\n", &["list.graph: text without the header", "--format text"]);
+    assert_eq!(read_as(&folder.path("list.graph"), Some(Format::Text), None).unwrap(), [(0, 1), (1, 2)]);
+}
+
+#[test]
+fn a_suffix_wins_over_the_prefix_out() {
+    let folder = Folder::new();
+    let pairs: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
+    assert_eq!(edges(&read(&folder.write("out.bin", &pairs)).unwrap()), KITE);
+    std::fs::copy(data("cnr-symmetric.graph"), folder.path("out.graph")).unwrap();
+    std::fs::copy(data("cnr-symmetric.properties"), folder.path("out.properties")).unwrap();
+    let source = open(&folder.path("out.graph")).unwrap();
+    assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 2_057_910));
+    assert_eq!(open(&folder.write("out.ca-Kite", lines(1, " ", ""))).unwrap().format(), Format::Text);
+    // Text under the name of a binary format is refused until the format is given.
+    let text = format!("{}# pad\n", lines(0, " ", ""));
+    folder.refuses("text.bin", text, &["holds text", "--format text", "--format bin-u32"]);
+}
+
+#[test]
+fn a_cr_without_lf_is_refused_wherever_it_stands() {
+    let folder = Folder::new();
+    let list = lines(0, " ", "");
+    let matrix = format!("%%MatrixMarket matrix coordinate pattern symmetric\n% c\n6 6 7\n{}", lines(1, " ", ""));
+    let metis = "% c\n3 2\n2\n1 3\n2\n".to_string();
+    for (name, text) in [
+        ("a.txt", format!("# c\n{list}")),
+        ("a.csv", format!("u,v,w\n{}", lines(0, ",", ",1"))),
+        ("a.mtx", matrix),
+        ("a.metis", metis),
+    ] {
+        assert!(read(&folder.write(name, &text)).is_ok(), "{name}");
+        assert!(read(&folder.write(name, text.replace('\n', "\r\n"))).is_ok(), "{name} with CR LF");
+        // All of them, and each alone except the last, which is followed by the end of the file.
+        let mut altered = vec![text.replace('\n', "\r")];
+        for (at, _) in text.match_indices('\n').filter(|(at, _)| at + 1 < text.len()) {
+            altered.push(format!("{}\r{}", &text[..at], &text[at + 1..]));
+        }
+        for altered in altered {
+            folder.refuses(name, &altered, &["carriage return (CR)", "tr '\\r' '\\n'"]);
+            let packed = format!("{name}.gz");
+            folder.refuses(&packed, gz(altered.as_bytes()), &["carriage return (CR)"]);
+        }
+    }
+    // Longer than the longest line that is allowed.
+    let long = "0 1\r".repeat(1 << 19);
+    folder.refuses("long.txt", &long, &["long.txt:1: a carriage return"]);
+    folder.refuses("long.txt.gz", gz(long.as_bytes()), &["long.txt.gz:1: a carriage return"]);
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over_in_all_formats_of_text() {
+    let folder = Folder::new();
+    for name in ["karate.mtx", "delaunay_n15.graph", "as20000102.txt", "p2p-Gnutella04.txt"] {
+        let plain = read(&data(name)).unwrap();
+        let marked = [b"\xef\xbb\xbf", &std::fs::read(data(name)).unwrap()[..]].concat();
+        assert!(read(&folder.write(name, &marked)).unwrap() == plain, "{name}");
+        assert!(read(&folder.write(&format!("{name}.gz"), gz(&marked))).unwrap() == plain, "{name}.gz");
+    }
+    let karate = std::fs::read_to_string(data("karate.mtx")).unwrap();
+    for (name, text) in [("wide.mtx", karate.as_str()), ("wide.txt", "0 1\n"), ("wide", "0 1\n1 2\n")] {
+        for mark in ["", "\u{feff}"] {
+            let wide: Vec<u8> = format!("{mark}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+            folder.refuses(name, wide, &["UTF-16", "iconv"]);
+        }
+    }
+}
+
+#[test]
+fn errors_name_the_separator_or_the_format_that_was_meant() {
+    let folder = Folder::new();
+    for (text, part) in [
+        ("0;1\n1;2\n", "not by ';'"),
+        ("0|1\n1|2\n", "not by '|'"),
+        ("\"0\",\"1\"\n\"1\",\"2\"\n", "without quotes"),
+        ("// nodes\n0 1\n", "comments begin with # or %"),
+        ("c comment\np edge 3 2\ne 1 2\n", "DIMACS"),
+        ("p sp 3 2\na 1 2 7\n", "DIMACS"),
+    ] {
+        folder.refuses("meant.txt", text, &["meant.txt:", part]);
+    }
+}
+
+#[test]
+fn binary_formats_are_decompressed() {
+    let folder = Folder::new();
+    let pairs: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
+    let wide: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
+    let both: Vec<(u64, u64)> = KITE.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+    let sg = super::support::sg(6, &both, false);
+    for (name, bytes, format) in
+        [("k.bin", &pairs, Format::BinU32), ("k.u64", &wide, Format::BinU64), ("k.sg", &sg, Format::GapbsSg)]
+    {
+        let zst = zstd::encode_all(&bytes[..], 1).unwrap();
+        for (suffix, packed) in [(".gz", gz(bytes)), (".zst", zst)] {
+            let path = folder.write(&format!("{name}{suffix}"), &packed);
+            assert_eq!(edges(&read(&path).unwrap()), KITE, "{name}{suffix}");
+            assert_eq!(edges(&read_as(&path, Some(format), None).unwrap()), KITE, "{name}{suffix}");
+            let unnamed = folder.write("packed", &packed);
+            assert_eq!(edges(&read_as(&unnamed, Some(format), None).unwrap()), KITE, "{name}{suffix} without a name");
+            let cut = folder.write(&format!("cut-{name}{suffix}"), &packed[..packed.len() - 3]);
+            assert_eq!(read_as(&cut, Some(format), None).unwrap_err().kind(), Kind::Data, "{name}{suffix}");
+        }
+    }
+    // Raw numbers that begin like a compressed file.
+    let raw = [0x0808_8b1fu32, 7, 1, 2, 3, 4].map(u32::to_le_bytes);
+    for name in ["raw.bin", "raw.dat"] {
+        let path = folder.write(name, raw.as_flattened());
+        assert_eq!(read_as(&path, Some(Format::BinU32), None).unwrap(), [(1, 2), (3, 4), (0x0808_8b1f, 7)], "{name}");
+    }
+    assert_eq!(read(&folder.path("raw.bin")).unwrap().len(), 3);
+    // A compressed crawl is refused, whatever its name.
+    let crawl = gz(&std::fs::read(data("cnr-2000.graph")).unwrap());
+    for name in ["crawl.graph.gz", "crawl.2024.graph.gz"] {
+        folder.refuses(name, &crawl, &["a compressed BVGraph", "decompress it first"]);
+        let error = read_as(&folder.path(name), Some(Format::Bvgraph), None).unwrap_err();
+        assert!(error.to_string().contains("a compressed BVGraph"), "{error}");
+    }
+}

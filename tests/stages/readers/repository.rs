@@ -1,0 +1,81 @@
+//! Files as Network Repository hands them out: matrices without a banner, and `.edges` in several dialects.
+
+use trimill::testing::input::format::Format;
+
+use super::support::{Folder, arcs, open};
+
+/// Vertices 1 to 5: a triangle with a tail of two.
+const EDGES: [(u64, u64); 5] = [(2, 1), (3, 1), (3, 2), (4, 3), (5, 4)];
+
+fn lines(separator: &str, end: &str) -> String {
+    EDGES.iter().map(|(u, v)| format!("{u}{separator}{v}{end}\n")).collect()
+}
+
+#[test]
+fn a_matrix_may_lack_its_banner() {
+    let folder = Folder::new();
+    let mut sorted = EDGES.to_vec();
+    sorted.sort_unstable();
+    for text in [
+        format!("5 5 5\n{}", lines(" ", "")),
+        format!("% a comment\n5 5 5\n{}", lines(" ", "")),
+        format!("%\n\n%MatrixMarket\n5\t5\t5\r\n{}", lines("\t", " 0.5").replace('\n', "\r\n")),
+        format!("7 7 5\n% between\n{}\n\n", lines(" ", " 1")),
+    ] {
+        let source = open(&folder.write("g.mtx", &text)).unwrap();
+        assert_eq!(source.format(), Format::MatrixMarket);
+        assert_eq!(source.declared_vertices(), Some(if text.starts_with('7') { 7 } else { 5 }));
+        // Nothing says that entries stand for their mirror images, too.
+        assert!(!source.symmetric());
+        assert_eq!(arcs(&source).unwrap(), sorted, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_certainly_a_matrix_is_refused_with_advice() {
+    let folder = Folder::new();
+    let advice = ["the file lacks the banner '%%MatrixMarket matrix coordinate", "--format text"];
+    for (text, parts) in [
+        (lines(" ", ""), &["g.mtx:1: '2 1'; expected the size of the matrix"][..]),
+        (lines(" ", " 7"), &["g.mtx:1: a matrix of 2 rows and 1 columns"]),
+        (format!("5 4 5\n{}", lines(" ", "")), &["5 rows and 4 columns", "a square matrix"]),
+        (format!("5 5 6\n{}", lines(" ", "")), &["5 entries; expected 6 entries"]),
+        (format!("5 5 4\n{}", lines(" ", "")), &["g.mtx:6: 5 entries; expected 4 entries"]),
+        (format!("4 4 5\n{}", lines(" ", "")), &["g.mtx:6: the entry 5 4, which is outside of the matrix"]),
+        (format!("5 5 6\n0 1\n{}", lines(" ", "")), &["g.mtx:2: the entry 0 1"]),
+        ("% only\n% comments\n".into(), &["ends before the size"]),
+    ] {
+        folder.refuses("g.mtx", &text, parts);
+        if !text.starts_with("% only") {
+            folder.refuses("g.mtx", &text, &advice);
+        }
+    }
+    folder.refuses("g.mtx", "%%MatrixMarket matrix\n1 1 0\n", &["an incomplete Matrix Market banner"]);
+}
+
+#[test]
+fn edges_of_the_repository_are_lists_in_several_dialects() {
+    let folder = Folder::new();
+    let mut sorted = EDGES.to_vec();
+    sorted.sort_unstable();
+    for text in [
+        format!("% sym unweighted\n% 5 5 5\n{}", lines(" ", "")),
+        format!("5 5 5\n{}", lines(" ", "")),
+        format!("% asym weighted\n5 5 5\n{}", lines(" ", " 1 1280000000")),
+        lines(",", ""),
+        lines(",", ",0.5"),
+        lines(",", ",1,1280000000"),
+        lines(" ", " 0.25 "),
+        lines("\t", "\t-1"),
+    ] {
+        let source = open(&folder.write("g.edges", &text)).unwrap();
+        assert_eq!(source.format(), Format::Text);
+        assert_eq!(arcs(&source).unwrap(), sorted, "{text}");
+    }
+    // The first line may be a header of a list from which a line is missing, or a weighted loop.
+    folder.refuses("g.edges", format!("5 5 6\n{}", lines(" ", " 1")), &["may be a header", "--header yes"]);
+    folder.refuses("g.edges", "3 3 3\n3 1 0.5\n3 2 0.5\n", &["may be a header"]);
+    folder.refuses("g.edges", "3 3\n3 1\n3 2\n", &["may be a header"]);
+    folder.refuses("g.edges", format!("5 5 6\n{}", lines(" ", "")), &["has other columns than the lines after it"]);
+    folder.refuses("g.edges", format!("{}1 2 3\n", lines(",", "")), &["a line with 3 columns"]);
+}

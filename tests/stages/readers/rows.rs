@@ -1,0 +1,354 @@
+//! Rows that are clean already are oriented without buckets: the result is byte for byte the graph that cleaning makes of their arcs.
+//! If anything is wrong with them, they are cleaned.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::{Workspace, clean};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::graph::file;
+use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::{ArcSink, Source};
+use trimill::testing::memory::HostMemory;
+use trimill::testing::orient::orient;
+use trimill::testing::orient::rows::orient_rows;
+use trimill::testing::orient::{Destination, MadeGraph};
+use trimill::testing::prepare::prepare;
+use webgraph::prelude::CompFlags;
+
+use super::bvgraph::{graph_of, write};
+use super::support::{Folder, TINY, bytes_of, data, open, work_dir};
+use crate::common;
+
+/// A source that does not offer its rows.
+struct General<'a>(&'a Source);
+
+impl ArcSource for General<'_> {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.0.scan(sink, control)
+    }
+    fn declared_vertices(&self) -> Option<u64> {
+        self.0.declared_vertices()
+    }
+    fn first_id(&self) -> u64 {
+        ArcSource::first_id(self.0)
+    }
+    fn arcs_at_most(&self) -> u64 {
+        self.0.arcs_at_most()
+    }
+}
+
+/// A budget little larger than what the program itself takes.
+const LITTLE: Bytes = Bytes::mib(17);
+
+/// Whether the rows of the input at `path` are accepted without cleaning; if so, checks that the graph is the one that cleaning makes.
+fn taken(path: &Path, memory: Bytes) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
+    let source = open(path).unwrap();
+    let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
+    let Some(MadeGraph::File(rows)) = made(Destination::File(dir.path())) else {
+        assert!(made(Destination::Memory(Bytes::mib(64), dir.path())).is_none());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the unfinished file is removed");
+        return false;
+    };
+    let (general, _) =
+        orient(clean(&General(&source), space, &control).unwrap(), "x", dir.path(), space, &control).unwrap();
+    let bytes = std::fs::read(&rows.file).unwrap();
+    assert!(bytes == std::fs::read(&general.file).unwrap(), "{}", path.display());
+    let Some(MadeGraph::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
+        panic!("room for 64 MiB is enough")
+    };
+    same(&in_memory, &file::open_temporary(general.file).unwrap());
+    // The sections end where the footer begins; a page of header is before them.
+    let footer_at = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
+    assert_eq!(in_memory.held_bytes(), Bytes(footer_at - 4096));
+    true
+}
+
+#[test]
+fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
+    let folder = Folder::new();
+    let arcs = super::support::arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
+    write(&folder.path("crawl"), &graph_of(&arcs), CompFlags::default(), false);
+    let source = open(&folder.path("crawl.graph")).unwrap();
+    assert!(ArcSource::is_ordered(&source) && !ArcSource::is_ordered(&General(&source)));
+    // In little memory buckets go to files.
+    for memory in [Bytes::mib(256), Bytes::mib(36)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
+        let made = |source: &dyn ArcSource| {
+            let cleaned = clean(source, space, &control).unwrap();
+            assert_eq!(cleaned.bytes_distributed > Bytes::ZERO, memory < Bytes::mib(100));
+            assert_eq!((cleaned.edges, cleaned.report.arcs), (2_738_969, 3_216_152));
+            std::fs::read(orient(cleaned, "x", dir.path(), space, &control).unwrap().0.file).unwrap()
+        };
+        assert!(made(&source) == made(&General(&source)), "{memory}");
+    }
+}
+
+/// Asserts that two graphs are the same, even if their inputs are not.
+fn same(a: &OrientedGraph, b: &OrientedGraph) {
+    assert_eq!((a.vertices(), a.edges(), a.report()), (b.vertices(), b.edges(), b.report()));
+    assert!(common::rows_of(a) == common::rows_of(b) && a.out_degrees().unwrap() == b.out_degrees().unwrap());
+    assert!(a.order().unwrap() == b.order().unwrap() && a.degree_runs() == b.degree_runs());
+    let (ids, others) = (a.ids().unwrap(), b.ids().unwrap());
+    assert!((0..a.vertices()).all(|vertex| ids.original(vertex) == others.original(vertex)));
+    assert!((0..a.vertices()).all(|vertex| ids.vertex_of(ids.original(vertex)) == Some(vertex)));
+    assert_eq!((a.size(), a.stored_bytes()), (b.size(), b.stored_bytes()));
+    assert_eq!((a.first_declared_id(), a.declared_lines()), (b.first_declared_id(), b.declared_lines()));
+}
+
+/// Rows as an undirected `.sg` file, unchanged.
+fn sg(rows: &[Vec<u64>]) -> Vec<u8> {
+    let arcs: usize = rows.iter().map(Vec::len).sum();
+    let mut bytes = vec![0];
+    bytes.extend((arcs as i64).to_le_bytes());
+    bytes.extend((rows.len() as i64).to_le_bytes());
+    let mut end = 0i64;
+    bytes.extend(end.to_le_bytes());
+    for row in rows {
+        end += row.len() as i64;
+        bytes.extend(end.to_le_bytes());
+    }
+    bytes.extend(rows.iter().flatten().flat_map(|&head| (head as i32).to_le_bytes()));
+    bytes
+}
+
+/// Rows as a METIS file, unchanged; `None` if they have an odd number of arcs.
+fn metis(rows: &[Vec<u64>]) -> Option<String> {
+    let arcs: usize = rows.iter().map(Vec::len).sum();
+    let line = |row: &Vec<u64>| row.iter().map(|head| format!("{} ", head + 1)).collect::<String>();
+    let lines: Vec<String> = rows.iter().map(line).collect();
+    arcs.is_multiple_of(2).then(|| format!("{} {}\n{}\n", rows.len(), arcs / 2, lines.join("\n")))
+}
+
+/// A simple definition of `clean`.
+fn is_clean(rows: &[Vec<u64>]) -> bool {
+    let arcs: BTreeSet<(u64, u64)> = arcs_of(rows).collect();
+    arcs.len() == arcs_of(rows).count() && arcs.iter().all(|&(u, v)| u != v && arcs.contains(&(v, u)))
+}
+
+fn arcs_of(rows: &[Vec<u64>]) -> impl Iterator<Item = (u64, u64)> {
+    rows.iter().enumerate().flat_map(|(tail, row)| row.iter().map(move |&head| (tail as u64, head)))
+}
+
+/// The rows of a set of edges over `0..n`.
+fn rows_of(n: u64, edges: &[(u64, u64)]) -> Vec<Vec<u64>> {
+    let mut rows = vec![BTreeSet::new(); n as usize];
+    for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
+        rows[u as usize].insert(v);
+        rows[v as usize].insert(u);
+    }
+    rows.into_iter().map(|row| row.into_iter().collect()).collect()
+}
+
+#[derive(Debug, Clone)]
+enum Fault {
+    Nothing,
+    Missing(Index),
+    Twice(Index),
+    Loop(Index),
+    Swapped(Index),
+    Other(Index, u64),
+}
+
+impl Fault {
+    fn any() -> impl Strategy<Value = Self> {
+        prop_oneof![
+            Just(Self::Nothing),
+            any::<Index>().prop_map(Self::Missing),
+            any::<Index>().prop_map(Self::Twice),
+            any::<Index>().prop_map(Self::Loop),
+            any::<Index>().prop_map(Self::Swapped),
+            (any::<Index>(), 0..30u64).prop_map(|(at, head)| Self::Other(at, head)),
+        ]
+    }
+
+    /// Introduces the fault into one row that is not empty, if there is one.
+    fn inject(&self, rows: &mut [Vec<u64>]) {
+        let mut full: Vec<(usize, &mut Vec<u64>)> =
+            rows.iter_mut().enumerate().filter(|(_, row)| !row.is_empty()).collect();
+        let (Self::Missing(at) | Self::Twice(at) | Self::Loop(at) | Self::Swapped(at) | Self::Other(at, _)) = self
+        else {
+            return;
+        };
+        if full.is_empty() {
+            return;
+        }
+        let which = at.index(full.len());
+        let (tail, row) = &mut full[which];
+        let place = at.index(row.len());
+        match self {
+            Self::Missing(_) => drop(row.remove(place)),
+            Self::Twice(_) => row.insert(place, row[place]),
+            Self::Loop(_) => {
+                row.push(*tail as u64);
+                row.sort_unstable();
+            }
+            Self::Swapped(_) => row.reverse(),
+            Self::Other(_, head) => {
+                row[place] = *head;
+                row.sort_unstable();
+                row.dedup();
+            }
+            Self::Nothing => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn clean_rows_are_taken_and_no_others(
+        edges in proptest::collection::vec((0..30u64, 0..30u64), 1..200),
+        alone in 0..3u64,
+        faults in proptest::collection::vec(Fault::any(), 0..3),
+        memory in prop_oneof![Just(LITTLE), Just(Bytes::mib(64))],
+    ) {
+        let mut rows = rows_of(30 + alone, &edges);
+        faults.iter().for_each(|fault| fault.inject(&mut rows));
+        let clean = is_clean(&rows) && rows.iter().any(|row| !row.is_empty());
+        let folder = Folder::new();
+        prop_assert_eq!(taken(&folder.write("a.sg", sg(&rows)), memory), clean);
+        if let Some(text) = metis(&rows) {
+            // Text is parsed into memory first, where it does not fit this budget.
+            let fits = memory > LITTLE;
+            let taken = taken(&folder.write("a.metis", text), memory);
+            prop_assert!(taken == (clean && fits) || (!fits && !taken) || (clean && taken));
+        }
+        // A BVGraph cannot have duplicate arcs, and here it has no vertices after the last arc.
+        let arcs: Vec<(u64, u64)> = arcs_of(&rows).collect::<BTreeSet<_>>().into_iter().collect();
+        if !arcs.is_empty() {
+            let clean = arcs.iter().all(|&(u, v)| u != v && arcs.binary_search(&(v, u)).is_ok());
+            write(&folder.path("b"), &graph_of(&arcs), CompFlags::default(), false);
+            prop_assert_eq!(taken(&folder.path("b.graph"), Bytes::mib(64)), clean);
+        }
+    }
+}
+
+#[test]
+fn a_row_may_be_longer_than_what_is_read_at_a_time() {
+    // A wheel whose hub is in the middle of the ids, with a gap behind it.
+    let (n, hub) = (100_000u64, 40_000u64);
+    let rim: Vec<u64> = (0..n).filter(|&v| v != hub && v != hub + 1).collect();
+    let next = rim.iter().zip(rim.iter().cycle().skip(1)).map(|(&u, &v)| (u, v));
+    let edges: Vec<(u64, u64)> = rim.iter().map(|&v| (hub, v)).chain(next).collect();
+    let mut rows = rows_of(n, &edges);
+    let folder = Folder::new();
+    for memory in [Bytes::mib(48), Bytes::mib(64)] {
+        assert!(taken(&folder.write("wheel.sg", sg(&rows)), memory));
+    }
+    assert!(taken(&folder.write("wheel.metis", metis(&rows).unwrap()), Bytes::mib(64)));
+    let mut reversed = rows.clone();
+    reversed.iter_mut().for_each(|row| row.reverse());
+    assert!(taken(&folder.write("reversed.sg", sg(&reversed)), Bytes::mib(64)));
+    // A duplicate arc, on both sides of the place where reading pauses.
+    let pause = 1 << 15;
+    let hub_starts: usize = rows[..hub as usize].iter().map(Vec::len).sum();
+    let row = &mut rows[hub as usize];
+    let at = pause - hub_starts % pause;
+    row[at] = row[at - 1];
+    assert!(!taken(&folder.write("twice.sg", sg(&rows)), Bytes::mib(64)));
+}
+
+#[test]
+fn two_arcs_without_reverse_do_not_make_up_for_each_other() {
+    // 0 -> 1 and 3 -> 2 against 0 -> 2 and 3 -> 1: as many arcs to larger as to smaller vertices, and the same degrees.
+    let rows = vec![vec![1, 3], vec![3], vec![0], vec![0, 2]];
+    assert!(!is_clean(&rows));
+    assert!(!taken(&Folder::new().write("a.sg", sg(&rows)), Bytes::mib(64)));
+    // A directed ring of four: every vertex has an arc out and one in.
+    let ring = vec![vec![1], vec![2], vec![3], vec![0]];
+    assert!(!taken(&Folder::new().write("ring.sg", sg(&ring)), Bytes::mib(64)));
+}
+
+#[test]
+fn real_graphs_that_are_symmetric_are_taken() {
+    assert!(taken(&data("cnr-symmetric.graph"), Bytes::mib(64)));
+    assert!(taken(&data("delaunay_n15.graph"), Bytes::mib(64)));
+    assert!(!taken(&data("cnr-2000.graph"), Bytes::mib(64)));
+    // Formats without rows, and files that say that they are directed.
+    assert!(!taken(&data("karate.mtx"), Bytes::mib(64)));
+    let pairs = bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes());
+    assert!(!taken(&Folder::new().write("pairs.bin", pairs), Bytes::mib(64)));
+    let directed = super::support::sg(2, &[(0, 1), (1, 0)], true);
+    assert!(!taken(&Folder::new().write("directed.sg", directed), Bytes::mib(64)));
+}
+
+#[test]
+fn what_is_found_wrong_is_reported_by_cleaning() {
+    let folder = Folder::new();
+    let prepared = |path: &Path| {
+        let source = Source::open(&[path.to_path_buf()], None, &work_dir()).unwrap();
+        let space =
+            Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
+        prepare(&source, space, &Control::silent(), &mut Vec::new())
+    };
+    let clean = prepared(&folder.write("clean.sg", sg(&[vec![1, 2], vec![0, 2], vec![0, 1]]))).unwrap();
+    assert!(clean.held_bytes() > Bytes::ZERO, "in memory");
+    let report = clean.report();
+    assert_eq!((report.vertices_declared, report.arcs, report.arcs_added, report.loops_removed), (3, 6, 0, 0));
+    let unclean = prepared(&folder.write("unclean.sg", sg(&[vec![1, 0, 1], vec![], vec![1]]))).unwrap();
+    let report = unclean.report();
+    assert_eq!((report.arcs, report.loops_removed, report.duplicates_removed, report.arcs_added), (4, 1, 1, 2));
+    assert_eq!(unclean.held_bytes(), Bytes::ZERO);
+    let error = prepared(&folder.write("far.sg", sg(&[vec![1, 7], vec![0]]))).unwrap_err();
+    assert_eq!(error.kind(), Kind::Data);
+    assert!(error.to_string().contains("neighbour 7 of vertex 0"), "{error}");
+    let error = prepared(&folder.write("bad.metis", "3 2\n2 3\n1\nx\n")).unwrap_err();
+    assert!(error.to_string().contains("bad.metis:4"), "{error}");
+}
+
+#[test]
+fn memory_follows_the_ids_in_use_and_not_those_declared() {
+    // Three edges between the last vertices of 50 million; the zeros before them are a hole in the file.
+    let n = 50_000_000u64;
+    let folder = Folder::new();
+    let path = folder.path("sparse.sg");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(17 + 8 * (n + 1) + 4 * 6).unwrap();
+    let put = |bytes: &[u8], at: u64| std::os::unix::fs::FileExt::write_all_at(&file, bytes, at).unwrap();
+    put(&6u64.to_le_bytes(), 1);
+    put(&n.to_le_bytes(), 9);
+    for (vertex, offset) in [(n - 2, 2u64), (n - 1, 4), (n, 6)] {
+        put(&offset.to_le_bytes(), 17 + 8 * vertex);
+    }
+    let heads = [n - 2, n - 1, n - 3, n - 1, n - 3, n - 2];
+    put(&heads.iter().flat_map(|&head| (head as u32).to_le_bytes()).collect::<Vec<u8>>(), 17 + 8 * (n + 1));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let mut graph = None;
+    let used = pool.install(|| {
+        allocation_counter::measure(|| {
+            let source = Source::open(&[path], None, &work_dir()).unwrap();
+            let space = Workspace::new(HostMemory::new(Bytes::mib(64), 1), folder.0.path());
+            graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).ok();
+        })
+    });
+    let graph = graph.unwrap();
+    assert_eq!((graph.vertices(), graph.edges(), graph.ids().unwrap().original(0)), (3, 3, n - 3));
+    assert!(used.bytes_max < 40 << 20, "{} bytes", used.bytes_max);
+}
+
+#[test]
+fn entries_of_a_symmetric_matrix_have_their_reverse() {
+    let folder = Folder::new();
+    let space =
+        Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
+    let report = |name: &str| {
+        let source = open(&data(name)).unwrap();
+        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+        graph.report().clone()
+    };
+    let karate = report("karate.mtx");
+    assert_eq!((karate.arcs, karate.arcs_added, karate.arcs_without_reverse), (78, 78, 0));
+    // The same from a list, which does not imply reverse arcs.
+    let facebook = report("facebook_combined.txt");
+    assert_eq!((facebook.arcs, facebook.arcs_without_reverse), (88_234, 88_234));
+}
