@@ -78,7 +78,7 @@ def memory_of_count(check, page, result):
     rows = page.table(f"Numbers of {thousands(len(parts))} partition{plural}")
     wanted = [(str(p["id"]), size(p["peak_bytes_predicted"]), size(p["peak_bytes"]), thousands(p["triangles"]), size(p["stream_bytes"]),
                thousands(p["local_vertices"]), size(p["resident_bytes"])) for p in parts]
-    columns = ["partition", "predicted peak", "actual peak", "triangles", "streamed", "local vertices", "resident"]
+    columns = ["part", "peak at most", "peak actual", "triangles", "streamed", "local vertices", "resident"]
     check("the table of partitions", [tuple(row[c] for c in columns) for row in rows] == wanted,
           [(a, b) for a, b in zip((tuple(row[c] for c in columns) for row in rows), wanted) if a != b][:3])
 
@@ -167,7 +167,7 @@ def plan(check, page, result):
     check("resident rows", series[0]["data"] == [p["resident_bytes"] for p in parts])
     check("row blocks", series[1]["data"] == [p["largest_block_bytes"] for p in parts])
     rows = page.table(f"Numbers of {thousands(len(parts))} partition{'' if len(parts) == 1 else 's'}")
-    check("the table of partitions", [(r["partition"], r["predicted peak"], r["fits"]) for r in rows]
+    check("the table of partitions", [(r["part"], r["peak at most"], r["fits"]) for r in rows]
           == [(str(p["id"]), size(p["peak_bytes_predicted"]), "yes" if p["fits"] else "no") for p in parts], rows[:3])
     if result["alternatives"]:
         peaks, streamed = page.chart("More parts")["series"]

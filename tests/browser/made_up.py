@@ -4,6 +4,7 @@ import json
 import re
 
 DATA = re.compile(r'<script type="application/json"[^>]*>[^<]*</script>\n')
+CONTEXT = re.compile(r'id="context">([^<]*)</script>')
 
 # Rates of a machine, as the program's defaults.
 RATES = {"size_arcs": 20e6, "build_arcs": 60e6, "write_bytes": 2.0e9, "read_bytes": 1.9e9, "cpu": {"graph": 0.4e9, "spill": 0.3e9},
@@ -22,7 +23,8 @@ def element(attributes, text):
 
 def page(made, entries):
     """The page `made` with these entries in place of its own."""
-    results, about = [], {"version": "0.1.0", "created": 1_795_435_200, "entries": []}
+    columns = json.loads(CONTEXT.search(made)[1])["columns"]
+    results, about = [], {"version": "0.1.0", "created": 1_795_435_200, "columns": columns, "entries": []}
     for i, one in enumerate(entries, 1):
         name = f"result-{i}"
         results.append(element(f'class="result" id="{name}" data-kind="{one["kind"]}"', one["text"]))

@@ -134,7 +134,7 @@ function countedMemory(result) {
             bars: few ? [predicted, actual] : [actual],
             lines: few ? [] : [predicted],
             sizeOf: (p) => p.peak_bytes,
-            columns: partitionColumns("counted", result.mode),
+            columns: partitionColumns("file", result.mode),
             tipOf: (p) =>
                 tip(`Partition ${p.id}`, [
                     ["predicted peak", bytes(p.peak_bytes_predicted)],
