@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cost::{Speed, StreamedRows};
+use super::cost::{PassingRows, Speed};
 use super::space::Space;
 use crate::count::Footprint;
 use crate::graph::GraphSize;
@@ -72,7 +72,7 @@ fn seconds(
     let resident = candidate.footprint.resident(u64::from(vertices), edges).get() as f64;
     let parts = (resident / space.most(space.row_block).get().max(1) as f64).ceil();
     let row_blocks = (rows / space.row_block.get().max(1) as f64).ceil();
-    let past = StreamedRows { arcs: parts * m, row_blocks: parts * row_blocks, visits: n * row_blocks };
+    let past = PassingRows { arcs: parts * m, row_blocks: parts * row_blocks, visits: n * row_blocks };
     Some(candidate.speed.kernels(m, probes as f64, past).max((parts + 1.0) / 2.0 * m / gpu_arcs))
 }
 

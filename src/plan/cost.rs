@@ -50,7 +50,7 @@ const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_prob
 
 /// Rows that pass while partitions are counted.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct StreamedRows {
+pub(super) struct PassingRows {
     pub(super) arcs: f64,
     pub(super) row_blocks: f64,
     /// How often a local is looked up for a row block.
@@ -76,11 +76,11 @@ impl Speed {
 
     /// Seconds for a graph of so many arcs and probes, in one partition.
     pub fn whole(&self, arcs: u64, probes: u64) -> f64 {
-        self.kernels(arcs as f64, probes as f64, StreamedRows::default())
+        self.kernels(arcs as f64, probes as f64, PassingRows::default())
     }
 
     /// Seconds of the kernels for arcs and their probes, past which rows are streamed.
-    pub(super) fn kernels(&self, arcs: f64, probes: f64, past: StreamedRows) -> f64 {
+    pub(super) fn kernels(&self, arcs: f64, probes: f64, past: PassingRows) -> f64 {
         self.arc * arcs
             + self.probe * probes
             + self.streamed * past.arcs
@@ -106,7 +106,7 @@ impl Machine {
     }
 
     /// Seconds in which a device, a GPU or one core, counts the arcs of `work` while rows are streamed past them.
-    pub(super) fn counting(&self, work: &SampledWork, past: StreamedRows) -> f64 {
+    pub(super) fn counting(&self, work: &SampledWork, past: PassingRows) -> f64 {
         let SampledWork { near, far, near_probes, far_probes, .. } = *work;
         if self.gpus == 0 {
             return CORE.near * near
@@ -171,7 +171,7 @@ mod tests {
     fn the_slower_of_kernels_and_copies_decides() {
         let machine = Machine { rates: Rates::default(), cores: 1, gpus: 1, cached: true };
         let work = SampledWork { near: 1e9, ..SampledWork::default() };
-        let of = |arcs| machine.counting(&work, StreamedRows { arcs, ..StreamedRows::default() });
+        let of = |arcs| machine.counting(&work, PassingRows { arcs, ..PassingRows::default() });
         assert_eq!(of(0.0), 0.1);
         assert_eq!(of(8e12), 1000.0);
     }

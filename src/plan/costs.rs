@@ -3,7 +3,7 @@
 //! Input: a graph, its plan, a machine. Output: nanoseconds for each partition. Only their ratios matter, so they need not be those of the
 //! machine that counts.
 
-use super::cost::{Machine, StreamedRows};
+use super::cost::{Machine, PassingRows};
 use super::sample::{SampledWork, sums};
 use super::{GraphCut, Plan};
 use crate::graph::OrientedGraph;
@@ -31,7 +31,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
         let work = work.times(if work.rows == 0.0 { 0.0 } else { size.resident_arcs as f64 / work.rows });
         let row_blocks = predicted.row_blocks as f64;
         let arcs = predicted.stream.get() as f64 / size_of::<u32>() as f64;
-        let past = StreamedRows { arcs, row_blocks, visits: size.locals as f64 * row_blocks };
+        let past = PassingRows { arcs, row_blocks, visits: size.locals as f64 * row_blocks };
         (1e9 * machine.counting(&work, past)) as u64
     };
     Ok(work.into_iter().enumerate().map(of).collect())

@@ -10,7 +10,7 @@
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-use super::cost::{Machine, StreamedRows};
+use super::cost::{Machine, PassingRows};
 use super::sample::{SampledWork, sums};
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
@@ -166,7 +166,7 @@ impl<'a> Costs<'a> {
     /// What a chunk is expected to take.
     fn seconds(&self, range: usize, bins: &Range<usize>) -> f64 {
         let ((first, read), (past, all)) = (self.before[range][bins.start], self.before[range][bins.end]);
-        let streamed = StreamedRows { arcs: self.resident[range] + all - read, ..StreamedRows::default() };
+        let streamed = PassingRows { arcs: self.resident[range] + all - read, ..PassingRows::default() };
         self.machine.counting(&past.and(first.times(-1.0)), streamed)
     }
 }
