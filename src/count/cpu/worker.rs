@@ -488,15 +488,26 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
 }
 
 /// How many bits the packed words have in common with `bits`.
+///
+/// Two words an iteration: a loop of one word takes a third more instructions, and where it is not in one line of the instruction
+/// cache, which changes from build to build, whole jobs take a fifth longer (16 cores of an Intel Xeon with AMX).
 #[inline(always)]
 fn common<C: Corners>(places: &[u16], packed: &[u64], bits: &[u64], corners: &mut C) -> u64 {
-    let mut count = 0;
-    for (&place, &word) in places.iter().zip(packed) {
+    let mut common = |place: u16, word: u64| {
         let both = bits[usize::from(place)] & word;
         corners.word(u32::from(place) * 64, both);
-        count += u64::from(both.count_ones());
+        u64::from(both.count_ones())
+    };
+    let mut counts = [0; 2];
+    let ((places, last_place), (words, last_word)) = (places.as_chunks::<2>(), packed.as_chunks::<2>());
+    for (places, words) in places.iter().zip(words) {
+        counts[0] += common(places[0], words[0]);
+        counts[1] += common(places[1], words[1]);
     }
-    count
+    for (&place, &word) in last_place.iter().zip(last_word) {
+        counts[0] += common(place, word);
+    }
+    counts[0] + counts[1]
 }
 
 /// How many bits of the words are marked.
