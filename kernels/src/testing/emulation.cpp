@@ -266,8 +266,8 @@ static const emulation::Kernel KERNEL_TABLE[] = {
 };
 
 // Returns 0: done; 1: deadlock; 2: no such kernel, or it has other parameters; 3: it wrote beyond its shared memory.
-extern "C" int emulate(const char *name, unsigned blocks, unsigned threads, unsigned shared, void **values, const unsigned *sizes,
-    unsigned count) {
+extern "C" __attribute__((visibility("default"))) int emulate(const char *name, unsigned blocks, unsigned threads,
+    unsigned shared, void **values, const unsigned *sizes, unsigned count) {
     using namespace emulation;
     kernel = nullptr;
     for (const Kernel &known : KERNEL_TABLE)
