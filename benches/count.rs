@@ -24,16 +24,15 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{CountBackend, Detail, EdgeShare, PartitionExtent};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::ranks::LocalsAndHeads;
-use trimill::testing::partition::section::{Resident, RowBlockView};
 use trimill::testing::prepare::prepare;
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::row_blocks::RowBlocks;
 use trimill::testing::stream::source::PartitionSource;
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionExtent, Resident, RowBlockView};
 use trimill_generate::{Family, generate};
 use trimill_system::hash::mix;
 

@@ -1,195 +1,20 @@
-//! Counting: a backend takes a partition's resident section and its row blocks, one after another, and counts the
-//! triangles that start at a local vertex.
-//!
-//! A triangle `a -> b, a -> c, b -> c` starts at `a`: it is counted where `a` is local, with the row block that covers `b`. In
-//! any other partition that holds its corners `a` is a proxy, and no triangle is counted from a proxy; so the sum over all
-//! partitions is the number of triangles of the graph.
+//! Counting: backends that take a partition's resident section and its row blocks, and count the triangles that start at a local vertex
+//! ([`trimill_counting`] has the interface); and the verifier.
 
 pub mod cpu;
 pub mod cuda;
-mod footprint;
 pub mod method;
 #[cfg(feature = "baselines")]
 pub mod serial;
-mod slices;
 mod successors;
 #[cfg(test)]
 mod testing;
-pub(crate) mod translated;
 pub mod verify;
 
-use std::ops::AddAssign;
-use std::time::{Duration, Instant};
+use trimill_counting::COUNTER_BYTES;
+use trimill_kernels::ALIGNMENT;
 
-use rayon::ThreadPool;
-use trimill_kernels::{ALIGNMENT, COUNTER_BYTES};
-pub use trimill_kernels::{Detail, EdgeShare, PartitionExtent, Scope, VertexCounters};
-
-use crate::partition::numbers::NumberRuns;
-use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
-use crate::partition::words::WordBuffer;
-pub use footprint::{Footprint, RowBlockRoom};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Progress;
-use trimill_system::error::{Error, Result};
-use trimill_system::timeline::TrackKind;
-
-/// A device with memory of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
-    /// The driver's number.
-    pub ordinal: u32,
-    pub name: String,
-    /// The budget, which this program has allocated.
-    pub budget: Bytes,
-    /// What was in use before: the context, the driver's own, other programs.
-    pub context: Bytes,
-    /// What is in use now in total, as the driver reports it.
-    pub used: Bytes,
-}
-
-/// A device or the host, counting by one method.
-pub trait CountBackend: Send {
-    /// Its name: `cpu` or `cuda`.
-    fn name(&self) -> &'static str;
-    fn method(&self) -> &'static str;
-    /// The device, where it is not the host itself.
-    fn device(&self) -> Option<Device> {
-        None
-    }
-    fn footprint(&self) -> Footprint;
-    fn scope(&self) -> Scope {
-        Scope::Partitions
-    }
-    /// A buffer for row blocks of up to `words` words: plain memory, or memory that the device reads without another copy.
-    fn row_block_buffer(&mut self, words: u64) -> RowBlock {
-        let _ = words;
-        RowBlock::default()
-    }
-    /// A buffer for runs of a resident section of this size, as above.
-    fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
-        let _ = size;
-        Resident::default()
-    }
-    /// A buffer for the triangles on up to `words` arcs, as above.
-    fn counts_buffer(&mut self, words: u64) -> WordBuffer {
-        let _ = words;
-        WordBuffer::default()
-    }
-    /// The most stored bytes of a file block that the device unpacks; none: it takes plain rows.
-    fn stored_rows(&self) -> Option<Bytes> {
-        None
-    }
-    /// The most bytes of the resident section that the counter takes at a time; none: all of it at once.
-    fn resident_chunk(&self) -> Option<Bytes> {
-        None
-    }
-    /// The place for a [`Progress`] to which the backend reports the resident arcs that it has counted; none: it does not report them.
-    fn progress(&mut self) -> Option<&mut Option<Progress>> {
-        None
-    }
-    /// Measures from now on when each copy and each kernel runs, where the device has a clock.
-    fn record_work(&mut self) {}
-    /// What was measured since this was last called.
-    fn recorded_work(&mut self) -> Vec<DeviceWork> {
-        Vec::new()
-    }
-    /// How many counters of vertices it holds at a time; 0: it was not set up to count the triangles at each vertex.
-    fn vertex_counters(&self) -> u64 {
-        0
-    }
-    /// Begins a partition of this size, or a share of the edges of a whole graph. The backend was set up for the `detail`.
-    ///
-    /// # Errors
-    /// When the device refuses, or the method counts the total only.
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        share: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>>;
-}
-
-/// The count of a partition, and the device's times where it has a clock of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct PartitionCount {
-    /// Triangles that start at a local vertex.
-    pub triangles: u64,
-    /// Kernels and copies, by the device's clock.
-    pub device: Option<DeviceTimes>,
-}
-
-/// A copy or some kernels, by the clock of a device.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DeviceWork {
-    pub queue: TrackKind,
-    pub name: &'static str,
-    /// When it began, by the host's clock.
-    pub start: Instant,
-    pub time: Duration,
-}
-
-/// Times by the clock of a device.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct DeviceTimes {
-    pub kernels: Duration,
-    /// Copying to the device.
-    pub copies: Duration,
-    /// Preprocessing the input there, before counting.
-    pub preprocessing: Duration,
-}
-
-impl AddAssign for DeviceTimes {
-    fn add_assign(&mut self, other: Self) {
-        self.kernels += other.kernels;
-        self.copies += other.copies;
-        self.preprocessing += other.preprocessing;
-    }
-}
-
-/// A partition being counted.
-pub trait PartitionCounter: Send {
-    /// Takes the next run of the resident section; returns a run that it no longer needs, for reuse. All runs come before the first
-    /// row block, ascending.
-    fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
-
-    /// Counts the triangles whose middle corner the row block's range covers; parallel work of the host runs in `pool`.
-    /// Row blocks come in ascending order, each once.
-    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
-
-    /// The triangles at each vertex. Called after the last row block, where the partition was begun with counters.
-    fn vertices(&mut self) -> Result<VertexCounts> {
-        Err(Error::defect("no counters of vertices"))
-    }
-
-    /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` is as long as it has
-    /// arcs. At most two row blocks wait for that, if the partition was begun with edges.
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
-        let _ = into;
-        Err(Error::defect("no counters of edges"))
-    }
-
-    /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. Called after the last row block's
-    /// counts were read, if the partition was begun with edges.
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
-        let _ = (first, into);
-        Err(Error::defect("no counters of edges"))
-    }
-
-    fn finish(self: Box<Self>) -> Result<PartitionCount>;
-
-    /// Bytes that this partition takes of the device, as measured.
-    fn memory(&self) -> CounterMemory;
-}
-
-/// The triangles at vertices of a partition: those of which one corner is local, and the largest.
-#[derive(Debug)]
-pub struct VertexCounts {
-    pub of: VertexCounters,
-    /// What they counted, from the first one of the window on.
-    pub counts: Vec<u64>,
-    pub locals: NumberRuns,
-}
 
 /// How many counters of vertices are held at a time for a graph of `vertices`, within `budget`: all of them if they take no more than
 /// a quarter, but at least 8,192.
@@ -198,13 +23,4 @@ pub fn vertex_counters(vertices: u32, budget: Bytes) -> u64 {
     let fit = budget.get() / 4 / COUNTER_BYTES;
     // Whole units of the device's memory.
     u64::from(vertices).min(fit.max(LEAST)).next_multiple_of(ALIGNMENT / COUNTER_BYTES)
-}
-
-/// What a counter measures of its device's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CounterMemory {
-    /// The device is the host's memory: this much on top of the resident section and of the row blocks as they were read.
-    BesidesSections(Bytes),
-    /// The device has memory of its own, of which this much is taken in total.
-    All(Bytes),
 }

@@ -1,6 +1,5 @@
 //! The oriented graph: its file, its rows, and sets of its vertices.
 
-pub mod bits;
 pub(crate) mod codec;
 pub mod file;
 mod index;

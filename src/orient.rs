@@ -20,7 +20,6 @@ use rayon::prelude::*;
 
 use crate::clean::workspace::{IdCount, Pool};
 use crate::clean::{CleanGraph, InputIds, Workspace, needs};
-use crate::graph::bits::{VertexSet, VertexSetBuilder};
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
 use place::complete;
@@ -28,6 +27,7 @@ pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
 use ranked::RankedArcs;
 pub(crate) use ranked::block_starts;
+use trimill_counting::{VertexSet, VertexSetBuilder};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;

@@ -7,12 +7,9 @@ pub mod cuts;
 mod lists;
 pub mod locals;
 mod masks;
-pub mod numbers;
 pub mod prune;
 pub mod ranks;
-pub mod section;
 pub mod sizes;
-pub mod words;
 
 use crate::graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;

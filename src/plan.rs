@@ -29,16 +29,14 @@ mod space;
 use std::time::Duration;
 
 use serde::Serialize;
-use trimill_kernels::PartitionExtent;
+use trimill_counting::{Footprint, PartitionExtent, RowBlockSize, smallest_row_block_limit};
 
-use crate::count::Footprint;
 use crate::graph::{GraphSize, OrientedGraph};
 use crate::job::Mode;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use cost::Machine;
@@ -186,7 +184,7 @@ pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
 pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool {
     let space = Space::new(graph, footprint, device, Bytes(u64::MAX));
     let locals = u64::from(graph.vertices);
-    let row_block_limit = row_block_bytes(graph.vertices, 0, 0).get();
+    let row_block_limit = RowBlockSize { range: graph.vertices, rows: 0, arcs: 0 }.bytes().get();
     let whole = PartitionExtent { locals, arcs: graph.edges, numbered: graph.vertices, row_block_limit };
     let preferred = footprint.taken(Bytes::ZERO, &whole, Bytes(u64::MAX));
     space.is_enough() && space.whole_fits() && preferred <= device

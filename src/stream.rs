@@ -20,11 +20,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
-use trimill_kernels::{EdgeShare, PartitionExtent, VertexCounters};
+use trimill_counting::{
+    CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, Resident, ResidentSize, RowBlock,
+    VertexCounters, VertexCounts,
+};
 
 use crate::count::cuda::RUNS_IN_FLIGHT;
-use crate::count::{CountBackend, CounterMemory, Detail, DeviceTimes, VertexCounts};
-use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
 use source::PartitionSource;

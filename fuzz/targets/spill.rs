@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use trimill::testing::control::Control;
-use trimill::testing::partition::section::{Resident, RowBlock};
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::{CodedRows, SpillReader, SpillWriter};
+use trimill_counting::{Resident, RowBlock};
 
 use super::{Place, first, is_told, seal};
 

@@ -7,58 +7,18 @@
 
 pub(crate) mod constants;
 
-use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
+use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
+use trimill_counting::{EncodedPart, EncodedRows};
 
 use crate::engine::{Engine, Grid, Kernel, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::sources::UNPACK;
 use constants::{UNPACK_BINS, UNPACK_THREADS};
 
-/// The rows of a file block within a run: `Part` of `unpack.cu`, field by field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct CompactPart {
-    /// Where its coded successors begin in the bytes of the run. The byte before is the last one of a number.
-    pub begin: u32,
-    /// Where they end.
-    pub end: u32,
-    /// Its first row, counted from the run's.
-    pub row: u32,
-    pub rows: u32,
-    /// Its first arc, counted from the run's.
-    pub arc: u32,
-    pub arcs: u32,
-    /// All successors of its first row are below this bound.
-    pub bound: u32,
-    /// By how much the bound grows for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
-    pub bound_step: u32,
-}
-
-// SAFETY: eight `u32`, without padding; any bit pattern is valid.
-unsafe impl Zeroable for CompactPart {}
-// SAFETY: as above.
-unsafe impl Pod for CompactPart {}
-
-/// A run of rows in the compact form of the graph file.
-#[derive(Debug, Clone, Copy)]
-pub struct CompactSlices<'a> {
-    /// The stored bytes.
-    pub bytes: &'a [u8],
-    /// The file blocks, in order; together they hold all rows of the run.
-    pub parts: &'a [CompactPart],
-}
-
-impl CompactSlices<'_> {
-    /// The arcs of all parts.
-    pub fn arcs(&self) -> u64 {
-        self.parts.iter().map(|part| u64::from(part.arcs)).sum()
-    }
-}
-
 /// Which parts of a run to unpack, and where to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unpack<'a> {
-    pub(crate) compact: CompactSlices<'a>,
+    pub(crate) encoded: EncodedRows<'a>,
     /// Device address of the offsets of these parts' rows, one more than there are rows; 64 bits each if `wide`, else 32.
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
@@ -87,7 +47,7 @@ pub(crate) const MOST_PARTS: usize = 2048;
 /// Offsets in the scratch piece, which holds an error flag, the bins, the parts and the stored bytes.
 pub(crate) const BINS_AT: u64 = 256;
 pub(crate) const PARTS_AT: u64 = BINS_AT + 8 * BINS as u64;
-pub(crate) const BYTES_AT: u64 = PARTS_AT + (MOST_PARTS * size_of::<CompactPart>()) as u64;
+pub(crate) const BYTES_AT: u64 = PARTS_AT + (MOST_PARTS * size_of::<EncodedPart>()) as u64;
 
 /// Bytes of the scratch piece of an arena of `arena` bytes; 0 for a small one.
 pub const fn scratch_bytes(arena: u64) -> u64 {
@@ -101,9 +61,9 @@ pub const fn scratch_bytes(arena: u64) -> u64 {
 
 /// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte to copy from: a multiple of 16 no later
 /// than the byte before the first number.
-pub(crate) fn group(parts: &[CompactPart], first: usize, room: u64) -> (usize, u32) {
+pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = parts[first].begin.saturating_sub(1) / 16 * 16;
-    let fits = |part: &CompactPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
+    let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
     let many = parts[first..].iter().take(MOST_PARTS).take_while(|part| fits(part)).count();
     (first + many, begin)
 }
@@ -131,8 +91,8 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
 /// # Safety
 /// As [`Engine::copy`], for the stored bytes and the parts.
 pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> GpuResult<()> {
-    let CompactSlices { bytes, parts } = order.compact;
-    let Some(&CompactPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
+    let EncodedRows { bytes, parts } = order.encoded;
+    let Some(&EncodedPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
     let scratch = engine.scratch();
     let (room, at) = (scratch.bytes.saturating_sub(BYTES_AT), scratch.address);
     let mut first = 0;
@@ -210,7 +170,7 @@ mod tests {
     }
 
     /// A random run whose parts have rows of these lengths: its bytes, parts, offsets and successors.
-    fn run(seed: u64, parts: &[Vec<u32>], rank: u32) -> (Vec<u8>, Vec<CompactPart>, Vec<u64>, Vec<u32>) {
+    fn run(seed: u64, parts: &[Vec<u32>], rank: u32) -> (Vec<u8>, Vec<EncodedPart>, Vec<u64>, Vec<u32>) {
         let (mut bytes, mut made, mut offsets, mut successors) = (vec![], vec![], vec![0u64], vec![]);
         let mut row = 0;
         for lengths in parts {
@@ -232,7 +192,7 @@ mod tests {
                 successors.extend(row);
                 offsets.push(successors.len() as u64);
             }
-            made.push(CompactPart {
+            made.push(EncodedPart {
                 begin,
                 end: bytes.len() as u32,
                 row,
@@ -249,7 +209,7 @@ mod tests {
 
     /// Unpacks a run by the kernel: successors, the error flag, and the bins.
     fn unpacked(
-        (bytes, parts, offsets): (&[u8], &[CompactPart], &[u64]),
+        (bytes, parts, offsets): (&[u8], &[EncodedPart], &[u64]),
         arcs: usize,
         (wide, base): (bool, u64),
     ) -> (Vec<u32>, bool, Vec<u64>) {
@@ -264,12 +224,13 @@ mod tests {
         let narrow: Vec<u32> = moved.iter().map(|&offset| offset as u32).collect();
         let stored: &[u8] = if wide { cast_slice(&moved) } else { cast_slice(&narrow) };
         begin(&mut double).unwrap();
-        let compact = CompactSlices { bytes, parts };
+        let compact = EncodedRows { bytes, parts };
         let bin_shift = Some(bin_shift(1 << 20));
         // SAFETY: the test double reads the bytes during the call.
         unsafe {
             double.copy(offsets_at, &[stored]).unwrap();
-            unpack(&mut double, &Unpack { compact, offsets_at, wide, base, successors_at: out, bin_shift }).unwrap();
+            unpack(&mut double, &Unpack { encoded: compact, offsets_at, wide, base, successors_at: out, bin_shift })
+                .unwrap();
         }
         let (mut found, counts) = (vec![0u32; arcs + 1], bins(&mut double).unwrap());
         double.read(Stream::Copy, out, cast_slice_mut(&mut found)).unwrap();
@@ -331,8 +292,8 @@ mod tests {
 
     #[test]
     fn groups_fit_and_cover_all_parts() {
-        let parts: Vec<CompactPart> = (0..5000u32)
-            .map(|i| CompactPart { begin: 40 * i + 7, end: 40 * i + 40, rows: 1, ..CompactPart::default() })
+        let parts: Vec<EncodedPart> = (0..5000u32)
+            .map(|i| EncodedPart { begin: 40 * i + 7, end: 40 * i + 40, rows: 1, ..EncodedPart::default() })
             .collect();
         for room in [64, 1000, 1 << 20] {
             let mut first = 0;

@@ -15,9 +15,7 @@ use bytemuck::cast_slice_mut;
 use crate::arena::Allocation;
 use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
-use crate::sections::PartitionExtent;
-
-pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
+use trimill_counting::{EDGE_COUNTER_BYTES, PartitionExtent};
 
 /// The error for a call that needs counters of arcs in a partition that was begun without them.
 pub(crate) fn missing() -> GpuError {

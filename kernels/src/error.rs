@@ -1,12 +1,12 @@
 //! Errors of devices, by kind, so that the caller can decide what to retry and what to report.
 
 use cudarc::driver::{result, sys::CUresult};
-use thiserror::Error;
+use trimill_system::error::Error;
 
 use crate::Absence;
 
 /// Why a device could not do what was requested. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// There is no GPU, or not that one.
@@ -81,6 +81,41 @@ pub enum GpuError {
     /// Any other error of the driver.
     #[error("the CUDA driver failed: {doing}: {reason}")]
     Driver { doing: &'static str, reason: String },
+}
+
+/// With what to do about it.
+impl From<GpuError> for Error {
+    fn from(error: GpuError) -> Self {
+        use GpuError as E;
+        let text = error.to_string();
+        match error {
+            E::Shape(_) | E::Total(_) => Self::usage(text),
+            E::Rows => {
+                Self::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again")
+            }
+            E::Whole { .. } => {
+                Self::resource(text).advice("use --parts 1 and a budget of that size, or another --method")
+            }
+            E::Absent(_) | E::NoSuchDevice { .. } => {
+                Self::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
+            }
+            E::DeviceMemory { .. } => Self::resource(text).advice("lower --device-memory to what is free"),
+            E::OutOfMemory { .. } => {
+                Self::resource(text).advice("lower --device-memory, or end other programs on that GPU")
+            }
+            E::Hung { .. } => Self::resource(text).advice(
+                "see what nvidia-smi and the system's log say of it; where its kernels take so long, raise --device-timeout",
+            ),
+            E::Store { .. } => Self::resource(text),
+            E::HostMemory { .. } => {
+                Self::resource(text).advice("lower --host-memory, or end other programs that lock memory")
+            }
+            E::Budget { .. } | E::RowBlockTooLarge { .. } => {
+                Self::resource(text).advice("lower --block-bytes or raise --device-memory")
+            }
+            _ => Self::resource(text).advice("use --backend cpu, or see what nvidia-smi says of the device"),
+        }
+    }
 }
 
 /// The result of an operation of a device.

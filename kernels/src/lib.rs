@@ -1,9 +1,9 @@
-//! Counting on GPUs. Independent of the pipeline: takes rows as slices, returns counts.
+//! Counting on GPUs. Independent of the pipeline: implements the interface of `trimill-counting`.
 //!
 //! [`find()`] lists the GPUs of this machine, or says in a typed reason why none can be used. It must be called before any other use
 //! of the driver, whose library is loaded at run time: a call into a missing library would panic. [`Gpu::open`] calls it itself;
 //! [`Gpu::reserve`] allocates the memory of the budget. A [`CountingMethod`] ([`Lstc`], [`Packed`], or one of another crate) then begins a
-//! [`GpuCounter`] for one partition, which takes runs of resident rows and then row blocks.
+//! [`trimill_counting::PartitionCounter`] for one partition, which takes runs of resident rows and then row blocks.
 //!
 //! ```text
 //! method -> counter -> engine (memory, streams, events, kernels) -> GPU
@@ -23,10 +23,10 @@ pub mod images;
 mod lstc;
 mod method;
 mod nvrtc;
-mod order;
 mod packed;
 mod pinned;
 pub mod prepare;
+mod received;
 mod sections;
 mod source;
 mod sources;
@@ -38,22 +38,21 @@ mod vertices;
 mod waiting;
 
 pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
-pub use compact::{BINS, CompactPart, CompactSlices, bin_shift, scratch_bytes};
+pub use compact::{BINS, bin_shift, scratch_bytes};
 pub use compile::{cubin, ptx};
-pub use edges::EDGE_COUNTER_BYTES;
 pub use engine::Timed;
 pub use error::{GpuError, GpuResult};
 pub use find::{Absence, FoundGpus, GpuInfo, Version, find, has_driver};
 pub use gpu::{Gpu, TimedCommand};
 pub use images::ImageForm;
 pub use lstc::{Lstc, Shape};
-pub use method::{CountingMethod, Detail, DeviceFootprint, EdgeShare, GpuCounter, MethodCount, ResidentRun, Scope};
+pub use method::{CountingMethod, MethodCount};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use packed::{Packed, takes as packed_takes, takes_edges as packed_takes_edges};
 pub use pinned::Pinned;
-pub use sections::{PartitionExtent, ResidentSlices, RowBlockSlices, row_block_bytes};
+pub use received::{Received, all_memory};
+pub use sections::RowBlockSlices;
 pub use source::{CudaSource, SourceFile};
 pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, UNPACK};
 pub use staging::BYTES as STAGING_BYTES;
-pub use vertices::{COUNTER_BYTES, VertexCounters};
 pub use waiting::{USUAL_LIMIT, any_abandoned};

@@ -28,16 +28,20 @@ use bytemuck::{bytes_of, cast_slice};
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, Allocation, padded};
 use crate::compact::{self, Unpack};
-use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
+use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed};
 use crate::error::GpuResult;
-use crate::method::{CountingMethod, Detail, DeviceFootprint, EdgeShare, GpuCounter, MethodCount, ResidentRun, Scope};
-use crate::order::{Order, TimedEvents};
-use crate::sections::{PartitionExtent, ResidentSlices, RowBlockSlices};
+use crate::method::{CountingMethod, MethodCount};
+use crate::received::{Received, TimedEvents};
+use crate::sections::RowBlockSlices;
 use crate::sources::LSTC;
-use crate::vertices::VertexCounters;
 use arguments::LstcArguments;
 pub use shape::Shape;
+use trimill_counting::{
+    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
+    VertexCounters,
+};
+use trimill_system::bytes::Bytes;
 
 /// Row blocks on the device at a time.
 const SLOTS: usize = 2;
@@ -50,20 +54,19 @@ const LIST_CHUNK: usize = 1 << 20;
 
 /// For each resident arc its successor; for each local the offset of its row, its cursor, its sum, its entry in the work list; the
 /// sums of sums, and the padding of all pieces. Never exceeded.
-pub(crate) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
+pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4,
     per_local: 8 + 4 + 8 + 4,
-    per_numbered: 0,
-    fixed: 8 + padded(SUMS_BYTES) + 7 * (ALIGNMENT - 1),
-    row_blocks: SLOTS as u64,
-    of_budget: None,
+    fixed: Bytes(8 + padded(SUMS_BYTES) + 7 * (ALIGNMENT - 1)),
+    row_blocks: RowBlockRoom::Always(SLOTS as u64),
+    ..Footprint::NOTHING
 };
 
 /// The same with counters of arcs.
-pub(crate) const FOOTPRINT_WITH_EDGES: DeviceFootprint = DeviceFootprint {
+pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     per_resident_arc: FOOTPRINT.per_resident_arc + EDGE_COUNTER_BYTES,
-    fixed: FOOTPRINT.fixed + edges::PIECES * (ALIGNMENT - 1),
-    row_blocks: FOOTPRINT.row_blocks + edges::SLOTS as u64,
+    fixed: Bytes(FOOTPRINT.fixed.get() + edges::PIECES * (ALIGNMENT - 1)),
+    row_blocks: RowBlockRoom::Always((SLOTS + edges::SLOTS) as u64),
     ..FOOTPRINT
 };
 
@@ -80,20 +83,20 @@ pub struct Lstc {
     pub shape: Shape,
 }
 
-impl<R: ResidentRun> CountingMethod<R> for Lstc {
+impl CountingMethod for Lstc {
     fn name(&self) -> &'static str {
         "lstc"
     }
 
-    fn scope(&self) -> Scope {
-        Scope::Partitions
-    }
-
-    fn footprint(&self) -> DeviceFootprint {
+    fn footprint(&self) -> Footprint {
         FOOTPRINT
     }
 
-    fn takes_stored_rows(&self) -> bool {
+    fn footprint_with_edges(&self) -> Footprint {
+        FOOTPRINT_WITH_EDGES
+    }
+
+    fn takes_encoded_rows(&self) -> bool {
         true
     }
 
@@ -102,20 +105,8 @@ impl<R: ResidentRun> CountingMethod<R> for Lstc {
         gpu: &'g mut Gpu,
         size: PartitionExtent,
         _: EdgeShare,
-    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
-        Ok(Box::new(LstcCounter::begin(gpu, self.shape, size, LONGEST_GRID as u32)?))
-    }
-
-    fn footprint_with_edges(&self) -> DeviceFootprint {
-        FOOTPRINT_WITH_EDGES
-    }
-
-    fn begin_with<'g>(
-        &self,
-        gpu: &'g mut Gpu,
-        size: PartitionExtent,
         detail: Detail,
-    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
+    ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
         Ok(Box::new(LstcCounter::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with(detail, &size)?))
     }
 }
@@ -128,7 +119,7 @@ const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 struct LstcCounter<'g, E: Engine> {
     engine: &'g mut E,
     shape: Shape,
-    order: Order,
+    received: Received,
     locals: u64,
     /// What all launches share.
     arguments: LstcArguments,
@@ -151,7 +142,7 @@ struct LstcCounter<'g, E: Engine> {
 
 impl<'g, E: Engine> LstcCounter<'g, E> {
     fn begin(engine: &'g mut E, shape: Shape, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
-        let order = Order::new(size)?;
+        let received = Received::new(size)?;
         engine.load(&LSTC)?;
         let layout = engine.layout();
         layout.restart();
@@ -176,7 +167,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         Ok(Self {
             engine,
             shape,
-            order,
+            received,
             locals: size.locals,
             arguments,
             vertices: None,
@@ -210,9 +201,9 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
-    unsafe fn enqueue_resident(&mut self, run: &ResidentSlices<'_>) -> GpuResult<()> {
-        let (locals, arcs) = (self.order.locals(), self.order.arcs());
-        self.order.run(run)?;
+    unsafe fn enqueue_resident(&mut self, run: &mut Resident) -> GpuResult<()> {
+        let (locals, arcs) = (self.received.locals(), self.received.arcs());
+        self.received.run(run)?;
         let (engine, to) = (&mut *self.engine, self.arguments);
         if locals == 0 {
             engine.record(Stream::Copy, RESIDENT.copy)?;
@@ -220,7 +211,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             engine.fill(Stream::Copy, to.cursors, 0, 4 * self.locals)?;
             engine.fill(Stream::Copy, to.sums, 0, 8 * self.locals)?;
             if let Some(vertices) = &self.vertices {
-                self.arguments.counters = vertices.clear(engine)?;
+                self.arguments.counters = crate::vertices::clear(vertices, engine)?;
                 (self.arguments.counters_first, self.arguments.counters_end) =
                     (vertices.window.start, vertices.window.end);
                 self.arguments.locals_at = vertices.locals_at;
@@ -233,16 +224,16 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         let (offsets_at, successors_at) = (to.offsets + 8 * u64::from(locals), to.successors + 4 * arcs);
         // SAFETY: as the caller promised.
         unsafe {
-            engine.copy(offsets_at, &[cast_slice(run.offsets)])?;
-            match run.compact {
-                None => engine.copy(successors_at, &[cast_slice(run.successors)])?,
-                Some(compact) => {
-                    let order = Unpack { compact, offsets_at, wide: true, base: arcs, successors_at, bin_shift: None };
+            engine.copy(offsets_at, &[cast_slice(&run.offsets)])?;
+            match run.encoded() {
+                None => engine.copy(successors_at, &[cast_slice(&run.successors)])?,
+                Some(encoded) => {
+                    let order = Unpack { encoded, offsets_at, wide: true, base: arcs, successors_at, bin_shift: None };
                     compact::unpack(engine, &order)?;
                 }
             }
         }
-        self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + 4 * run.arcs();
+        self.so_far.copied_bytes += size_of_val(run.offsets.as_slice()) as u64 + 4 * run.arcs();
         let rows = run.offsets.len() as u32 - 1;
         for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
             let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
@@ -262,7 +253,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     /// # Safety
     /// As [`Engine::copy`], for the row block.
     unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
-        let bytes = self.order.row_block(row_block)?;
+        let bytes = self.received.row_block(row_block)?;
         if self.work == 0 || row_block.range.is_empty() {
             if let Some(edges) = &mut self.edges {
                 edges.skip_row_block(row_block.arcs());
@@ -279,7 +270,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             range_start: row_block.range.start,
             range_end: row_block.range.end,
             first_local: row_block.first_local,
-            whole: u32::from(row_block.range == (0..self.order.numbered())),
+            whole: u32::from(row_block.range == (0..self.received.numbered())),
             // A list of all locals is not needed.
             work: if u64::from(self.work) == self.locals { 0 } else { self.list },
             ..self.arguments
@@ -331,7 +322,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     }
 
     fn end(mut self) -> GpuResult<MethodCount> {
-        self.order.finish()?;
+        self.received.finish()?;
         if self.work == 0 {
             return Ok(self.so_far);
         }

@@ -17,6 +17,7 @@
 //! of their own ([`crate::VertexCounters`]). Counting them on arcs takes 6 a resident arc, 3 a local and three row blocks more
 //! ([`FOOTPRINT_WITH_EDGES`]); the counters of all resident arcs and of two row blocks are numbered with 32 bits.
 
+mod arcs_into;
 mod arguments;
 pub(crate) mod constants;
 mod counter;
@@ -32,21 +33,24 @@ use bytemuck::bytes_of;
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::compact;
-use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
+use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Event, Grid, Kernel, RING, Stream, Timed};
 use crate::error::{GpuError, GpuResult};
-use crate::method::{CountingMethod, Detail, DeviceFootprint, EdgeShare, GpuCounter, MethodCount, ResidentRun, Scope};
-use crate::order::{Order, TimedEvents};
-use crate::sections::PartitionExtent;
+use crate::method::{CountingMethod, MethodCount};
+use crate::received::{Received, TimedEvents};
 use crate::sources::PACKED;
-use crate::vertices::VertexCounters;
+use arcs_into::ArcBounds;
 use arguments::PackedArguments;
 use constants::{OWNER_THREADS, ROW_LANES, SCAN};
-use counter::Owning;
+use counter::PackedPartition;
 use space::{
     ArcsBefore, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
     LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred,
 };
+use trimill_counting::{
+    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, RowBlockRoom, VertexCounters,
+};
+use trimill_system::bytes::Bytes;
 
 /// Row blocks on the device at a time; also halves of the work space, through which the resident section is copied.
 const SLOTS: usize = 2;
@@ -84,21 +88,21 @@ const OTHER_BLOCKS: u32 = 16;
 const REACH: u64 = 16 << 32;
 
 /// What the method takes at least: two slots, and a work space that includes the size of two more.
-pub(crate) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
+pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
-    per_numbered: 0,
-    fixed: 32 + 8 + LEAST + 7 * (ALIGNMENT - 1),
-    row_blocks: SLOTS as u64 + LEAST_ROW_BLOCKS,
+    fixed: Bytes(32 + 8 + LEAST + 7 * (ALIGNMENT - 1)),
+    row_blocks: RowBlockRoom::Always(SLOTS as u64 + LEAST_ROW_BLOCKS),
     of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
+    ..Footprint::NOTHING
 };
 
 /// The same with counters of arcs: 4 for each, and 4 for each chunk.
-pub(crate) const FOOTPRINT_WITH_EDGES: DeviceFootprint = DeviceFootprint {
+pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1,
     per_local: FOOTPRINT.per_local + 3,
-    fixed: FOOTPRINT.fixed + (edges::PIECES + 1) * (ALIGNMENT - 1) + 4,
-    row_blocks: (SLOTS + edges::SLOTS) as u64 + LEAST_ROW_BLOCKS_WITH_EDGES,
+    fixed: Bytes(FOOTPRINT.fixed.get() + (edges::PIECES + 1) * (ALIGNMENT - 1) + 4),
+    row_blocks: RowBlockRoom::Always((SLOTS + edges::SLOTS) as u64 + LEAST_ROW_BLOCKS_WITH_EDGES),
     of_budget: Some(|size, budget| preferred_bytes_with_edges(size).min(budget)),
     ..FOOTPRINT
 };
@@ -173,24 +177,20 @@ impl PackedWords {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packed;
 
-impl<R: ResidentRun> CountingMethod<R> for Packed {
+impl CountingMethod for Packed {
     fn name(&self) -> &'static str {
         "packed"
     }
 
-    fn scope(&self) -> Scope {
-        Scope::Partitions
-    }
-
-    fn footprint(&self) -> DeviceFootprint {
+    fn footprint(&self) -> Footprint {
         FOOTPRINT
     }
 
-    fn takes_stored_rows(&self) -> bool {
-        true
+    fn footprint_with_edges(&self) -> Footprint {
+        FOOTPRINT_WITH_EDGES
     }
 
-    fn needs_arcs_into(&self) -> bool {
+    fn takes_encoded_rows(&self) -> bool {
         true
     }
 
@@ -199,21 +199,9 @@ impl<R: ResidentRun> CountingMethod<R> for Packed {
         gpu: &'g mut Gpu,
         size: PartitionExtent,
         _: EdgeShare,
-    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
-        Ok(Box::new(Owning::new(PackedCounter::begin(gpu, size, u64::MAX, Detail::Total)?)))
-    }
-
-    fn footprint_with_edges(&self) -> DeviceFootprint {
-        FOOTPRINT_WITH_EDGES
-    }
-
-    fn begin_with<'g>(
-        &self,
-        gpu: &'g mut Gpu,
-        size: PartitionExtent,
         detail: Detail,
-    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
-        Ok(Box::new(Owning::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?)))
+    ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
+        Ok(Box::new(PackedPartition::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?)))
     }
 }
 
@@ -221,10 +209,19 @@ impl<R: ResidentRun> CountingMethod<R> for Packed {
 #[derive(Debug)]
 struct PackedCounter<'g, E: Engine> {
     engine: &'g mut E,
-    order: Order,
+    received: Received,
     /// What all launches share.
     arguments: PackedArguments,
     blocks: ArcsBefore,
+    /// How many resident arcs lead into each range of numbers; `None` where all of them lead into the one row block.
+    into: Option<ArcBounds>,
+    /// An upper bound of those that lead into the current row block. The work space has room for as many, so a good bound means fewer
+    /// pieces and batches.
+    arcs_into: u64,
+    /// Whether the device counted them itself, in rows that it decoded, and its counts were not fetched yet.
+    binned: bool,
+    /// The counters of vertices, if triangles are counted there, too.
+    vertices: Option<VertexCounters>,
     /// The counters of arcs, if triangles are counted there, too.
     edges: Option<EdgeCounters>,
     /// Where the work space begins, and its bytes.
@@ -247,7 +244,7 @@ struct PackedCounter<'g, E: Engine> {
 impl<'g, E: Engine> PackedCounter<'g, E> {
     /// `longest_space`: an upper limit for the work space, in bytes.
     fn begin(engine: &'g mut E, size: PartitionExtent, longest_space: u64, detail: Detail) -> GpuResult<Self> {
-        let order = Order::new(size)?;
+        let received = Received::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
             GpuError::Section(text)
@@ -293,8 +290,16 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
                 k,
                 ..PackedArguments::default()
             },
-            order,
+            received,
             blocks: ArcsBefore::default(),
+            // Where all vertices are local, there is one row block.
+            into: (size.locals < u64::from(size.numbered)).then(|| ArcBounds::new(size.numbered)),
+            arcs_into: u64::MAX,
+            binned: false,
+            vertices: match detail {
+                Detail::Vertices(counters) => Some(counters),
+                Detail::Total | Detail::Edges => None,
+            },
             edges,
             space: base + space.offset,
             space_bytes: left,
@@ -316,10 +321,10 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         if let Some(edges) = &counting.edges {
             edges.clear(engine)?;
         }
-        if let Detail::Vertices(vertices) = detail {
+        if let Some(of) = &counting.vertices {
             // There are fewer than 2^32: see `bits_for`.
-            let VertexCounters { window, locals_at } = &vertices;
-            let counters = vertices.clear(engine)?;
+            let VertexCounters { window, locals_at } = of;
+            let counters = crate::vertices::clear(of, engine)?;
             counting.arguments = PackedArguments {
                 counters,
                 counters_first: window.start as u32,
@@ -333,7 +338,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
     }
 
     fn end(mut self) -> GpuResult<MethodCount> {
-        self.order.finish()?;
+        self.received.finish()?;
         if self.row_blocks == 0 {
             return Ok(self.so_far);
         }

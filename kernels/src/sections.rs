@@ -1,34 +1,13 @@
-//! The input of counting as slices, and the checks that keep kernels within their bounds.
+//! A row block as methods get it, with where the rows of its locals are, and the checks that keep kernels within their bounds.
 
 use std::ops::Range;
 
 use bytemuck::cast_slice;
+use trimill_counting::{EncodedRows, PartitionExtent, Resident, RowBlockSize, RowBlockView, RowsLocation};
 
-use crate::compact::{self, CompactSlices, Unpack};
+use crate::compact::{self, Unpack};
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartitionExtent {
-    pub locals: u64,
-    /// Arcs of the resident section.
-    pub arcs: u64,
-    /// Locals and proxies.
-    pub numbered: u32,
-    /// The most bytes of a row block (see [`row_block_bytes`]).
-    pub row_block_limit: u64,
-}
-
-/// A run of the resident section: the rows of some locals, in the order of their numbers.
-#[derive(Debug, Clone, Copy)]
-pub struct ResidentSlices<'a> {
-    /// Where each local's row begins in the successors of the whole section, and where the last one ends.
-    pub offsets: &'a [u64],
-    /// The successors of all rows; each row strictly ascending, below its own number. Empty if they are compact.
-    pub successors: &'a [u32],
-    /// The successors in the compact form of the graph file, which the device unpacks.
-    pub compact: Option<CompactSlices<'a>>,
-}
 
 /// A row block: the rows of the proxies in a range of numbers, and bits that say which numbers are local; or the rows of all numbers
 /// of the range, local or not, without these bits.
@@ -38,67 +17,90 @@ pub struct RowBlockSlices<'a> {
     pub range: Range<u32>,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
-    /// The successors of all rows, each row strictly ascending. Empty if they are compact.
+    /// The successors of all rows, each row strictly ascending. Empty if they are encoded.
     pub successors: &'a [u32],
-    /// The successors in the compact form of the graph file, which the device unpacks.
-    pub compact: Option<CompactSlices<'a>>,
+    /// The rows as the graph's file stores them, which the device decodes.
+    pub encoded: Option<EncodedRows<'a>>,
     /// Bits of the local numbers of the range, 64 a word, lowest first. Unused if all are local, empty if each number has its row here.
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
     pub local_ranks: &'a [u32],
     /// How many locals come before the range.
     pub first_local: u32,
-    /// An upper bound of the resident arcs that lead into the range; `u64::MAX` if unknown. Method `packed` allocates space for as
-    /// many arcs, so a good bound means fewer pieces and batches.
-    pub arcs_into: u64,
     /// All of the range are local, so it has no rows.
     pub all_local: bool,
 }
 
-impl PartitionExtent {
-    /// Checks that it is possible.
-    ///
-    /// # Errors
-    /// [`GpuError::Section`]: more locals than vertices.
-    pub fn check(&self) -> GpuResult<()> {
-        if self.locals > u64::from(self.numbered) {
-            return Err(GpuError::Section("resident section: more locals than vertices".into()));
+impl<'a> RowBlockSlices<'a> {
+    /// The slices of a row block, given where the rows of its range are.
+    pub fn new(row_block: &RowBlockView<'a>, location: &'a RowsLocation) -> Self {
+        let everything = Self {
+            range: row_block.range.clone(),
+            offsets: row_block.offsets,
+            successors: row_block.successors,
+            encoded: row_block.stored,
+            local_words: &[],
+            local_ranks: &[],
+            first_local: 0,
+            all_local: false,
+        };
+        match location {
+            RowsLocation::RowBlock { first } => Self { first_local: *first as u32, ..everything },
+            // The row block has no rows, and nothing of it is sent.
+            RowsLocation::Resident { first } => {
+                Self { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
+            }
+            RowsLocation::Both { first, local } => Self {
+                local_words: local.words(),
+                local_ranks: local.ranks(),
+                first_local: *first as u32,
+                ..everything
+            },
         }
-        Ok(())
     }
 }
 
-impl ResidentSlices<'_> {
-    pub fn arcs(&self) -> u64 {
-        self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
+/// Checks that a partition of this size is possible.
+///
+/// # Errors
+/// [`GpuError::Section`]: more locals than vertices.
+pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
+    if size.locals > u64::from(size.numbered) {
+        return Err(GpuError::Section("resident section: more locals than vertices".into()));
     }
+    Ok(())
+}
 
-    /// Checks a run of a partition of this size, after `locals` rows with `arcs` successors. Does not check the order within rows.
-    pub fn check(&self, size: &PartitionExtent, locals: u64, arcs: u64) -> GpuResult<()> {
-        let wrong = |what: &str| Err(GpuError::Section(format!("resident section: {what}")));
-        let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else {
-            return wrong("a run without offsets");
-        };
-        if first != arcs || last.checked_sub(first) != Some(self.arcs()) {
-            return wrong("offsets do not go from the successors so far to those with this run");
-        }
-        if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
-            return wrong("more rows or successors than were announced");
-        }
-        // A single pass, as offsets may be a gigabyte: if they descend, the difference wraps to more than any row's length.
-        let longest = self.offsets.windows(2).fold(0, |longest, row| longest.max(row[1].wrapping_sub(row[0])));
-        if longest > last - first {
-            return wrong("offsets descend");
-        }
-        if longest > 0 && longest >= u64::from(size.numbered) {
-            return wrong("a row is as long as the numbering");
-        }
-        // Indices in kernels go beyond the end of a row by up to the number of a block's threads.
-        if longest > u64::from(u32::MAX - 1024) {
-            return wrong("a row is too long");
-        }
-        Ok(())
+/// Checks a run of a partition of this size, after `locals` rows with `arcs` successors. Does not check the order within rows.
+pub(crate) fn check_run(run: &Resident, size: &PartitionExtent, locals: u64, arcs: u64) -> GpuResult<()> {
+    let wrong = |what: &str| Err(GpuError::Section(format!("resident section: {what}")));
+    let (Some(&first), Some(&last)) = (run.offsets.first(), run.offsets.last()) else {
+        return wrong("a run without offsets");
+    };
+    if first != arcs || last.checked_sub(first) != Some(own_arcs(run)) {
+        return wrong("offsets do not go from the successors so far to those with this run");
     }
+    if locals + run.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
+        return wrong("more rows or successors than were announced");
+    }
+    // A single pass, as offsets may be a gigabyte: if they descend, the difference wraps to more than any row's length.
+    let longest = run.offsets.windows(2).fold(0, |longest, row| longest.max(row[1].wrapping_sub(row[0])));
+    if longest > last - first {
+        return wrong("offsets descend");
+    }
+    if longest > 0 && longest >= u64::from(size.numbered) {
+        return wrong("a row is as long as the numbering");
+    }
+    // Indices in kernels go beyond the end of a row by up to the number of a block's threads.
+    if longest > u64::from(u32::MAX - 1024) {
+        return wrong("a row is too long");
+    }
+    Ok(())
+}
+
+/// The successors that a run really has.
+fn own_arcs(run: &Resident) -> u64 {
+    run.encoded().as_ref().map_or(run.successors.len() as u64, EncodedRows::arcs)
 }
 
 /// Device addresses of the pieces of a row block.
@@ -113,7 +115,7 @@ pub(crate) struct RowBlockPlaces {
 
 impl RowBlockSlices<'_> {
     pub fn arcs(&self) -> u64 {
-        self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
+        self.encoded.as_ref().map_or(self.successors.len() as u64, EncodedRows::arcs)
     }
 
     /// Enqueues the copy of all of it to `start`, in the copy stream.
@@ -123,10 +125,10 @@ impl RowBlockSlices<'_> {
     pub(crate) unsafe fn send<E: Engine>(&self, engine: &mut E, start: u64) -> GpuResult<()> {
         // SAFETY: as the caller promised.
         unsafe { engine.copy(start, &self.pieces())? };
-        let Some(compact) = self.compact else { return Ok(()) };
+        let Some(encoded) = self.encoded else { return Ok(()) };
         let places = self.places(start);
         let (offsets_at, successors_at) = (places.offsets, places.successors);
-        let order = Unpack { compact, offsets_at, wide: false, base: 0, successors_at, bin_shift: None };
+        let order = Unpack { encoded, offsets_at, wide: false, base: 0, successors_at, bin_shift: None };
         // SAFETY: as above.
         unsafe { compact::unpack(engine, &order) }
     }
@@ -154,7 +156,8 @@ impl RowBlockSlices<'_> {
     }
 
     pub fn bytes(&self) -> u64 {
-        row_block_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.arcs(), self.all_local)
+        let (range, rows) = (self.range.len() as u32, self.offsets.len() as u64 - 1);
+        if self.all_local { 0 } else { RowBlockSize { range, rows, arcs: self.arcs() }.bytes().get() }
     }
 
     /// Checks everything but the order within rows. `next`: where the row block before ended.
@@ -201,25 +204,22 @@ impl RowBlockSlices<'_> {
     }
 }
 
-/// Bytes of a row block on the device: successors, offsets, and the bits of local numbers unless each number has its row. There is no
-/// padding between them.
-pub const fn row_block_bytes(range: u32, rows: u64, arcs: u64, all_local: bool) -> u64 {
-    let words = if rows == range as u64 { 0 } else { (range as u64).div_ceil(64) };
-    if all_local { 0 } else { 12 * words + 4 * (rows + 1) + 4 * arcs }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run(offsets: &[u64], successors: &[u32]) -> Resident {
+        Resident { offsets: offsets.to_vec(), successors: successors.to_vec().into(), ..Resident::default() }
+    }
 
     #[test]
     fn invalid_resident_sections_are_refused() {
         // A partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
         let size = PartitionExtent { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
         let check = |offsets: &[u64], successors: &[u32]| {
-            ResidentSlices { offsets, successors, compact: None }.check(&size, 1, 1).map_err(|error| error.to_string())
+            check_run(&run(offsets, successors), &size, 1, 1).map_err(|error| error.to_string())
         };
-        assert_eq!(size.check(), Ok(()));
+        assert_eq!(check_size(&size), Ok(()));
         assert_eq!(check(&[1, 2, 4], &[0, 0, 1]), Ok(()));
         assert_eq!(check(&[1], &[]), Ok(()));
         for (offsets, successors, why) in [
@@ -235,11 +235,9 @@ mod tests {
             assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
         }
         let long = PartitionExtent { arcs: 9, ..size };
-        let error = ResidentSlices { offsets: &[1, 5], successors: &[0; 4], compact: None }
-            .check(&long, 1, 1)
-            .map_err(|e| e.to_string());
+        let error = check_run(&run(&[1, 5], &[0; 4]), &long, 1, 1).map_err(|e| e.to_string());
         assert!(error.is_err_and(|error| error.contains("as long as")));
-        let error = PartitionExtent { numbered: 2, ..size }.check().map_err(|error| error.to_string());
+        let error = check_size(&PartitionExtent { numbered: 2, ..size }).map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("more locals")));
     }
 
@@ -249,11 +247,10 @@ mod tests {
             range: 2..5,
             offsets: &[0, 1, 1],
             successors: &[0],
-            compact: None,
+            encoded: None,
             local_words: &[0b010],
             local_ranks: &[0],
             first_local: 1,
-            arcs_into: u64::MAX,
             all_local: false,
         };
         assert_eq!(good.check(2, 5, 2), Ok(()));

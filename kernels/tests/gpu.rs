@@ -15,39 +15,67 @@ mod stored;
 #[path = "gpu/vertices.rs"]
 mod vertices;
 
-use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{
-    CountingMethod, DeviceFootprint, EdgeShare, Gpu, GpuCounter, GpuError, ImageForm, Lstc, MethodCount, Packed,
-    PartitionExtent, RowBlockSlices, Shape,
+use trimill_counting::{
+    CounterMemory, Detail, EdgeShare, Footprint, Lent, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlock,
 };
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{Partition, cuts, device_bytes, give, pool, random};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned, Shape};
+use trimill_system::bytes::Bytes;
 
-/// Begins a partition, for runs of type [`OwnedRun`].
+/// Begins a partition of which the total is counted.
 fn begin<'g>(
-    method: &dyn CountingMethod<OwnedRun>,
+    method: &dyn CountingMethod,
     gpu: &'g mut Gpu,
     size: PartitionExtent,
-) -> Result<Box<dyn GpuCounter<OwnedRun> + 'g>, GpuError> {
-    method.begin(gpu, size, EdgeShare::ALL)
+) -> Result<Box<dyn PartitionCounter + 'g>, GpuError> {
+    method.begin(gpu, size, EdgeShare::ALL, Detail::Total)
+}
+
+/// The bytes of the arena that a counter takes.
+fn bytes_of(counter: &dyn PartitionCounter) -> u64 {
+    match counter.memory() {
+        CounterMemory::All(Bytes(bytes)) => bytes,
+        besides => panic!("{besides:?}"),
+    }
+}
+
+/// The rows of all vertices, which are local.
+fn all_local(offsets: &[u64], successors: &[u32]) -> Resident {
+    let numbers = (0..offsets.len() as u32 - 1).collect();
+    Resident { numbers, offsets: offsets.to_vec(), successors: successors.to_vec().into(), stored: Vec::new() }
+}
+
+/// Page-locked memory for row blocks.
+struct PageLocked(Pinned<u32>);
+
+impl Lent for PageLocked {
+    fn words(&self) -> &[u32] {
+        &self.0
+    }
+    fn words_mut(&mut self) -> &mut [u32] {
+        &mut self.0
+    }
 }
 
 /// What method `lstc` takes.
-fn footprint() -> DeviceFootprint {
-    CountingMethod::<OwnedRun>::footprint(&Lstc::default())
+fn footprint() -> Footprint {
+    CountingMethod::footprint(&Lstc::default())
 }
 
 /// A counter that has received the resident section, in three runs.
-fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn GpuCounter<OwnedRun> + 'g> {
+fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn PartitionCounter + 'g> {
     let size = partition.size(limit);
     let mut counter = begin(&Lstc { shape }, gpu, size).unwrap();
     for run in partition.runs(size.locals as usize / 3 + 1) {
-        counter.resident(run).unwrap();
+        counter.resident(run, pool()).unwrap();
     }
     counter
 }
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
-fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> MethodCount {
+fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> PartitionCount {
     let shared = count_with(gpu, partition, &partition.shared_row_blocks(cuts), shape);
     let own = count_with(gpu, partition, &partition.row_blocks(cuts), shape);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?}");
@@ -55,18 +83,19 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Me
 }
 
 /// Counts in an arena of exactly the bytes that the footprint promises.
-fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> MethodCount {
+fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[RowBlock], shape: Shape) -> PartitionCount {
     let size = partition.size_with(row_blocks);
     let bytes = footprint().least(&size);
     gpu.reserve(bytes).unwrap();
     let mut counter = begun(gpu, shape, partition, size.row_block_limit);
     for row_block in row_blocks {
-        counter.row_block(&row_block.slices()).unwrap();
+        counter.row_block(&row_block.view(), pool()).unwrap();
     }
+    assert!(bytes_of(&*counter) <= bytes);
     let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
-    assert!(counted.peak_bytes <= bytes);
-    for seconds in [counted.kernel_seconds, counted.copy_seconds, counted.sum_seconds] {
-        assert!((0.0..60.0).contains(&seconds), "{counted:?}");
+    let times = counted.device.unwrap();
+    for time in [times.kernels, times.copies] {
+        assert!(time.as_secs() < 60, "{counted:?}");
     }
     counted
 }
@@ -77,10 +106,10 @@ fn shapes() -> impl Iterator<Item = Shape> {
 }
 
 /// Method `packed`, and `lstc` with tiles and blocks of all sizes and without tiles.
-fn methods() -> Vec<Box<dyn CountingMethod<OwnedRun>>> {
+fn methods() -> Vec<Box<dyn CountingMethod>> {
     let shapes = [(128, 128), (32, 64), (1024, 1024), (256, 0)];
     let lstc = shapes.map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
-    let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn CountingMethod<OwnedRun>>);
+    let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn CountingMethod>);
     std::iter::once(Box::new(Packed) as _).chain(lstc).collect()
 }
 
@@ -179,25 +208,9 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         PartitionExtent { locals: u64::from(n), arcs: all_successors.len() as u64, numbered: n, row_block_limit: 0 };
     gpu.reserve(footprint().least(&size)).unwrap();
     let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
-    counter.resident(OwnedRun::new(all_offsets.clone(), all_successors.clone())).unwrap();
-    let whole = RowBlockSlices {
-        range: 0..n,
-        offsets: &[0],
-        successors: &[],
-        compact: None,
-        local_words: &[],
-        local_ranks: &[],
-        first_local: 0,
-        arcs_into: u64::MAX,
-        all_local: true,
-    };
-    counter.row_block(&whole).unwrap();
-    let counted = counter.finish().unwrap();
-    assert_eq!(counted.triangles, expected);
-    assert_eq!(
-        counted.copied_bytes,
-        size_of_val(&*all_offsets) as u64 + size_of_val(&*all_successors) as u64 + 4 * (u64::from(n) - 2)
-    );
+    let whole = RowBlock::of(0..n, &[0], &[]).unwrap();
+    give(&mut *counter, vec![all_local(&all_offsets, &all_successors)], &[whole]).unwrap();
+    assert_eq!(counter.finish().unwrap().triangles, expected);
     // Every second vertex local, in row blocks, from pageable and from page-locked memory.
     let partition =
         Partition::new((0..n).map(|number| row(number).collect()).collect(), (0..n).map(|v| v % 2 == 0).collect());
@@ -206,19 +219,15 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
         let row_blocks = partition.row_blocks(&cuts);
         let limit = partition.size_with(&row_blocks).row_block_limit;
-        let mut successors = gpu.pinned::<u32>(limit as usize / 4).unwrap();
-        let mut words = gpu.pinned::<u64>(limit as usize / 8).unwrap();
+        let mut locked = RowBlock::lent(Box::new(PageLocked(gpu.pinned::<u32>(limit as usize / 4).unwrap())));
         let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
         for row_block in &row_blocks {
             // The same memory for every row block: a late copy would copy the next one.
-            successors[..row_block.successors.len()].copy_from_slice(&row_block.successors);
-            words[..row_block.words.len()].copy_from_slice(&row_block.words);
-            let slices = RowBlockSlices {
-                successors: &successors[..row_block.successors.len()],
-                local_words: &words[..row_block.words.len()],
-                ..row_block.slices()
-            };
-            counter.row_block(&slices).unwrap();
+            let view = row_block.view();
+            let (offsets, successors) = locked.reset(view.range.clone(), view.size().rows, view.size().arcs).unwrap();
+            offsets.copy_from_slice(view.offsets);
+            successors.copy_from_slice(view.successors);
+            counter.row_block(&locked.view(), pool()).unwrap();
         }
         assert_eq!(counter.finish().unwrap().triangles, expected);
     }
@@ -231,14 +240,14 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let row_blocks = partition.row_blocks(&[1000]);
     let size = partition.size_with(&row_blocks);
     let (limit, needed) = (size.row_block_limit, footprint().least(&size));
-    let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| c.bytes());
+    let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| bytes_of(&*c));
     // Nothing reserved, far too little, and slightly too little.
     assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { .. })));
     gpu.reserve(needed).unwrap();
     let used = begin(&mut gpu, limit).unwrap();
-    assert!(used <= needed && needed - used < footprint().fixed + 4 * size.locals);
+    assert!(used <= needed && needed - used < footprint().fixed.get() + 4 * size.locals);
     assert_eq!(begin(&mut gpu, limit).unwrap(), used, "memory is given back");
     gpu.reserve(used - 256).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { .. })));
@@ -246,12 +255,13 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
     // A row block that is larger than announced, after which the GPU still works.
     let mut counter = begun(&mut gpu, Shape::default(), &partition, limit - 4);
-    let large = row_blocks.iter().position(|row_block| row_block.bytes() == limit).unwrap();
+    let large = row_blocks.iter().position(|row_block| device_bytes(row_block) == limit).unwrap();
     for row_block in &row_blocks[..large] {
-        counter.row_block(&row_block.slices()).unwrap();
+        counter.row_block(&row_block.view(), pool()).unwrap();
     }
-    let refused = counter.row_block(&row_blocks[large].slices());
-    assert_eq!(refused, Err(GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 4 }));
+    let refused = counter.row_block(&row_blocks[large].view(), pool());
+    let expected = GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 4 }.to_string();
+    assert!(refused.is_err_and(|error| error.to_string().contains(&expected)));
     drop(counter);
     assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
     // More than the device has; then it still works.
@@ -273,7 +283,7 @@ fn the_arena_is_all_that_is_allocated() {
     gpu.reserve(256 << 20).unwrap();
     let run = |gpu: &mut Gpu| {
         let mut counter = begun(gpu, Shape::default(), &partition, 16 << 20);
-        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
         counter.finish().unwrap().triangles
     };
     // In the first run the driver may allocate memory of its own.

@@ -33,15 +33,14 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
-use trimill_kernels::{COUNTER_BYTES, EDGE_COUNTER_BYTES, EdgeShare, PartitionExtent, VertexCounters};
+use trimill_counting::{
+    COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, NumberRuns,
+    PartitionCount, PartitionCounter, PartitionExtent, Resident, ResidentSize, RowBlockRoom, RowBlockView,
+    VertexCounters, VertexCounts,
+};
 
 use super::successors::SuccessorRows;
-use super::{
-    CountBackend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts,
-    vertex_counters,
-};
-use crate::partition::numbers::NumberRuns;
-use crate::partition::section::{Resident, ResidentSize, RowBlockView};
+use super::vertex_counters;
 use capacity::Capacity;
 use hubs::Hubs;
 use pack::{BitRows, Unpacked};

@@ -9,24 +9,22 @@
 
 mod absent;
 mod buffers;
-mod counting;
-mod into;
 
 use std::time::Duration;
 
+use trimill_counting::{
+    COUNTER_BYTES, CountBackend, Detail, Device, DeviceWork, EdgeShare, Footprint, PartitionCounter, PartitionExtent,
+    Resident, ResidentSize, RowBlock, Scope, WordBuffer,
+};
 use trimill_kernels::{
-    ALIGNMENT, COUNTER_BYTES, CountingMethod, EdgeShare, Gpu, ImageForm, Lstc, Packed, PartitionExtent, Scope, Shape,
-    Timed, TimedCommand, packed_takes, packed_takes_edges,
+    ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, Timed, TimedCommand, packed_takes,
+    packed_takes_edges,
 };
 
 use super::method::CudaMethod;
-use super::translated::translated;
-use super::{CountBackend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
-use crate::partition::section::{Resident, ResidentSize, RowBlock};
-use crate::partition::words::WordBuffer;
+use super::vertex_counters;
 pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
-use counting::CudaCounter;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::timeline::TrackKind;
@@ -56,7 +54,7 @@ pub struct Cuda {
     gpu: Gpu,
     /// The method that was asked for, or chosen.
     name: CudaMethod,
-    method: Box<dyn CountingMethod<Resident>>,
+    method: Box<dyn CountingMethod>,
     /// The shape of `lstc`, and whether a job asked for it.
     shape: (Shape, bool),
     /// The most bytes of a run of the resident section.
@@ -87,10 +85,10 @@ impl Cuda {
         let KernelSettings { block_threads, tile, timeout } = settings;
         let usual = Shape::default();
         let shape = (block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()));
-        let shape = Shape::new(shape.0, shape.1).map_err(translated)?;
-        let mut gpu = Gpu::open(ordinal, ImageForm::Best).map_err(translated)?;
+        let shape = Shape::new(shape.0, shape.1)?;
+        let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
         gpu.wait_at_most(timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
-        let method: Box<dyn CountingMethod<Resident>> = match name {
+        let method: Box<dyn CountingMethod> = match name {
             CudaMethod::Auto | CudaMethod::Lstc => Box::new(Lstc { shape }),
             CudaMethod::Packed => Box::new(Packed),
             #[cfg(feature = "baselines")]
@@ -148,7 +146,7 @@ impl Cuda {
 
     /// Gives up the memory that is set apart for stored rows: rows are then sent plain.
     pub fn without_scratch(&mut self) -> Result<()> {
-        self.gpu.reserve(self.gpu.reserved()).map_err(translated)?;
+        self.gpu.reserve(self.gpu.reserved())?;
         self.reserve_counters(Bytes::ZERO);
         Ok(())
     }
@@ -199,19 +197,19 @@ impl Cuda {
     }
 
     pub fn free(&self) -> Result<Bytes> {
-        self.gpu.memory().map(|(free, _)| Bytes(free)).map_err(translated)
+        Ok(self.gpu.memory().map(|(free, _)| Bytes(free))?)
     }
 
     /// The numbers of all GPUs.
     pub fn all() -> Result<Vec<u32>> {
-        let found = trimill_kernels::find().map_err(|absence| translated(absence.into()))?;
+        let found = trimill_kernels::find().map_err(GpuError::from)?;
         Ok(found.devices.iter().map(|device| device.ordinal).collect())
     }
 
     /// Takes the arena, all that this backend will ever allocate, in place of one taken before. Returns how many bytes the device
     /// says are free where it refuses the budget.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
-        let reserved = match self.method.takes_stored_rows() {
+        let reserved = match self.method.takes_encoded_rows() {
             true => self.gpu.reserve_for_stored_rows(budget.get()),
             false => self.gpu.reserve(budget.get()),
         };
@@ -220,8 +218,8 @@ impl Cuda {
         }
         match reserved {
             Ok(()) => Ok(None),
-            Err(trimill_kernels::GpuError::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
-            Err(error) => Err(translated(error)),
+            Err(GpuError::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -273,7 +271,7 @@ impl CountBackend for Cuda {
     }
 
     fn stored_rows(&self) -> Option<Bytes> {
-        let takes = self.method.takes_stored_rows() && self.gpu.scratch_bytes() > 0;
+        let takes = self.method.takes_encoded_rows() && self.gpu.scratch_bytes() > 0;
         takes.then(|| Bytes(self.gpu.longest_part()))
     }
 
@@ -310,20 +308,12 @@ impl CountBackend for Cuda {
         share: EdgeShare,
         detail: Detail,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let apart = self.apart();
-        // Where all vertices are local, there is one row block, into which all arcs lead.
-        let arcs_into = self.method.needs_arcs_into() && size.locals < u64::from(size.numbered);
-        let counter = match detail.clone() {
-            Detail::Total => self.method.begin(&mut self.gpu, size, share),
-            detail => self.method.begin_with(&mut self.gpu, size, detail),
-        };
-        let into = arcs_into.then_some(size.numbered);
-        Ok(Box::new(CudaCounter::new(counter.map_err(translated)?, into, apart, detail)))
+        Ok(self.method.begin(&mut self.gpu, size, share, detail)?)
     }
 }
 
 /// What a method takes, with the memory that is set apart.
-fn footprint(method: &dyn CountingMethod<Resident>, edges: bool, apart: Bytes) -> Footprint {
+fn footprint(method: &dyn CountingMethod, edges: bool, apart: Bytes) -> Footprint {
     let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
-    Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), apart)
+    Footprint { apart, ..footprint }
 }

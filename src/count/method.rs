@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 #[cfg(feature = "baselines")]
 use trimill_baselines::{GpuMethod, SerialMethod};
 #[cfg(feature = "baselines")]
-use trimill_kernels::Scope;
+use trimill_counting::Scope;
 
 use crate::job::Backend;
 use crate::job::suggest::did_you_mean;

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::partition::numbers::AscendingNumbers;
-use crate::partition::section::{Resident, RowBlockView, RowsLocation};
+use trimill_counting::{AscendingNumbers, Resident, RowBlockView, RowsLocation};
 use trimill_system::mapped::prefetch;
 
 pub(super) struct SuccessorRows<'a> {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::partition::section::{Resident, RowBlock};
+use trimill_counting::{Resident, RowBlock};
 
 /// A graph by numbers: row `b` holds numbers below `b`, ascending, small ones more often than large ones.
 pub(super) struct Rows(pub(super) Vec<Vec<u32>>);

@@ -5,11 +5,11 @@ use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::GpuSettings;
 use super::session::Session;
-use crate::count::CountBackend;
 use crate::count::cuda::{Absent, DeviceCounters};
 use crate::count::method::CudaMethod;
 use crate::job::Devices;
 use crate::plan::floor;
+use trimill_counting::CountBackend;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

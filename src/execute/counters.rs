@@ -1,7 +1,7 @@
 //! The host's memory for the triangles at each vertex or on each edge: their sums, counters on their way from a device, windows that
 //! are written.
 
-use trimill_kernels::COUNTER_BYTES;
+use trimill_counting::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
 use crate::edges;

@@ -17,7 +17,7 @@ use crate::run_dir::{self, RunDir};
 use crate::stream::source::PartitionSource;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::vertices::order::array_len;
-use trimill_kernels::EdgeShare;
+use trimill_counting::EdgeShare;
 use trimill_system::error::{Error, Kind, Result};
 
 /// The sums of a job.

@@ -11,10 +11,9 @@ use rayon::ThreadPool;
 
 use super::part_counts::PartitionRanks;
 use crate::graph::OrientedGraph;
-use crate::partition::numbers::NumberRuns;
-use crate::partition::section::{Resident, RowBlockView};
 use crate::stream::edges::EdgeSink;
 use crate::sums::{ByArc, SumKey};
+use trimill_counting::{NumberRuns, Resident, RowBlockView};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;

@@ -56,7 +56,7 @@ impl Session {
             let bytes = Bytes(edges.bytes());
             return Ok(Opened { session: self, source: Box::new(edges), bytes, origin: None, claimed: None });
         }
-        let (source, origin) = parallel::within(&self.pool, || {
+        let (source, origin) = parallel::within(&self.pool, || -> Result<_> {
             let job = &self.job;
             let source =
                 Source::open_within(&job.inputs, job.reading(), &self.work_dir, self.preparing, &self.control)?;

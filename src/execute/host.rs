@@ -6,14 +6,14 @@
 
 use super::batch::{BUFFERS, HELD};
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
-use crate::count::{Footprint, cuda};
+use crate::count::cuda;
 use crate::graph::GraphSize;
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::partition::batch::Kept;
-use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
 use crate::sums::{ByArc, ByRank};
+use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};

@@ -12,7 +12,7 @@ use super::device::PartitionsToCount;
 use super::results::{PlannedFigures, input_report};
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
-use trimill_kernels::Scope;
+use trimill_counting::Scope;
 use trimill_system::machine;
 
 use crate::job::{Job, Mode, Partitioner, Parts};

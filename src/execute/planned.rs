@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use trimill_kernels::Scope;
+use trimill_counting::{CountBackend, Footprint, Scope};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::backends::GraphToCount;
@@ -16,7 +16,6 @@ use super::room::SpillMemory;
 use super::session::Session;
 use crate::assign::Assigner;
 use crate::count::method::LEAST_MEMORY_METHOD;
-use crate::count::{CountBackend, Footprint};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::partition::locals::Locals;

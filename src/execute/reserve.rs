@@ -7,8 +7,8 @@
 //! Unless the user names a budget, a job takes no more than its input can need: freeing all of a large GPU's memory takes a tenth of a
 //! second, and what is left serves other programs. Before the input is read, that is an estimate.
 
-use crate::count::CountBackend;
 use crate::count::cuda::Cuda;
+use trimill_counting::CountBackend;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

@@ -7,12 +7,11 @@
 
 use std::time::Instant;
 
-use trimill_kernels::{PartitionExtent, VertexCounters};
+use trimill_counting::{PartitionExtent, VertexCounters, VertexCounts};
 
 use super::counters::window_bytes;
 use super::part_counts::{JobSums, PartitionRanks, Unfinished};
 use super::session::Session;
-use crate::count::VertexCounts;
 use crate::graph::OrientedGraph;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;

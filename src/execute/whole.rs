@@ -14,9 +14,8 @@ use super::results::{PlannedFigures, partition_result};
 use super::session::Session;
 use super::stage_times::device_stages;
 use super::workers::{all_or_first_error, run_on_all};
-use trimill_kernels::{EdgeShare, Scope};
+use trimill_counting::{CountBackend, EdgeShare, Scope};
 
-use crate::count::CountBackend;
 use crate::graph::OrientedGraph;
 use crate::job::Mode;
 use crate::partition::ranks::LocalsAndHeads;

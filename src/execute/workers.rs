@@ -10,8 +10,8 @@
 use std::thread;
 
 use super::queue::Queue;
-use crate::count::CountBackend;
 use crate::stream::PartitionFailure;
+use trimill_counting::CountBackend;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::threads::{WORKER, guarded, joined, spawn};

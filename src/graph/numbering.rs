@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use super::DegreeRun;
-use super::bits::VertexSet;
+use trimill_counting::VertexSet;
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
@@ -116,7 +116,7 @@ pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
 #[allow(clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::graph::bits::VertexSetBuilder;
+    use trimill_counting::VertexSetBuilder;
 
     fn present(degrees: &[u32]) -> VertexSet {
         let marks = VertexSetBuilder::new(degrees.len() as u32);

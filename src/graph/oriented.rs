@@ -13,13 +13,13 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::bits::VertexSetBuilder;
 use super::file::{Checksums, Layout, RowsWritten, section};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::REMAKE;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
 use crate::clean::CleanReport;
+use trimill_counting::VertexSetBuilder;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

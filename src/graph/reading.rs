@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use trimill_kernels::CompactPart;
+use trimill_counting::EncodedPart;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec;
@@ -191,7 +191,7 @@ impl OrientedGraph {
         before: u64,
         begins: &mut [O],
         bytes: &mut [u8],
-    ) -> Result<Vec<CompactPart>> {
+    ) -> Result<Vec<EncodedPart>> {
         begins[0] = O::of(before);
         if ranks.is_empty() {
             return Ok(Vec::new());
@@ -224,7 +224,7 @@ impl OrientedGraph {
                 *place = O::of(end);
             }
             let begin = self.index.bytes(block).start - first_byte;
-            Ok(CompactPart {
+            Ok(EncodedPart {
                 begin: (begin + taken as u64) as u32,
                 end: (begin + mine.len() as u64) as u32,
                 row: rows.start - ranks.start,

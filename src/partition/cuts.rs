@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::section::{longest_row_block_range, row_block_bytes};
+use trimill_counting::{RowBlockSize, longest_row_block_range};
 use trimill_system::bytes::Bytes;
 
 /// A planned row block.
@@ -86,7 +86,8 @@ impl RowBlockCuts {
 
     /// What the row block takes when it ends at `end` and has these additional rows and arcs.
     fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
-        row_block_bytes(end - self.start, (self.rows - self.first) as u64 + rows, self.arcs + arcs)
+        let rows = (self.rows - self.first) as u64 + rows;
+        RowBlockSize { range: end - self.start, rows, arcs: self.arcs + arcs }.most_bytes()
     }
 
     fn end_at(&mut self, end: u32) {
@@ -100,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::partition::section::smallest_row_block_limit;
+    use trimill_counting::smallest_row_block_limit;
 
     /// Runs of locals between proxies, and the lengths of the proxies' rows.
     fn partitions() -> impl Strategy<Value = (Vec<(u32, u32)>, u32)> {
@@ -130,7 +131,7 @@ mod tests {
                 end = (range.end, mine.end);
                 prop_assert!(places[mine.clone()].iter().all(|place| range.contains(place)));
                 prop_assert_eq!(*arcs, rows[mine.clone()].iter().map(|row| u64::from(row.1)).sum::<u64>());
-                let bytes = row_block_bytes(range.len() as u32, mine.len() as u64, *arcs);
+                let bytes = RowBlockSize { range: range.len() as u32, rows: mine.len() as u64, arcs: *arcs }.most_bytes();
                 prop_assert!(bytes <= limit, "{} of {limit}", bytes);
             }
             prop_assert_eq!(end, (numbered, rows.len()));

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cost::{PassingRows, Speed};
 use super::space::Space;
-use crate::count::Footprint;
 use crate::graph::GraphSize;
+use trimill_counting::Footprint;
 use trimill_system::bytes::Bytes;
 
 /// A method that may count.
@@ -79,7 +79,7 @@ fn seconds(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::RowBlockRoom;
+    use trimill_counting::RowBlockRoom;
 
     fn footprint(per_resident_arc: u64) -> Footprint {
         Footprint {

@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use trimill_kernels::PartitionExtent;
+use trimill_counting::{Footprint, PartitionExtent, ResidentSize, RowBlockRoom, RowBlockSize, longest_row_block_range};
 
-use crate::count::{Footprint, RowBlockRoom};
-use crate::partition::section::{ResidentSize, longest_row_block_range, row_block_bytes};
 use crate::partition::sizes::PartitionSize;
 use crate::spill;
 use trimill_system::bytes::Bytes;
@@ -42,7 +40,7 @@ impl RowBlockTotals {
     /// Upper bounds from the size: full row blocks, and successors that are all far from each other.
     pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
         let (numbered, row_block_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
-        let all = row_block_bytes(numbered, size.proxies_kept, row_block_arcs);
+        let all = RowBlockSize { range: numbered, rows: size.proxies_kept, arcs: row_block_arcs }.most_bytes();
         let by_range = u64::from(numbered).div_ceil(u64::from(longest_row_block_range(limit)));
         let row_blocks = all.get().div_ceil(limit.get().max(1)).max(by_range);
         // A row block and the next one's first row are more than the limit; each has an offset and words of bits of its own.

@@ -10,10 +10,9 @@ use std::time::Instant;
 use super::heads::{self, BLOCKS};
 use super::predict::Prediction;
 use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
-use trimill_kernels::PartitionExtent;
+use trimill_counting::{PartitionExtent, ResidentSize};
 
 use crate::partition::ranks::LocalsAndHeads;
-use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::totals::{AllTotals, StreamedTotals};

@@ -1,9 +1,8 @@
 //! How a device's budget is divided between a resident section and row blocks.
 
 use super::LARGEST_ROW_BLOCK;
-use crate::count::Footprint;
 use crate::graph::GraphSize;
-use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
+use trimill_counting::{Footprint, RowBlockSize, smallest_row_block_limit};
 use trimill_system::bytes::Bytes;
 
 /// A budget under a method.
@@ -37,7 +36,7 @@ impl Space {
         let largest = LARGEST_ROW_BLOCK.min(for_row_block).min(largest_row_block);
         let row_block = Bytes(device.get() / (4 * passing)).min(largest).max(least_row_block);
         // One partition has no proxies: its one row block has no rows and is never cut.
-        let bits = row_block_bytes(vertices, 0, 0).get() * footprint.row_blocks.of(1).max(1);
+        let bits = RowBlockSize { range: vertices, rows: 0, arcs: 0 }.bytes().get() * footprint.row_blocks.of(1).max(1);
         let whole = footprint.resident(u64::from(vertices), edges) + Bytes(bits);
         Self { room, passing, least_row_block, for_row_block, row_block, whole, overhead }
     }

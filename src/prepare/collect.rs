@@ -14,7 +14,6 @@ use super::starting::{DeviceEngine, StartingDevice, Stop};
 use crate::cache::free_space;
 use crate::clean::Workspace;
 use crate::clean::ids::Seen;
-use crate::count::translated::translated;
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -160,10 +159,10 @@ impl<'d> Collect<'d> {
             };
             let Some((buffer, many)) = waiting.pop() else { return Ok(false) };
             if buffer.len() == BUFFER {
-                arcs.put(buffer, many).map_err(translated)?;
+                arcs.put(buffer, many)?;
                 return Ok(true);
             }
-            (buffer, many, arcs.buffer(BUFFER, pinned_in(*memory)).map_err(translated)?)
+            (buffer, many, arcs.buffer(BUFFER, pinned_in(*memory))?)
         };
         let mut parts = waiting[..many].chunks(BUFFER).peekable();
         while let Some(part) = parts.next() {
@@ -199,7 +198,7 @@ impl CollectState<'_> {
             }
         };
         let Some(engine) = device.engine() else { return Ok(()) };
-        let arcs = DeviceArcs::new(engine, self.host.clone()).map_err(translated)?;
+        let arcs = DeviceArcs::new(engine, self.host.clone())?;
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
@@ -225,7 +224,7 @@ impl CollectState<'_> {
             self.start()?;
         }
         match &mut self.device {
-            SortingDevice::Started(arcs) => arcs.buffer(BUFFER, pinned_in(self.memory)).map_err(translated),
+            SortingDevice::Started(arcs) => Ok(arcs.buffer(BUFFER, pinned_in(self.memory))?),
             _ => Err(refusal()),
         }
     }
@@ -234,7 +233,7 @@ impl CollectState<'_> {
     fn send(&mut self, buffer: HostWords, many: usize) -> Result<()> {
         match &mut self.device {
             SortingDevice::Useless => Err(refusal()),
-            SortingDevice::Started(arcs) if buffer.len() == BUFFER => arcs.put(buffer, many).map_err(translated),
+            SortingDevice::Started(arcs) if buffer.len() == BUFFER => Ok(arcs.put(buffer, many)?),
             _ => {
                 self.waiting.push((buffer, many));
                 Ok(())

@@ -2,7 +2,6 @@
 
 use trimill_kernels::engine::Engine;
 
-use crate::count::translated::translated;
 use trimill_system::error::Error;
 
 /// The engine of a device that prepares graphs.
@@ -33,7 +32,7 @@ impl From<Error> for Stop {
 
 impl From<trimill_kernels::GpuError> for Stop {
     fn from(error: trimill_kernels::GpuError) -> Self {
-        Self::Unfit(translated(error))
+        Self::Unfit(error.into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::coded::CodedRows;
 use super::writer::SpillWriter;
-use crate::partition::section::{Resident, RowBlock};
+use trimill_counting::{Resident, RowBlock};
 use trimill_system::error::Result;
 
 impl SpillWriter {

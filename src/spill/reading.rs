@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use rustix::fs::{Advice, fadvise};
-use trimill_kernels::CompactPart;
+use trimill_counting::{EncodedPart, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
@@ -19,7 +19,6 @@ use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
 use super::slot::DecodeSlot;
 use super::store::SpillStore;
-use crate::partition::section::{Resident, RowBlock};
 use trimill_system::error::Result;
 use trimill_system::lock;
 use trimill_system::parallel;
@@ -197,7 +196,7 @@ impl SpillReader {
     }
 
     /// Reads blocks of one section. Where they stay packed, what a device needs to know of each block is returned.
-    fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<CompactPart>> {
+    fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
             // A hint; reading works without it.
             let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
@@ -261,7 +260,7 @@ impl SpillReader {
     }
 
     /// Reads and checks one block, and decodes it unless it stays packed.
-    fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<CompactPart>> {
+    fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
         self.with_slot(|slot| {
@@ -277,7 +276,7 @@ impl SpillReader {
                     let arc = rows.base as u32;
                     let EncodedSuccessors { begin: first, bound } =
                         block::decode_lengths(bytes, rows, of.arcs, lengths).map_err(|wrong| damaged(wrong.into()))?;
-                    Ok(Some(CompactPart {
+                    Ok(Some(EncodedPart {
                         begin: (begin + first as u64) as u32,
                         end: (begin + of.plain) as u32,
                         row: rows_before as u32,

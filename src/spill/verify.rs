@@ -7,8 +7,7 @@
 
 use super::format::damaged;
 use super::reader::SpillReader;
-use crate::graph::bits::VertexSetBuilder;
-use crate::partition::section::{Resident, RowBlock};
+use trimill_counting::{Resident, RowBlock, VertexSetBuilder};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::source::PartitionSource;
-use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::{PartitionFailure, asked};
-use crate::count::{CountBackend, PartitionCounter};
-use crate::partition::section::{Resident, RowBlockView};
-use crate::partition::words::WordBuffer;
+use trimill_counting::{CountBackend, PartitionCounter, Resident, RowBlockView, WordBuffer};
 use trimill_system::error::Result;
 
 /// Resident arcs whose counts are read at a time.

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
@@ -78,7 +78,7 @@ impl<'g> RankRange<'g> {
         bounds.extend([0, locals.start, locals.end, heads.start, heads.end]);
         bounds.sort_unstable();
         bounds.dedup();
-        let rows = |ranks: &Range<u32>| {
+        let rows = |ranks: &Range<u32>| -> Result<_> {
             Ok(match () {
                 () if !heads.contains(&ranks.start) => BlockRows::Skipped,
                 () if ranks.start >= locals.start => BlockRows::Resident,
@@ -222,9 +222,9 @@ mod tests {
     use super::*;
     use crate::clean::Workspace;
     use crate::graph::Direction;
-    use crate::partition::section::smallest_row_block_limit;
     use crate::prepare::prepare;
     use crate::stream::totals::{AllTotals, StreamedTotals};
+    use trimill_counting::smallest_row_block_limit;
     use trimill_input::arcs::ArcList;
     use trimill_system::control::Control;
     use trimill_system::hash::mix;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     /// Decodes the stored rows of a run, number by number.
-    fn unpacked(compact: &trimill_kernels::CompactSlices<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
+    fn unpacked(compact: &trimill_counting::EncodedRows<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
         let (mut rows, mut lengths) = (Vec::new(), lengths);
         for part in compact.parts {
             let mut bytes = compact.bytes[part.begin as usize..part.end as usize].iter();
@@ -285,7 +285,7 @@ mod tests {
         while more {
             more = range.read_resident(limit, &mut run).unwrap();
             let length = |pair: &[u64]| (pair[1] - pair[0]) as usize;
-            let rows = match run.compact() {
+            let rows = match run.encoded() {
                 Some(compact) => unpacked(&compact, run.offsets.windows(2).map(length)),
                 None => (0..run.numbers.len()).map(|i| run.row(i).to_vec()).collect(),
             };

@@ -1,7 +1,7 @@
 //! Where a partition's sections come from.
 
-use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use crate::spill::SpillReader;
+use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

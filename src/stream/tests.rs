@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::count::{Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlockRoom};
-use crate::partition::section::{RowBlockSize, RowBlockView};
+use trimill_counting::{
+    Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlockRoom, RowBlockSize,
+    RowBlockView,
+};
 use trimill_system::lock;
 
 /// Every third row block has many short rows, the others few long ones: both buffers hold both kinds.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::LocalsAndHeads;
-use crate::partition::section::RowBlockSize;
+use trimill_counting::RowBlockSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

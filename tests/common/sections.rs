@@ -4,7 +4,7 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::partition::batch::Kept;
 use trimill::testing::partition::cuts::RowBlockCuts;
 use trimill::testing::partition::locals::Locals;
-use trimill::testing::partition::section::{Resident, RowBlock};
+use trimill_counting::{Resident, RowBlock};
 
 /// The rows of locals in full, and those of proxies, in row blocks of at most `limit` bytes.
 pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<RowBlock>) {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use trimill::testing::bytes::Bytes;
 use trimill::testing::count::method::Method;
 use trimill::testing::job::Backend;
-use trimill::testing::partition::section::Resident;
 use trimill_baselines::{SerialMethod, gpu_methods};
-use trimill_kernels::{DeviceFootprint, Lstc, Packed, PartitionExtent};
+use trimill_counting::{Footprint, PartitionExtent};
+use trimill_kernels::{CountingMethod, Lstc, Packed};
 
 fn page() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/methods.md")).unwrap()
@@ -38,7 +39,7 @@ fn bytes_on_the_cpu() {
     let listed = table(&page(), "## On the CPU");
     assert_eq!(listed.len(), SerialMethod::ALL.len());
     for method in SerialMethod::ALL {
-        let DeviceFootprint { per_resident_arc, per_local, .. } = method.footprint();
+        let Footprint { per_resident_arc, per_local, .. } = method.footprint();
         assert_eq!(
             listed[method.name()][1..],
             [per_resident_arc.to_string(), per_local.to_string()],
@@ -54,18 +55,18 @@ fn bytes_on_a_gpu() {
     let bytes = |name: &str| [3, 4].map(|cell| listed[name][cell].clone());
     let least = |name: &str| bytes(name).map(|bytes| bytes.split(',').next().unwrap().to_owned());
     for (name, method) in gpu_methods() {
-        let DeviceFootprint { per_resident_arc, per_local, per_numbered, .. } = method.footprint();
+        let Footprint { per_resident_arc, per_local, per_numbered, .. } = method.footprint();
         if listed.contains_key(name) {
             assert_eq!(least(name), [per_resident_arc.to_string(), (per_local + per_numbered).to_string()], "{name}");
         }
     }
-    let lstc = trimill_kernels::CountingMethod::<Resident>::footprint(&Lstc::default());
+    let lstc = Lstc::default().footprint();
     assert_eq!(bytes("lstc"), [lstc.per_resident_arc.to_string(), lstc.per_local.to_string()]);
     // For `packed`, the least and the most that it takes for a partition with half of its vertices local.
-    let packed = trimill_kernels::CountingMethod::<Resident>::footprint(&Packed);
+    let packed = Packed.footprint();
     let taken = |locals, arcs| {
-        packed.taken(&PartitionExtent { locals, arcs, numbered: 2 * locals as u32, row_block_limit: 0 }, u64::MAX)
-            as f64
+        let size = PartitionExtent { locals, arcs, numbered: 2 * locals as u32, row_block_limit: 0 };
+        packed.taken(Bytes::ZERO, &size, Bytes(u64::MAX)).get() as f64
     };
     let (n, m) = (1u64 << 24, 1u64 << 30);
     let per_arc = (taken(n, 2 * m) - taken(n, m)) / m as f64;

@@ -21,8 +21,8 @@ use std::os::unix::fs::FileExt;
 use crate::common::job::{count, data};
 use crate::spill_support::{failure, tiny};
 use trimill::testing::error::Kind;
-use trimill::testing::partition::section::RowBlock;
 use trimill::testing::spill::{Codec, SpillReader};
+use trimill_counting::RowBlock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.

@@ -19,9 +19,9 @@ use trimill::testing::input::Identity;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::input::format::Format;
 use trimill::testing::memory::HostMemory;
-use trimill::testing::partition::section::{Resident, RowBlock};
 use trimill::testing::prepare::Preparation;
 use trimill::testing::spill::Manifest;
+use trimill_counting::{Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 fn fixture() -> PathBuf {

@@ -10,9 +10,7 @@ use crate::common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, si
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
-use trimill::testing::count::EdgeShare;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{CountBackend, Detail, PartitionExtent};
 use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
@@ -20,7 +18,6 @@ use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::batch::{Kept, kept};
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
-use trimill::testing::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::sets::VertexInfo;
@@ -28,6 +25,9 @@ use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::DeviceThread;
 use trimill::testing::stream::source::Spilled;
+use trimill_counting::{
+    CountBackend, Detail, EdgeShare, PartitionExtent, Resident, RowBlock, smallest_row_block_limit,
+};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 

@@ -13,7 +13,6 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{CountBackend, Footprint};
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::execute;
 use trimill::testing::job::Mode;
@@ -26,6 +25,7 @@ use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, RecordedCut, floor, is_ample};
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
+use trimill_counting::{CountBackend, Footprint};
 use trimill_generate::Family;
 
 use devices::{Device, Holder};

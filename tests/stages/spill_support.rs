@@ -10,8 +10,8 @@ use trimill::testing::clean::CleanReport;
 use trimill::testing::control::Control;
 use trimill::testing::error::Error;
 use trimill::testing::graph::GraphSize;
-use trimill::testing::partition::section::{Resident, RowBlock};
 use trimill::testing::spill::{Codec, ManifestGraph, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill_counting::{Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;

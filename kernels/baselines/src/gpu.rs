@@ -15,11 +15,18 @@ pub mod skiff;
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
+use rayon::ThreadPool;
+use trimill_counting::{
+    CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlockView, Scope,
+};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, DeviceFootprint, EdgeShare, Gpu, GpuCounter, GpuError,
-    GpuResult, MethodCount, PartitionExtent, ResidentRun, ResidentSlices, RowBlockSlices, Scope,
+    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, Gpu, GpuError, GpuResult, MethodCount, Received,
+    RowBlockSlices, all_memory,
 };
+
+use trimill_system::error::Result;
 
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::BaselineDevice;
@@ -81,7 +88,7 @@ impl GpuMethod {
     }
 
     /// The device bytes that it takes; options that are not set are taken as for a device with enough memory.
-    pub fn footprint(&self) -> DeviceFootprint {
+    pub fn footprint(&self) -> Footprint {
         match self {
             Self::Polak(options) => polak::footprint(options),
             Self::ReverseEdge(_) => reverse_edge::FOOTPRINT,
@@ -127,7 +134,6 @@ impl GpuMethod {
         size: PartitionExtent,
         share: EdgeShare,
     ) -> GpuResult<Box<dyn BaselineWork<E>>> {
-        size.check()?;
         if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
             return Err(GpuError::Whole { method: self.name(), bytes: self.least_bytes(&size) });
         }
@@ -144,7 +150,7 @@ impl GpuMethod {
     }
 }
 
-impl<R: ResidentRun> CountingMethod<R> for GpuMethod {
+impl CountingMethod for GpuMethod {
     fn name(&self) -> &'static str {
         self.name()
     }
@@ -153,7 +159,7 @@ impl<R: ResidentRun> CountingMethod<R> for GpuMethod {
         self.scope()
     }
 
-    fn footprint(&self) -> DeviceFootprint {
+    fn footprint(&self) -> Footprint {
         self.footprint()
     }
 
@@ -162,7 +168,11 @@ impl<R: ResidentRun> CountingMethod<R> for GpuMethod {
         gpu: &'g mut Gpu,
         size: PartitionExtent,
         share: EdgeShare,
-    ) -> GpuResult<Box<dyn GpuCounter<R> + 'g>> {
+        detail: Detail,
+    ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
+        if detail != Detail::Total {
+            return Err(GpuError::Total(self.name()));
+        }
         Ok(Box::new(GpuBaselineCounter::begin(gpu, self, size, share)?))
     }
 }
@@ -173,7 +183,7 @@ trait BaselineWork<E: Engine>: Send {
     fn resident(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
-        run: &ResidentSlices<'_>,
+        run: &Resident,
         so_far: &mut MethodCount,
     ) -> GpuResult<()>;
 
@@ -201,38 +211,23 @@ struct GpuBaselineCounter<'e, E: Engine> {
     work: Box<dyn BaselineWork<E>>,
     partitions: bool,
     size: PartitionExtent,
-    locals: u64,
-    arcs: u64,
-    next: u32,
+    received: Received,
     so_far: MethodCount,
 }
 
 impl<'e, E: Engine> GpuBaselineCounter<'e, E> {
     fn begin(engine: &'e mut E, method: &GpuMethod, size: PartitionExtent, share: EdgeShare) -> GpuResult<Self> {
+        let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, method.source())?;
         let work = method.work(&mut machine, size, share)?;
         let peak_bytes = machine.engine.layout().used();
         let so_far = MethodCount { peak_bytes, ..MethodCount::default() };
         let partitions = method.scope() == Scope::Partitions;
-        Ok(Self { machine, work, partitions, size, locals: 0, arcs: 0, next: 0, so_far })
-    }
-
-    fn complete(&self) -> GpuResult<()> {
-        if (self.locals, self.arcs) == (self.size.locals, self.size.arcs) {
-            return Ok(());
-        }
-        let (locals, arcs) = (self.size.locals, self.size.arcs);
-        Err(GpuError::Section(format!("{} rows of {locals}, {} successors of {arcs} came", self.locals, self.arcs)))
+        Ok(Self { machine, work, partitions, size, received, so_far })
     }
 
     fn end(&mut self) -> GpuResult<MethodCount> {
-        self.complete()?;
-        if self.next != self.size.numbered {
-            return Err(GpuError::Section(format!(
-                "row blocks end at {} of {} vertices",
-                self.next, self.size.numbered
-            )));
-        }
+        self.received.finish()?;
         if self.size.arcs > 0 {
             self.work.finish(&mut self.machine, &mut self.so_far)?;
         }
@@ -240,37 +235,30 @@ impl<'e, E: Engine> GpuBaselineCounter<'e, E> {
     }
 }
 
-impl<R: ResidentRun, E: Engine + Send> GpuCounter<R> for GpuBaselineCounter<'_, E> {
-    fn resident(&mut self, run: R) -> GpuResult<Option<R>> {
-        let slices = run.slices();
-        slices.check(&self.size, self.locals, self.arcs)?;
-        self.work.resident(&mut self.machine, &slices, &mut self.so_far)?;
-        self.locals += slices.offsets.len() as u64 - 1;
-        self.arcs += slices.successors.len() as u64;
+impl<E: Engine + Send> PartitionCounter for GpuBaselineCounter<'_, E> {
+    fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        self.received.run(&mut run)?;
+        self.work.resident(&mut self.machine, &run, &mut self.so_far)?;
         Ok(Some(run))
     }
 
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
-        self.complete()?;
-        row_block.check(self.next, self.size.numbered, self.size.locals as u32)?;
-        self.next = row_block.range.end;
-        let (bytes, limit) = (row_block.bytes(), self.size.row_block_limit);
-        if bytes > limit {
-            return Err(GpuError::RowBlockTooLarge { bytes, limit });
-        }
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
+        let location = self.received.location(row_block, pool);
+        let row_block = RowBlockSlices::new(row_block, &location);
+        self.received.row_block(&row_block)?;
         if self.partitions && !row_block.range.is_empty() && self.size.arcs > 0 {
-            self.work.row_block(&mut self.machine, row_block, &mut self.so_far)?;
+            self.work.row_block(&mut self.machine, &row_block, &mut self.so_far)?;
             self.so_far.peak_bytes = self.so_far.peak_bytes.max(self.machine.engine.layout().used());
         }
         Ok(())
     }
 
-    fn bytes(&self) -> u64 {
-        self.so_far.peak_bytes
+    fn memory(&self) -> CounterMemory {
+        all_memory(&*self.machine.engine, self.so_far.peak_bytes)
     }
 
-    fn finish(mut self: Box<Self>) -> GpuResult<MethodCount> {
-        self.end()
+    fn finish(mut self: Box<Self>) -> Result<PartitionCount> {
+        Ok(self.end()?.into())
     }
 }
 

@@ -25,10 +25,15 @@ mod tests;
 
 use std::cmp::Ordering;
 
-use trimill_kernels::{
-    DeviceFootprint, GpuCounter, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentRun, ResidentSlices,
-    RowBlockSlices, Scope,
+use rayon::ThreadPool;
+use trimill_counting::{
+    AscendingNumbers, CounterMemory, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlockRoom, RowBlockView, Scope,
 };
+use trimill_kernels::{GpuError, GpuResult, RowBlockSlices};
+
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 use compact_forward::CompactForward;
 use forward::Forward;
@@ -70,7 +75,7 @@ impl SerialMethod {
     }
 
     /// The host memory that it takes, the resident section included.
-    pub fn footprint(self) -> DeviceFootprint {
+    pub fn footprint(self) -> Footprint {
         // For its own lists.
         let (per_arc, per_vertex) = match self {
             Self::Forward => (2 * 4, 2 * VECTOR),
@@ -78,14 +83,13 @@ impl SerialMethod {
             Self::ReverseEdge => (4, VECTOR),
             Self::ReverseEdgeSerial => (4, 0),
         };
-        DeviceFootprint {
+        Footprint {
             per_resident_arc: 4 + per_arc,
             per_local: 4 + 8 + per_vertex,
-            per_numbered: 0,
             // The resident section has one offset more than rows.
-            fixed: 8,
-            row_blocks: 2,
-            of_budget: None,
+            fixed: Bytes(8),
+            row_blocks: RowBlockRoom::UpTo(2),
+            ..Footprint::NOTHING
         }
     }
 
@@ -93,14 +97,14 @@ impl SerialMethod {
     ///
     /// # Errors
     /// [`GpuError::Whole`]: the method counts whole graphs only, and this is a partition.
-    pub fn begin<R: ResidentRun>(self, size: PartitionExtent) -> GpuResult<Box<dyn GpuCounter<R>>> {
+    pub fn begin(self, size: PartitionExtent) -> GpuResult<Box<dyn PartitionCounter>> {
         if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
             return Err(GpuError::Whole { method: self.name(), bytes: self.footprint().least(&size) });
         }
-        Ok(Box::new(SerialCounter { method: self, resident: None, lists: None, counted: MethodCount::default() }))
+        Ok(Box::new(SerialCounter { method: self, resident: None, lists: None, triangles: 0 }))
     }
 
-    fn lists(self, resident: &ResidentSlices<'_>) -> Box<dyn ResidentLists> {
+    fn lists(self, resident: &Resident) -> Box<dyn ResidentLists> {
         match self {
             Self::Forward => Box::new(Forward::new(resident)),
             Self::CompactForward => Box::new(CompactForward::new(resident)),
@@ -113,53 +117,52 @@ impl SerialMethod {
 /// The lists that a method makes of the resident section.
 trait ResidentLists: Send {
     /// Triangles whose middle corner is in the row block's range; for methods that need the whole graph, all triangles.
-    fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64;
+    fn count(&mut self, resident: &Resident, row_block: &RowBlockSlices<'_>) -> u64;
 
     /// Bytes of the lists at their largest.
     fn bytes(&self) -> u64;
 }
 
-struct SerialCounter<R> {
+struct SerialCounter {
     method: SerialMethod,
-    resident: Option<R>,
+    resident: Option<Resident>,
     /// Made for the first row block.
     lists: Option<Box<dyn ResidentLists>>,
-    counted: MethodCount,
+    triangles: u64,
 }
 
-impl<R: ResidentRun> GpuCounter<R> for SerialCounter<R> {
-    fn resident(&mut self, run: R) -> GpuResult<Option<R>> {
-        if self.resident.is_some() || run.slices().compact.is_some() {
-            return Err(GpuError::Section(format!(
-                "method {} takes plain rows, all resident ones at once",
-                self.method.name()
-            )));
+impl PartitionCounter for SerialCounter {
+    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        if self.resident.is_some() || run.encoded().is_some() {
+            let text = format!("method {} takes plain rows, all resident ones at once", self.method.name());
+            return Err(GpuError::Section(text).into());
         }
         self.resident = Some(run);
         Ok(None)
     }
 
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         if self.lists.is_some() && self.method.scope() != Scope::Partitions {
             // Everything was counted with the first row block.
             return Ok(());
         }
-        let Self { method, resident, lists, counted } = self;
+        let Self { method, resident, lists, triangles } = self;
         let Some(resident) = resident else {
-            return Err(GpuError::Section("a row block before the resident section".into()));
+            return Err(GpuError::Section("a row block before the resident section".into()).into());
         };
-        let resident = resident.slices();
-        counted.triangles += lists.get_or_insert_with(|| method.lists(&resident)).count(&resident, row_block);
+        let location = Resident::rows_in(AscendingNumbers::List(&resident.numbers), row_block, Some(pool));
+        let row_block = RowBlockSlices::new(row_block, &location);
+        *triangles += lists.get_or_insert_with(|| method.lists(resident)).count(resident, &row_block);
         Ok(())
     }
 
     /// Bytes of the lists: the caller accounts for the resident section.
-    fn bytes(&self) -> u64 {
-        self.lists.as_ref().map_or(0, |lists| lists.bytes())
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::BesidesSections(Bytes(self.lists.as_ref().map_or(0, |lists| lists.bytes())))
     }
 
-    fn finish(self: Box<Self>) -> GpuResult<MethodCount> {
-        Ok(self.counted)
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(PartitionCount { triangles: self.triangles, device: None })
     }
 }
 

@@ -1,59 +1,62 @@
 //! The public counter. A run is copied before its call returns, so the caller has it back.
 
 use bytemuck::cast_slice_mut;
+use rayon::ThreadPool;
+use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
+use trimill_system::error::Result;
 
 use super::LstcCounter;
 use crate::edges;
 use crate::engine::{Engine, Stream};
-use crate::error::GpuResult;
-use crate::method::{GpuCounter, MethodCount, ResidentRun};
+use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
 
-impl<R: ResidentRun, E: Engine + Send> GpuCounter<R> for LstcCounter<'_, E> {
-    fn resident(&mut self, run: R) -> GpuResult<Option<R>> {
+impl<E: Engine + Send> PartitionCounter for LstcCounter<'_, E> {
+    fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         // SAFETY: the run lives until `sent` has returned, which is called in any case.
-        let queued = unsafe { self.enqueue_resident(&run.slices()) };
+        let queued = unsafe { self.enqueue_resident(&mut run) };
         let sent = self.engine.sent();
-        queued.and(sent).map(|()| Some(run))
+        queued.and(sent)?;
+        Ok(Some(run))
     }
 
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
+        let location = self.received.location(row_block, pool);
         // SAFETY: as above.
-        let queued = unsafe { self.enqueue_row_block(row_block) };
+        let queued = unsafe { self.enqueue_row_block(&RowBlockSlices::new(row_block, &location)) };
         let sent = self.engine.sent();
-        queued.and(sent)
+        Ok(queued.and(sent)?)
     }
 
-    fn vertices(&mut self, into: &mut [u64]) -> GpuResult<()> {
-        if self.row_blocks == 0 {
-            into.fill(0);
-            return Ok(());
-        }
-        self.engine.read(Stream::Compute, self.arguments.counters, cast_slice_mut(into))
-    }
-
-    fn row_block_edges(&mut self, into: &mut [u32]) -> GpuResult<()> {
-        match &mut self.edges {
-            Some(edges) => edges.read_row_block(self.engine, into),
-            None => Err(edges::missing()),
-        }
-    }
-
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> GpuResult<()> {
-        match &self.edges {
+    fn vertices(&mut self) -> Result<VertexCounts> {
+        let Self { engine, arguments, row_blocks, .. } = self;
+        counts_of(&mut self.vertices, &mut self.received, |counts| match row_blocks {
             // No kernel has waited for the zeros.
-            Some(_) if self.row_blocks == 0 => into.fill(0),
-            Some(edges) => edges.read_resident(self.engine, first, into)?,
-            None => return Err(edges::missing()),
+            0 => Ok(()),
+            _ => engine.read(Stream::Compute, arguments.counters, cast_slice_mut(counts)),
+        })
+    }
+
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        let edges = self.edges.as_mut().ok_or_else(edges::missing)?;
+        Ok(edges.read_row_block(self.engine, into)?)
+    }
+
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
+        match self.row_blocks {
+            // As above.
+            0 => into.fill(0),
+            _ => edges.read_resident(self.engine, first, into)?,
         }
         Ok(())
     }
 
-    fn bytes(&self) -> u64 {
-        self.so_far.peak_bytes
+    fn memory(&self) -> CounterMemory {
+        all_memory(self.engine, self.so_far.peak_bytes)
     }
 
-    fn finish(self: Box<Self>) -> GpuResult<MethodCount> {
-        self.end()
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(self.end()?.into())
     }
 }

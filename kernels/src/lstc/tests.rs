@@ -1,20 +1,20 @@
 //! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device
 //! might.
 
-use crate::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+use crate::testing::partitions::{Partition, cuts, device_bytes, encoded, give, pool, random};
 use crate::testing::{Double, Pace, has_compiler};
 
 use super::*;
 use crate::error::GpuError;
-use crate::vertices::COUNTER_BYTES;
+use trimill_counting::{COUNTER_BYTES, RowBlock};
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u64) -> MethodCount {
     let shared = count_with(partition, &partition.shared_row_blocks(cuts), shape, pace, longest_grid);
     let own = count_with(partition, &partition.row_blocks(cuts), shape, pace, longest_grid);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?} {pace:?}");
-    let stored: Vec<OwnedRowBlock> =
-        partition.shared_row_blocks(cuts).iter().map(|row_block| row_block.as_stored(7)).collect();
+    let stored: Vec<RowBlock> =
+        partition.shared_row_blocks(cuts).iter().map(|row_block| encoded(row_block, 7)).collect();
     assert_eq!(count_with(partition, &stored, shape, pace, longest_grid).triangles, own.triangles, "stored");
     own
 }
@@ -22,7 +22,7 @@ fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_
 /// Counts in an arena of exactly the bytes that the footprint promises; checks the invariants of every run.
 fn count_with(
     partition: &Partition,
-    row_blocks: &[OwnedRowBlock],
+    row_blocks: &[RowBlock],
     shape: Shape,
     pace: Pace,
     longest_grid: u64,
@@ -32,15 +32,12 @@ fn count_with(
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
     let mut counting = LstcCounter::begin(&mut double, shape, size, longest_grid as u32).unwrap();
     let rows = if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 };
-    let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
-    let runs = if stored { partition.stored_runs(rows, 5) } else { partition.runs(rows) };
-    runs.into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
+    let stored = row_blocks.iter().any(|row_block| row_block.view().stored.is_some());
+    let runs = if stored { partition.encoded_runs(rows, 5) } else { partition.runs(rows) };
+    give(&mut counting, runs, row_blocks).unwrap();
     let work = counting.work;
-    for row_block in row_blocks {
-        GpuCounter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
-    }
     let counted = counting.end().unwrap();
-    assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < FOOTPRINT.fixed + 4 * size.locals);
+    assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < FOOTPRINT.fixed.get() + 4 * size.locals);
     if work > 0 {
         let kernels = row_blocks.iter().filter(|row_block| !row_block.range.is_empty()).count() as f64;
         // The test double reports one second between any two events.
@@ -112,7 +109,7 @@ fn all_local_needs_no_row_block_memory_and_a_clique_has_its_closed_form() {
     let rows = (0..300).map(|number| (0..number).collect()).collect();
     let partition = Partition::new(rows, vec![true; 300]);
     for cuts in [vec![], vec![100, 200]] {
-        assert!(partition.row_blocks(&cuts).iter().all(|row_block| row_block.bytes() == 0));
+        assert!(partition.row_blocks(&cuts).iter().all(|row_block| device_bytes(row_block) == 0));
         let counted = count(&partition, &cuts, Shape::default(), Pace::Late, LONGEST_GRID);
         assert_eq!(counted.triangles, 300 * 299 * 298 / 6);
     }
@@ -160,6 +157,11 @@ fn an_arena_of_one_byte_less_than_is_needed_refuses() {
     assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
 }
 
+/// Whether it is the error of sections that are inconsistent.
+fn is_inconsistent<T>(result: trimill_system::error::Result<T>) -> bool {
+    result.is_err_and(|error| error.to_string().contains("sections are inconsistent"))
+}
+
 #[test]
 fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
     if !has_compiler() {
@@ -167,42 +169,42 @@ fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
     }
     let partition = random(2, 200, 20, 1, 0.5);
     let row_blocks = partition.row_blocks(&[100]);
-    let limit = row_blocks[0].bytes();
-    let with = |limit: u64, use_it: &dyn Fn(&mut dyn GpuCounter<OwnedRun>)| {
+    let limit = device_bytes(&row_blocks[0]);
+    let with = |limit: u64, use_it: &dyn Fn(&mut dyn PartitionCounter)| {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let mut counting = LstcCounter::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
-        partition.runs(99).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
+        partition.runs(99).into_iter().for_each(|run| drop(counting.resident(run, pool()).unwrap()));
         use_it(&mut counting);
     };
     with(limit - 1, &|counting| {
-        let error = counting.row_block(&row_blocks[0].slices()).unwrap_err();
-        assert_eq!(error, GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 1 });
+        let error = counting.row_block(&row_blocks[0].view(), pool()).unwrap_err().to_string();
+        assert!(error.contains(&GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 1 }.to_string()), "{error}");
     });
     with(1 << 16, &|counting| {
-        assert!(matches!(counting.row_block(&row_blocks[1].slices()), Err(GpuError::Section(_))));
+        assert!(is_inconsistent(counting.row_block(&row_blocks[1].view(), pool())));
     });
     with(1 << 16, &|counting| {
-        counting.row_block(&row_blocks[0].slices()).unwrap();
-        assert!(matches!(counting.resident(partition.runs(200).remove(0)), Err(GpuError::Section(_))));
+        counting.row_block(&row_blocks[0].view(), pool()).unwrap();
+        assert!(is_inconsistent(counting.resident(partition.runs(200).remove(0), pool())));
     });
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let mut counting = LstcCounter::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
-    partition.runs(99).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
-    GpuCounter::<OwnedRun>::row_block(&mut counting, &row_blocks[0].slices()).unwrap();
+    partition.runs(99).into_iter().for_each(|run| drop(counting.resident(run, pool()).unwrap()));
+    counting.row_block(&row_blocks[0].view(), pool()).unwrap();
     assert!(matches!(counting.end(), Err(GpuError::Section(_))), "half of the row blocks");
     // A row block before all of the resident section is there.
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let mut counting = LstcCounter::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
-    counting.resident(partition.runs(3).remove(0)).unwrap();
-    let early = GpuCounter::<OwnedRun>::row_block(&mut counting, &row_blocks[0].slices());
-    assert!(matches!(early, Err(GpuError::Section(_))));
+    counting.resident(partition.runs(3).remove(0), pool()).unwrap();
+    let early = counting.row_block(&row_blocks[0].view(), pool());
+    assert!(is_inconsistent(early));
 }
 
 #[test]
 fn counters_and_gpus_go_from_thread_to_thread() {
     fn send<T: Send>() {}
     send::<Gpu>();
-    send::<Box<dyn GpuCounter<OwnedRun>>>();
+    send::<Box<dyn PartitionCounter>>();
     send::<crate::Pinned<u32>>();
 }
 
@@ -223,16 +225,12 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
             let found = partition.in_passes([1000, 100][i % 2], |counters| {
                 let bytes = COUNTER_BYTES * counters.held();
                 let mut double = Double::new(FOOTPRINT.least(&size), pace).unwrap().with_counters(bytes);
-                let mut into = vec![7; counters.held() as usize];
                 let counting = LstcCounter::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
                 let mut counting = counting.with(Detail::Vertices(counters), &size).unwrap();
-                partition.runs(133).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
-                for row_block in &row_blocks {
-                    GpuCounter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
-                }
-                GpuCounter::<OwnedRun>::vertices(&mut counting, &mut into).unwrap();
+                give(&mut counting, partition.runs(133), &row_blocks).unwrap();
+                let found = counting.vertices().unwrap().counts;
                 assert_eq!(counting.end().unwrap().triangles, total);
-                into
+                found
             });
             assert_eq!(found, expected, "seed {seed}, {cuts:?}, {pace:?}, {shape:?}");
         }

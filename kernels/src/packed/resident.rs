@@ -7,25 +7,25 @@ use bytemuck::cast_slice;
 use super::arguments::PackedArguments;
 use super::{COPIED, PackedCounter, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
 use crate::arena::ALIGNMENT;
-use crate::compact::{self, CompactPart, CompactSlices, Unpack, bin_shift};
+use crate::compact::{self, Unpack, bin_shift};
 use crate::engine::{Engine, Stream, Timed};
 use crate::error::{GpuError, GpuResult};
-use crate::sections::ResidentSlices;
+use trimill_counting::{EncodedPart, EncodedRows, Resident};
 
 impl<E: Engine> PackedCounter<'_, E> {
     /// Copies and packs a run. Plain rows are cut to fit a half, even within a row; compact rows only between parts.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
-    pub(super) unsafe fn resident(&mut self, run: &ResidentSlices<'_>) -> GpuResult<()> {
-        let (first_local, first_successor) = (self.order.locals(), self.order.arcs());
-        self.order.run(run)?;
+    pub(super) unsafe fn resident(&mut self, run: &mut Resident) -> GpuResult<()> {
+        let (first_local, first_successor) = (self.received.locals(), self.received.arcs());
+        self.received.run(run)?;
         self.blocks.extend(&run.offsets[1..]);
         // SAFETY: as the caller promised.
         unsafe {
-            match run.compact {
+            match run.encoded() {
                 None => self.plain(run, first_local, first_successor)?,
-                Some(compact) => self.compact(run.offsets, compact, first_local)?,
+                Some(encoded) => self.encoded(&run.offsets, encoded, first_local)?,
             }
         }
         self.engine.record(Stream::Copy, COPIED[self.runs % COPIED.len()])?;
@@ -48,7 +48,7 @@ impl<E: Engine> PackedCounter<'_, E> {
 
     /// # Safety
     /// As [`Self::resident`].
-    unsafe fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_successor: u64) -> GpuResult<()> {
+    unsafe fn plain(&mut self, run: &Resident, first_local: u32, first_successor: u64) -> GpuResult<()> {
         let half = self.half();
         let (mut row, mut successor) = (0, first_successor);
         while row + 1 < run.offsets.len() {
@@ -74,10 +74,10 @@ impl<E: Engine> PackedCounter<'_, E> {
     ///
     /// # Safety
     /// As [`Self::resident`].
-    unsafe fn compact(&mut self, offsets: &[u64], compact: CompactSlices<'_>, first_local: u32) -> GpuResult<()> {
-        let CompactSlices { bytes, mut parts } = compact;
-        while let Some(&CompactPart { row, arc, .. }) = parts.first() {
-            let taken = |part: &CompactPart| {
+    unsafe fn encoded(&mut self, offsets: &[u64], encoded: EncodedRows<'_>, first_local: u32) -> GpuResult<()> {
+        let EncodedRows { bytes, mut parts } = encoded;
+        while let Some(&EncodedPart { row, arc, .. }) = parts.first() {
+            let taken = |part: &EncodedPart| {
                 8 * u64::from(part.row + part.rows - row + 1) + 4 * u64::from(part.arc - arc + part.arcs)
             };
             let many = parts.iter().take_while(|part| taken(part) <= self.half()).count();
@@ -88,7 +88,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             let past = (now[many - 1].row + now[many - 1].rows) as usize;
             let own = &offsets[row as usize..=past];
             let order = Unpack {
-                compact: CompactSlices { bytes, parts: now },
+                encoded: EncodedRows { bytes, parts: now },
                 offsets_at: 0,
                 wide: true,
                 base: own[0],

@@ -1,27 +1,29 @@
 //! Copies a row block to its slot and counts it in pieces, each against batches of locals.
 
+use std::ops::Range;
+
 use super::arguments::PackedArguments;
 use super::space::{BLOCK, BlockRange, LocalsBatch, MOST, places, scan_blocks};
 use super::{
     BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, PackedCounter, ROW_LANES, SLOTS, THREADS, blocks,
     grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
-use crate::edges::EDGE_COUNTER_BYTES;
 use crate::engine::{Engine, Grid, RING, Stream, Timed};
 use crate::error::GpuResult;
 use crate::sections::RowBlockSlices;
+use trimill_counting::EDGE_COUNTER_BYTES;
 
 impl<E: Engine> PackedCounter<'_, E> {
     /// # Safety
     /// As [`Engine::copy`], for the row block.
     pub(super) unsafe fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
-        let first = self.order.is_first_row_block();
-        let bytes = self.order.row_block(row_block)?;
+        let first = self.received.is_first_row_block();
+        let bytes = self.received.row_block(row_block)?;
         if first {
             self.end_resident()?;
         }
         // A triangle's corner of largest number has two successors.
-        if self.order.arcs() < 2 || row_block.range.is_empty() || row_block.arcs_into == 0 {
+        if self.received.arcs() < 2 || row_block.range.is_empty() || self.arcs_into == 0 {
             if let Some(edges) = &mut self.edges {
                 edges.skip_row_block(row_block.arcs());
             }
@@ -63,7 +65,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         let mut start = row_block.range.start;
         while start < row_block.range.end {
             let end = self.blocks.cut_piece(start..row_block.range.end, self.piece_limit, self.space_bytes, |end| {
-                piece(row_block, start, end, edges)
+                piece(row_block, start..end, self.arcs_into, edges)
             });
             self.piece(row_block, start, end, &arguments)?;
             start = end;
@@ -79,7 +81,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         end: u32,
         shared: &PackedArguments,
     ) -> GpuResult<()> {
-        let piece = piece(row_block, start, end, self.edges.is_some());
+        let piece = piece(row_block, start..end, self.arcs_into, self.edges.is_some());
         let row_first = if row_block.all_local { 0 } else { row_of(row_block, start) };
         let mut arguments = PackedArguments {
             range_start: start,
@@ -156,7 +158,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, arguments.lanes)), arguments)?;
         }
         // If the piece covers all numbers, or rows are long, (almost) every row has arcs to assign.
-        let lanes = lanes_for(arguments.locals.into(), self.order.arcs());
+        let lanes = lanes_for(arguments.locals.into(), self.received.arcs());
         let sparse = piece.numbers < u64::from(arguments.numbered) && lanes == ROW_LANES;
         arguments.lanes = if sparse { 0 } else { lanes };
         let locals = grid_blocks(batch.count, arguments.lanes.max(1));
@@ -214,12 +216,12 @@ fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
     place - row_block.local_ranks[word] - (row_block.local_words[word] & ((1 << bit) - 1)).count_ones()
 }
 
-fn piece(row_block: &RowBlockSlices<'_>, start: u32, end: u32, edges: bool) -> BlockRange {
-    let numbers = u64::from(end - start);
+fn piece(row_block: &RowBlockSlices<'_>, range: Range<u32>, into: u64, edges: bool) -> BlockRange {
+    let (Range { start, end }, numbers) = (range.clone(), range.len() as u64);
     if row_block.all_local {
-        return BlockRange { numbers, rows: 0, arcs: 0, into: row_block.arcs_into, all_local: true, edges };
+        return BlockRange { numbers, rows: 0, arcs: 0, into, all_local: true, edges };
     }
     let (first, last) = (row_of(row_block, start), row_of(row_block, end));
     let arcs = u64::from(row_block.offsets[last as usize] - row_block.offsets[first as usize]);
-    BlockRange { numbers, rows: u64::from(last - first), arcs, into: row_block.arcs_into, all_local: false, edges }
+    BlockRange { numbers, rows: u64::from(last - first), arcs, into, all_local: false, edges }
 }

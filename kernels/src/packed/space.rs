@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::{PackedWords, SCAN};
-use crate::edges::EDGE_COUNTER_BYTES;
+use trimill_counting::EDGE_COUNTER_BYTES;
 
 /// Locals of a block; a batch is a run of blocks.
 pub(super) const BLOCK: u32 = 256;

@@ -2,9 +2,10 @@
 //! might.
 
 use super::*;
-use crate::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+use crate::sections::RowBlockSlices;
+use crate::testing::partitions::{Partition, cuts, encoded, give, pool, random};
 use crate::testing::{Double, Pace, has_compiler};
-use crate::vertices::COUNTER_BYTES;
+use trimill_counting::{COUNTER_BYTES, CounterMemory, Resident, RowBlock};
 
 /// Arenas of the least and of the preferred size, and of one between.
 fn arenas(size: &PartitionExtent) -> [u64; 3] {
@@ -14,9 +15,9 @@ fn arenas(size: &PartitionExtent) -> [u64; 3] {
 
 /// Counts with row blocks of the proxies' rows, of all rows, and of compact rows, in all arenas.
 fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
-    let stored = partition.shared_row_blocks(cuts).iter().map(|row_block| row_block.as_stored(3)).collect();
+    let stored = partition.shared_row_blocks(cuts).iter().map(|row_block| encoded(row_block, 3)).collect();
     let all = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts), stored];
-    let in_all = |row_blocks: &Vec<OwnedRowBlock>| {
+    let in_all = |row_blocks: &Vec<RowBlock>| {
         arenas(&partition.size_with(row_blocks)).map(|arena| count_with(partition, row_blocks, pace, rows, arena))
     };
     let counts: Vec<u64> = all.iter().flat_map(in_all).collect();
@@ -25,16 +26,19 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
 }
 
 /// Counts in an arena of `arena` bytes, with runs of `rows` resident rows.
-fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
+fn count_with(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
     let size = partition.size_with(row_blocks);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counter = Box::new(Owning::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
-    let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
-    let runs = if stored { partition.stored_runs(rows, 1) } else { partition.runs(rows) };
-    runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-    row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
+    let mut counter =
+        Box::new(PackedPartition::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
+    let stored = row_blocks.iter().any(|row_block| row_block.view().stored.is_some());
+    let runs = if stored { partition.encoded_runs(rows, 1) } else { partition.runs(rows) };
+    give(&mut *counter, runs, row_blocks).unwrap();
+    assert!(matches!(counter.memory(), CounterMemory::All(Bytes(bytes)) if bytes <= arena + (1 << 18)));
+    if let (Some(into), false) = (&counter.counting.into, row_blocks.is_empty()) {
+        assert_eq!(into.most(&(0..size.numbered)), size.arcs, "every arc leads somewhere");
+    }
     let counted = counter.finish().unwrap();
-    assert!(counted.peak_bytes <= arena);
     assert_eq!(double.layout().used(), 0, "memory is given back");
     counted.triangles
 }
@@ -76,10 +80,13 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
             let mut counting = PackedCounter::begin(&mut double, size, space, Detail::Total).unwrap();
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
-            runs.iter().for_each(|run| unsafe { counting.resident(&run.slices()).unwrap() });
+            runs.into_iter().for_each(|mut run| unsafe { counting.resident(&mut run).unwrap() });
             let steps = counting.halves;
-            // SAFETY: as above.
-            row_blocks.iter().for_each(|row_block| unsafe { counting.row_block(&row_block.slices()).unwrap() });
+            for row_block in &row_blocks {
+                let location = counting.received.location(&row_block.view(), pool());
+                // SAFETY: as above.
+                unsafe { counting.row_block(&RowBlockSlices::new(&row_block.view(), &location)).unwrap() };
+            }
             let batches = counting.batches;
             assert_eq!(counting.end().unwrap().triangles, expected, "{cuts:?}");
             (steps, batches)
@@ -100,9 +107,9 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     let mut counting = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
-    for (index, run) in runs.iter().enumerate() {
+    for (index, mut run) in runs.into_iter().enumerate() {
         // SAFETY: the test double reads the bytes during the call.
-        unsafe { counting.resident(&run.slices()).unwrap() };
+        unsafe { counting.resident(&mut run).unwrap() };
         counting.run_before_is_copied().unwrap();
         if index > 0 {
             let event = COPIED[(index - 1) % COPIED.len()];
@@ -159,9 +166,10 @@ fn words_say_what_was_packed() {
         let size = PartitionExtent { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
         let mut counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
-        let run = OwnedRun::new(offsets.clone(), rows.concat());
+        let numbers = (numbered - 4..numbered).collect();
+        let mut run = Resident { numbers, offsets, successors: rows.concat().into(), stored: Vec::new() };
         // SAFETY: the test double reads the bytes during the call.
-        unsafe { counting.resident(&run.slices()).unwrap() };
+        unsafe { counting.resident(&mut run).unwrap() };
         let (at, words) = (counting.arguments.rows, counting.arguments.words);
         let mut placed = [[0u32; 2]; 4];
         counting.engine.read(Stream::Compute, at, bytemuck::cast_slice_mut(&mut placed)).unwrap();
@@ -216,7 +224,7 @@ fn an_arena_that_is_too_small_refuses() {
     let least = FOOTPRINT.least(&size);
     assert!(begin(least).is_ok_and(|used| used <= least));
     assert!(begin(1 << 24).is_ok_and(|used| used <= preferred_bytes(&size)), "no more is taken than is of use");
-    assert!(matches!(begin(least - FOOTPRINT.fixed), Err(GpuError::Budget { .. })));
+    assert!(matches!(begin(least - FOOTPRINT.fixed.get()), Err(GpuError::Budget { .. })));
     assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let huge = PartitionExtent { numbered: 1_879_048_193, ..size };
@@ -226,23 +234,21 @@ fn an_arena_that_is_too_small_refuses() {
 #[test]
 fn counters_go_from_thread_to_thread() {
     fn send<T: Send>() {}
-    send::<Box<dyn GpuCounter<OwnedRun>>>();
+    send::<Box<dyn PartitionCounter>>();
 }
 
 /// Counts at each number, with `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
-fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, held: u64, arena: u64) -> Vec<u64> {
+fn at_vertices(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, held: u64, arena: u64) -> Vec<u64> {
     let size = partition.size_with(row_blocks);
     let total = partition.triangles();
     partition.in_passes(held, |counters| {
         let mut double = Double::new(arena, pace).unwrap().with_counters(COUNTER_BYTES * counters.held());
-        let mut into = vec![7; counters.held() as usize];
         let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Vertices(counters)).unwrap();
-        let mut counter = Box::new(Owning::new(counting));
-        partition.runs(133).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-        GpuCounter::<OwnedRun>::vertices(&mut *counter, &mut into).unwrap();
+        let mut counter = Box::new(PackedPartition::new(counting));
+        give(&mut *counter, partition.runs(133), row_blocks).unwrap();
+        let found = counter.vertices().unwrap().counts;
         assert_eq!(counter.finish().unwrap().triangles, total);
-        into
+        found
     })
 }
 
@@ -333,7 +339,8 @@ fn triangles_are_counted_on_each_of_their_arcs() {
             let arena = [least, most, least + (most - least) / 8][i % 3];
             let mut double = Double::new(arena, pace).unwrap();
             let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
-            let found = partition.count_on_arcs(Box::new(Owning::new(counting)), partition.runs(133), &row_blocks);
+            let found =
+                partition.count_on_arcs(Box::new(PackedPartition::new(counting)), partition.runs(133), &row_blocks);
             assert!(found == expected, "seed {seed}, {cuts:?}, {pace:?}, an arena of {arena} bytes");
         }
     }

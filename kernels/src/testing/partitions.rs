@@ -3,14 +3,14 @@
 mod edges;
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::{
-    CompactPart, CompactSlices, PartitionExtent, ResidentRun, ResidentSlices, RowBlockSlices, VertexCounters,
-    row_block_bytes,
-};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use trimill_counting::{EncodedPart, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters};
+use trimill_system::error::Result;
 
 /// A partition with all its rows, before it is cut into row blocks.
 #[derive(Debug, Clone)]
@@ -24,27 +24,58 @@ pub struct Partition {
     successors: Vec<u32>,
 }
 
-/// A row block that owns its slices.
-#[derive(Debug, Clone)]
-pub struct OwnedRowBlock {
-    /// See [`RowBlockSlices`] for these.
-    pub range: Range<u32>,
-    pub offsets: Vec<u32>,
-    pub successors: Vec<u32>,
-    pub words: Vec<u64>,
-    pub ranks: Vec<u32>,
-    pub first_local: u32,
-    pub arcs_into: u64,
-    pub all_local: bool,
-    /// The successors in compact form, in place of those above.
-    pub stored: Option<Stored>,
+/// Rows in the form of the graph file.
+type Encoded = (Vec<u8>, Vec<EncodedPart>);
+
+/// Threads for the host's part of a counter.
+pub fn pool() -> &'static ThreadPool {
+    static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    &POOL
 }
 
-/// Rows in the compact form of the graph file.
-pub type Stored = (Vec<u8>, Vec<CompactPart>);
+/// Gives a counter all runs and all row blocks.
+///
+/// # Errors
+/// What the counter fails with.
+pub fn give(counter: &mut dyn PartitionCounter, runs: Vec<Resident>, row_blocks: &[RowBlock]) -> Result<()> {
+    runs.into_iter().try_for_each(|run| counter.resident(run, pool()).map(drop))?;
+    row_blocks.iter().try_for_each(|row_block| counter.row_block(&row_block.view(), pool()))
+}
 
-/// Stores rows, `in_part` in a part; the successors of the first row are below `bound`, which grows by `step` for each further row.
-fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_part: usize) -> Stored {
+/// The bytes of a row block on a device: none if all of its range is local.
+pub fn device_bytes(row_block: &RowBlock) -> u64 {
+    let size = row_block.view().size();
+    if size.rows == 0 { 0 } else { size.bytes().get() }
+}
+
+/// A row block with its rows in the form of the graph file, `in_part` in a part.
+pub fn encoded(row_block: &RowBlock, in_part: usize) -> RowBlock {
+    let view = row_block.view();
+    let (bytes, parts) = put_rows((0..view.size().rows as usize).map(|i| view.row(i)), view.range.start, 1, in_part);
+    let words = words_of(&bytes);
+    let mut made = RowBlock::default();
+    let (offsets, stored, into) = made.reset_stored(view.range.clone(), view.size().rows, words.len() as u64).unwrap();
+    offsets.copy_from_slice(view.offsets);
+    stored.copy_from_slice(&words);
+    into.extend(parts);
+    made
+}
+
+/// Makes the first number of a part of encoded rows too large for its row.
+pub fn damage(run: &mut Resident, part: usize) {
+    let EncodedPart { begin, end, .. } = run.stored[part.min(run.stored.len() - 1)];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut run.successors);
+    bytes[begin as usize..end as usize].iter_mut().for_each(|byte| *byte |= 0x7f);
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u32> {
+    let mut words = vec![0; bytes.len().div_ceil(4)];
+    bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
+/// Encodes rows, `in_part` in a part; the successors of the first row are below `bound`, which grows by `step` for each further row.
+fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_part: usize) -> Encoded {
     fn put(mut value: u32, bytes: &mut Vec<u8>) {
         while value >= 0x80 {
             bytes.push(value as u8 | 0x80);
@@ -52,7 +83,7 @@ fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_p
         }
         bytes.push(value as u8);
     }
-    let (rows, mut bytes, mut parts): (Vec<_>, _, Vec<CompactPart>) = (rows.collect(), vec![], vec![]);
+    let (rows, mut bytes, mut parts): (Vec<_>, _, Vec<EncodedPart>) = (rows.collect(), vec![], vec![]);
     let (mut row, mut arc) = (0, 0);
     for rows in rows.chunks(in_part) {
         rows.iter().for_each(|row| put(row.len() as u32, &mut bytes));
@@ -66,72 +97,10 @@ fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_p
         }
         let (rows, arcs) = (rows.len() as u32, rows.iter().map(|row| row.len() as u32).sum());
         let end = bytes.len() as u32;
-        parts.push(CompactPart { begin, end, row, rows, arc, arcs, bound: bound + row * step, bound_step: step });
+        parts.push(EncodedPart { begin, end, row, rows, arc, arcs, bound: bound + row * step, bound_step: step });
         (row, arc) = (row + rows, arc + arcs);
     }
     (bytes, parts)
-}
-
-/// A run of a resident section that owns its slices.
-#[derive(Debug, Clone)]
-pub struct OwnedRun {
-    offsets: Vec<u64>,
-    successors: Vec<u32>,
-    /// The successors in compact form, in place of those above.
-    stored: Option<Stored>,
-}
-
-impl OwnedRun {
-    /// A run of plain rows.
-    pub fn new(offsets: Vec<u64>, successors: Vec<u32>) -> Self {
-        Self { offsets, successors, stored: None }
-    }
-
-    /// Makes the first number of a part too large for its row.
-    pub fn damage(&mut self, part: usize) {
-        let (bytes, parts) = self.stored.as_mut().unwrap();
-        let part = parts[part.min(parts.len() - 1)];
-        bytes[part.begin as usize..part.end as usize].iter_mut().for_each(|byte| *byte |= 0x7f);
-    }
-}
-
-impl ResidentRun for OwnedRun {
-    fn slices(&self) -> ResidentSlices<'_> {
-        let compact = self.stored.as_ref().map(|(bytes, parts)| CompactSlices { bytes, parts });
-        ResidentSlices { offsets: &self.offsets, successors: &self.successors, compact }
-    }
-}
-
-impl OwnedRowBlock {
-    /// The same with compact rows, `in_part` in a part.
-    pub fn as_stored(&self, in_part: usize) -> Self {
-        let rows = self.offsets.windows(2).map(|ends| &self.successors[ends[0] as usize..ends[1] as usize]);
-        Self { stored: Some(stored(rows, self.range.start, 1, in_part)), ..self.clone() }
-    }
-
-    /// Bytes that it takes on the device.
-    pub fn bytes(&self) -> u64 {
-        row_block_bytes(
-            self.range.len() as u32,
-            self.offsets.len() as u64 - 1,
-            self.successors.len() as u64,
-            self.all_local,
-        )
-    }
-
-    pub fn slices(&self) -> RowBlockSlices<'_> {
-        RowBlockSlices {
-            range: self.range.clone(),
-            offsets: &self.offsets,
-            successors: if self.stored.is_some() { &[] } else { &self.successors },
-            compact: self.stored.as_ref().map(|(bytes, parts)| CompactSlices { bytes, parts }),
-            local_words: &self.words,
-            local_ranks: &self.ranks,
-            first_local: self.first_local,
-            arcs_into: self.arcs_into,
-            all_local: self.all_local,
-        }
-    }
 }
 
 impl Partition {
@@ -150,30 +119,35 @@ impl Partition {
     }
 
     /// The resident section in runs of `rows` rows.
-    pub fn runs(&self, rows: usize) -> Vec<OwnedRun> {
+    pub fn runs(&self, rows: usize) -> Vec<Resident> {
         let run = |first: usize| {
             let end = (first + rows).min(self.numbers.len());
             let successors = self.offsets[first] as usize..self.offsets[end] as usize;
-            OwnedRun::new(self.offsets[first..=end].to_vec(), self.successors[successors].to_vec())
+            Resident {
+                numbers: self.numbers[first..end].to_vec(),
+                offsets: self.offsets[first..=end].iter().map(|offset| offset - self.offsets[first]).collect(),
+                successors: self.successors[successors].to_vec().into(),
+                stored: Vec::new(),
+            }
         };
         (0..self.numbers.len().max(1)).step_by(rows).map(run).collect()
     }
 
-    /// The same with compact rows, `in_part` in a part.
-    pub fn stored_runs(&self, rows: usize, in_part: usize) -> Vec<OwnedRun> {
-        let run = |(i, run): (usize, OwnedRun)| {
-            let first = run.offsets[0];
-            let rows_of =
-                run.offsets.windows(2).map(|e| &run.successors[(e[0] - first) as usize..(e[1] - first) as usize]);
-            let numbers = self.numbers.chunks(rows).nth(i).unwrap_or(&[]);
+    /// The same in the form of the graph file, `in_part` in a part.
+    pub fn encoded_runs(&self, rows: usize, in_part: usize) -> Vec<Resident> {
+        let mut arcs = 0;
+        let mut run = |run: Resident| {
+            let numbers = &run.numbers;
             let (bound, step) = match (numbers.first(), numbers.last()) {
                 (Some(&first), Some(&last)) if (last - first) as usize + 1 == numbers.len() => (first, 1),
                 (_, last) => (last.copied().unwrap_or(0), 0),
             };
-            let stored = Some(stored(rows_of, bound, step, in_part));
-            OwnedRun { offsets: run.offsets, successors: vec![], stored }
+            let (bytes, stored) = put_rows((0..numbers.len()).map(|i| run.row(i)), bound, step, in_part);
+            let offsets = run.offsets.iter().map(|offset| arcs + offset).collect();
+            arcs += run.arcs();
+            Resident { numbers: run.numbers, offsets, successors: words_of(&bytes).into(), stored }
         };
-        self.runs(rows).into_iter().enumerate().map(run).collect()
+        self.runs(rows).into_iter().map(&mut run).collect()
     }
 
     /// Its size, with row blocks of at most `row_block_limit` bytes.
@@ -183,8 +157,8 @@ impl Partition {
     }
 
     /// The same where the limit is the largest of these row blocks.
-    pub fn size_with(&self, row_blocks: &[OwnedRowBlock]) -> PartitionExtent {
-        self.size(row_blocks.iter().map(OwnedRowBlock::bytes).max().unwrap_or(0))
+    pub fn size_with(&self, row_blocks: &[RowBlock]) -> PartitionExtent {
+        self.size(row_blocks.iter().map(device_bytes).max().unwrap_or(0))
     }
 
     /// Locals and proxies.
@@ -250,56 +224,30 @@ impl Partition {
     }
 
     /// Row blocks of the proxies' rows that end at `cuts` and at the end.
-    pub fn row_blocks(&self, cuts: &[u32]) -> Vec<OwnedRowBlock> {
+    pub fn row_blocks(&self, cuts: &[u32]) -> Vec<RowBlock> {
         ranges(cuts, self.numbered()).map(|range| self.row_block(range)).collect()
     }
 
     /// The same row blocks with the rows of locals, too.
-    pub fn shared_row_blocks(&self, cuts: &[u32]) -> Vec<OwnedRowBlock> {
+    pub fn shared_row_blocks(&self, cuts: &[u32]) -> Vec<RowBlock> {
         let nothing_local = Self { local: vec![false; self.local.len()], ..self.clone() };
-        let first_local = |range: &Range<u32>| self.numbers.partition_point(|&number| number < range.start) as u32;
-        ranges(cuts, self.numbered())
-            .map(|range| OwnedRowBlock { first_local: first_local(&range), ..nothing_local.row_block(range) })
-            .collect()
+        nothing_local.row_blocks(cuts)
     }
 
     /// The row blocks of case number `i` of a test, of the proxies' rows and of all rows in turn; and the size with them.
-    pub fn case(&self, i: usize, cuts: &[u32]) -> (Vec<OwnedRowBlock>, PartitionExtent) {
+    pub fn case(&self, i: usize, cuts: &[u32]) -> (Vec<RowBlock>, PartitionExtent) {
         let row_blocks = if i.is_multiple_of(2) { self.row_blocks(cuts) } else { self.shared_row_blocks(cuts) };
         let size = self.size_with(&row_blocks);
         (row_blocks, size)
     }
 
-    fn row_block(&self, range: Range<u32>) -> OwnedRowBlock {
-        let places = range.start as usize..range.end as usize;
+    fn row_block(&self, range: Range<u32>) -> RowBlock {
         let (mut offsets, mut successors) = (vec![0], vec![]);
-        let mut words = vec![0u64; range.len().div_ceil(64)];
-        for (place, number) in places.clone().enumerate() {
-            if self.local[number] {
-                words[place / 64] |= 1 << (place % 64);
-            } else {
-                successors.extend(&self.rows[number]);
-                offsets.push(successors.len() as u32);
-            }
+        for number in range.clone().filter(|&number| !self.local[number as usize]) {
+            successors.extend(&self.rows[number as usize]);
+            offsets.push(successors.len() as u32);
         }
-        if offsets.len() > range.len() {
-            // Each number has its row, local or not.
-            words.clear();
-        }
-        let mut before = 0;
-        let ranks = words
-            .iter()
-            .map(|word| {
-                before += word.count_ones();
-                before - word.count_ones()
-            })
-            .collect();
-        let first_local = self.local[..places.start].iter().filter(|&&local| local).count() as u32;
-        let all_local = !range.is_empty() && self.local[places].iter().all(|&local| local);
-        // Set for every other row block.
-        let into = self.successors.iter().filter(|successor| range.contains(successor)).count() as u64;
-        let arcs_into = if range.start.is_multiple_of(2) { into } else { u64::MAX };
-        OwnedRowBlock { range, offsets, successors, words, ranks, first_local, arcs_into, all_local, stored: None }
+        RowBlock::of(range, &offsets, &successors).unwrap()
     }
 }
 

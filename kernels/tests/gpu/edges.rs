@@ -1,8 +1,9 @@
 //! Triangles on each arc, against brute force.
 
+use trimill_counting::{Detail, EdgeShare};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, CountingMethod, Detail, Lstc, Packed};
+use trimill_kernels::testing::partitions::{Partition, cuts, random};
+use trimill_kernels::{ALIGNMENT, CountingMethod, Lstc, Packed};
 
 use crate::methods;
 
@@ -18,7 +19,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
                 let least = method.footprint_with_edges().least(&size).next_multiple_of(ALIGNMENT);
                 for arena in [least, 8 * least] {
                     gpu.reserve(arena).unwrap();
-                    let counter = method.begin_with(&mut gpu, size, Detail::Edges).unwrap();
+                    let counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Edges).unwrap();
                     let runs = partition.runs(size.locals as usize / 3 + 1);
                     let found = partition.count_on_arcs(counter, runs, &row_blocks);
                     assert!(found == expected, "{method:?}, seed {seed}, {arena} bytes, {cuts:?}");
@@ -33,10 +34,10 @@ fn edges_of_a_complete_graph_have_their_closed_form() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let n = 3000u32;
     let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
-    for method in [&Packed as &dyn CountingMethod<OwnedRun>, &Lstc::default()] {
+    for method in [&Packed as &dyn CountingMethod, &Lstc::default()] {
         let size = partition.size(0);
         gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
-        let counter = method.begin_with(&mut gpu, size, Detail::Edges).unwrap();
+        let counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Edges).unwrap();
         let (found, triangles) = partition.count_on_arcs(counter, partition.runs(1 << 20), &partition.row_blocks(&[]));
         assert_eq!((found.len() as u64, triangles), (size.arcs, 4_495_501_000), "{method:?}");
         assert!(found.values().all(|&triangles| triangles == n - 2), "{method:?}");

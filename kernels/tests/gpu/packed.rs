@@ -1,16 +1,17 @@
 //! Method `packed` on the device, against brute force and closed forms: in arenas of the least size, which cuts the work into pieces
 //! and batches, and of the preferred one.
 
+use trimill_counting::{PartitionCount, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, MethodCount, Packed, PartitionExtent, RowBlockSlices};
+use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Packed};
 
-use crate::begin;
+use crate::{all_local, begin, bytes_of};
 
 /// The least bytes that it needs, and those that it takes if they are available.
 fn least_and_preferred(size: &PartitionExtent) -> (u64, u64) {
-    let footprint = CountingMethod::<OwnedRun>::footprint(&Packed);
-    (footprint.least(size), footprint.taken(size, u64::MAX))
+    let footprint = Packed.footprint();
+    (footprint.least(size), footprint.of_budget.map_or(0, |of_budget| of_budget(size, u64::MAX)))
 }
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, in three arenas each. All must give the same.
@@ -30,21 +31,15 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
 fn count_with(
     gpu: &mut Gpu,
     partition: &Partition,
-    row_blocks: &[OwnedRowBlock],
+    row_blocks: &[RowBlock],
     size: PartitionExtent,
     arena: u64,
-) -> MethodCount {
+) -> PartitionCount {
     gpu.reserve(arena).unwrap();
     let mut counter = begin(&Packed, gpu, size).unwrap();
-    let runs = partition.runs(size.locals as usize / 3 + 1);
-    runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-    for row_block in row_blocks {
-        counter.row_block(&row_block.slices()).unwrap();
-    }
-    assert!(counter.bytes() <= arena);
-    let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
-    assert!(counted.kernel_seconds >= 0.0 && counted.prepare_seconds >= 0.0);
-    counted
+    give(&mut *counter, partition.runs(size.locals as usize / 3 + 1), row_blocks).unwrap();
+    assert!(bytes_of(&*counter) <= arena);
+    counter.finish().unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -179,23 +174,12 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         .collect();
     let successors: Vec<u32> = (0..n).flat_map(row).collect();
     let size = PartitionExtent { locals: u64::from(n), arcs: successors.len() as u64, numbered: n, row_block_limit: 0 };
-    let whole = RowBlockSlices {
-        range: 0..n,
-        offsets: &[0],
-        successors: &[],
-        compact: None,
-        local_words: &[],
-        local_ranks: &[],
-        first_local: 0,
-        arcs_into: u64::MAX,
-        all_local: true,
-    };
+    let whole = [RowBlock::of(0..n, &[0], &[]).unwrap()];
     let (least, preferred) = least_and_preferred(&size);
     for arena in [least, preferred] {
         gpu.reserve(arena).unwrap();
         let mut counter = begin(&Packed, &mut gpu, size).unwrap();
-        assert!(counter.resident(OwnedRun::new(offsets.clone(), successors.clone())).unwrap().is_none());
-        counter.row_block(&whole).unwrap();
+        give(&mut *counter, vec![all_local(&offsets, &successors)], &whole).unwrap();
         assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
     }
     let partition =
@@ -217,7 +201,7 @@ fn packed_refuses_what_does_not_fit() {
         assert!(matches!(begin(&Packed, &mut gpu, size), Err(GpuError::Budget { .. })));
     }
     gpu.reserve(1 << 30).unwrap();
-    assert!(begin(&Packed, &mut gpu, size).is_ok_and(|counter| counter.bytes() <= preferred));
+    assert!(begin(&Packed, &mut gpu, size).is_ok_and(|counter| bytes_of(&*counter) <= preferred));
     assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
 }
 

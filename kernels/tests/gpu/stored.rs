@@ -1,8 +1,9 @@
-//! Rows in the compact form of the graph file, unpacked on the device: both methods that take them count the same as from plain rows.
+//! Rows in the form of the graph file, decoded on the device: both methods that take them count the same as from plain rows.
 
+use trimill_counting::RowBlock;
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{OwnedRowBlock, Partition, cuts, random};
-use trimill_kernels::{GpuError, Lstc, Packed};
+use trimill_kernels::testing::partitions::{Partition, cuts, damage, encoded, give, pool, random};
+use trimill_kernels::{CountingMethod, Lstc, Packed};
 
 use crate::begin;
 
@@ -15,15 +16,17 @@ fn range(seed: u64, vertices: u32, first: u32) -> Partition {
     Partition::new(rows, (0..vertices).map(|number| number >= first).collect())
 }
 
-/// Row blocks with compact rows; those of locals have no rows.
-fn row_blocks(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -> Vec<OwnedRowBlock> {
+/// Row blocks with encoded rows; those of locals have no rows.
+fn row_blocks(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -> Vec<RowBlock> {
     let mut cuts = cuts.to_vec();
     cuts.push(first);
-    let row_blocks = partition.row_blocks(&cuts);
+    let mut row_blocks = partition.row_blocks(&cuts);
+    for row_block in &mut row_blocks {
+        if row_block.view().size().rows > 0 {
+            *row_block = encoded(row_block, in_part);
+        }
+    }
     row_blocks
-        .iter()
-        .map(|row_block| if row_block.all_local { row_block.clone() } else { row_block.as_stored(in_part) })
-        .collect()
 }
 
 #[test]
@@ -35,19 +38,14 @@ fn stored_rows_count_as_plain_ones_do() {
         for cuts in cuts(seed, 3000) {
             let row_blocks = row_blocks(&partition, first, &cuts, in_part);
             let size = partition.size_with(&row_blocks);
-            let runs = partition.stored_runs(size.locals as usize / 3 + 1, in_part);
+            let runs = partition.encoded_runs(size.locals as usize / 3 + 1, in_part);
             gpu.reserve_for_stored_rows(ARENA).unwrap();
             assert!(gpu.scratch_bytes() > 0);
-            let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
-            runs.iter().for_each(|run| drop(counter.resident(run.clone()).unwrap()));
-            row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-            assert_eq!(counter.finish().unwrap().triangles, expected, "lstc, from {first}, {cuts:?}");
-            let mut counter = begin(&Packed, &mut gpu, size).unwrap();
-            runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-            let bins = counter.bins().unwrap();
-            assert_eq!(bins.iter().sum::<u64>(), size.arcs);
-            row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-            assert_eq!(counter.finish().unwrap().triangles, expected, "packed, from {first}, {cuts:?}");
+            for method in [&Packed as &dyn CountingMethod, &Lstc::default()] {
+                let mut counter = begin(method, &mut gpu, size).unwrap();
+                give(&mut *counter, runs.clone(), &row_blocks).unwrap();
+                assert_eq!(counter.finish().unwrap().triangles, expected, "{method:?}, from {first}, {cuts:?}");
+            }
         }
     }
 }
@@ -61,11 +59,12 @@ fn stored_rows_that_are_none_are_refused() {
     gpu.reserve_for_stored_rows(ARENA).unwrap();
     for damaged in [0, 1, 5] {
         let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
-        for mut run in partition.stored_runs(size.locals as usize / 3 + 1, 30) {
-            run.damage(damaged);
-            counter.resident(run).unwrap();
+        for mut run in partition.encoded_runs(size.locals as usize / 3 + 1, 30) {
+            damage(&mut run, damaged);
+            counter.resident(run, pool()).unwrap();
         }
-        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-        assert!(matches!(counter.finish(), Err(GpuError::Rows)), "{damaged}");
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
+        let error = counter.finish().unwrap_err().to_string();
+        assert!(error.contains("are not those of an oriented graph"), "{damaged}: {error}");
     }
 }

@@ -1,17 +1,18 @@
 //! Triangles at each vertex, against brute force.
 
+use trimill_counting::{COUNTER_BYTES, Detail, EdgeShare, RowBlock, VertexCounters};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, CountingMethod, Detail, Gpu, Lstc, Packed};
+use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
+use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, Lstc, Packed};
 
 use crate::methods;
 
 /// Counts with `held` counters at a time, in an arena of the least size and a piece for the counters; also checks the totals.
 fn at_vertices(
     gpu: &mut Gpu,
-    method: &dyn CountingMethod<OwnedRun>,
+    method: &dyn CountingMethod,
     partition: &Partition,
-    row_blocks: &[OwnedRowBlock],
+    row_blocks: &[RowBlock],
     (held, total): (u64, u64),
 ) -> Vec<u64> {
     let size = partition.size_with(row_blocks);
@@ -19,13 +20,11 @@ fn at_vertices(
     partition.in_passes(held, |counters| {
         gpu.reserve(method.footprint().least(&size).next_multiple_of(ALIGNMENT) + piece).unwrap();
         gpu.reserve_counters(piece);
-        let mut into = vec![7; counters.held() as usize];
-        let mut counter = method.begin_with(gpu, size, Detail::Vertices(counters)).unwrap();
-        partition.runs(size.locals as usize / 3 + 1).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-        counter.vertices(&mut into).unwrap();
+        let mut counter = method.begin(gpu, size, EdgeShare::ALL, Detail::Vertices(counters)).unwrap();
+        give(&mut *counter, partition.runs(size.locals as usize / 3 + 1), row_blocks).unwrap();
+        let found = counter.vertices().unwrap().counts;
         assert_eq!(counter.finish().unwrap().triangles, total);
-        into
+        found
     })
 }
 
@@ -58,17 +57,15 @@ fn vertices_of_a_complete_graph_have_their_closed_form() {
     let n = 3000u32;
     let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
     let row_blocks = partition.row_blocks(&[]);
-    for method in [&Packed as &dyn CountingMethod<OwnedRun>, &Lstc::default()] {
+    for method in [&Packed as &dyn CountingMethod, &Lstc::default()] {
         let size = partition.size(0);
         gpu.reserve(method.footprint().least(&size) + (64 << 20)).unwrap();
         gpu.reserve_counters(1 << 20);
-        let counters = trimill_kernels::VertexCounters { window: 0..u64::from(n), locals_at: 0 };
-        let mut counter = method.begin_with(&mut gpu, size, Detail::Vertices(counters)).unwrap();
-        partition.runs(1 << 20).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
-        let mut into = vec![7; n as usize];
-        counter.vertices(&mut into).unwrap();
-        assert!(into.iter().all(|&triangles| triangles == u64::from(n - 1) * u64::from(n - 2) / 2), "{method:?}");
+        let counters = VertexCounters { window: 0..u64::from(n), locals_at: 0 };
+        let mut counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Vertices(counters)).unwrap();
+        give(&mut *counter, partition.runs(1 << 20), &row_blocks).unwrap();
+        let found = counter.vertices().unwrap().counts;
+        assert!(found.iter().all(|&triangles| triangles == u64::from(n - 1) * u64::from(n - 2) / 2), "{method:?}");
         assert_eq!(counter.finish().unwrap().triangles, 4_495_501_000);
     }
 }

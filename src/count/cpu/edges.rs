@@ -24,14 +24,12 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::ThreadPool;
-use trimill_kernels::PartitionExtent;
+use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, PartitionExtent, Resident, RowBlockView};
 
 use super::hubs::Hubs;
 use super::worker::{LocalsRun, before};
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
-use crate::count::{CounterMemory, PartitionCount, PartitionCounter};
-use crate::partition::section::{Resident, RowBlockView};
 use counters::{Additions, HostEdgeCounters};
 use hub_ranks::HubRanks;
 use own::Own;

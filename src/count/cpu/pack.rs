@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use crate::partition::section::Resident;
+use trimill_counting::Resident;
 use trimill_system::bytes::Bytes;
 use trimill_system::parallel;
 

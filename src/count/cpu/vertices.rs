@@ -8,7 +8,7 @@
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use trimill_kernels::{COUNTER_BYTES, VertexCounters};
+use trimill_counting::{COUNTER_BYTES, VertexCounters};
 
 use trimill_system::bytes::Bytes;
 use trimill_system::mapped::zeros;

@@ -1,16 +1,16 @@
 //! A GPU that is not here: plans are made for it, on a machine that has none.
 
+use trimill_counting::{
+    COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope,
+};
 use trimill_kernels::{
-    ALIGNMENT, COUNTER_BYTES, CountingMethod, EdgeShare, Lstc, Packed, PartitionExtent, Scope, Shape, packed_takes,
-    packed_takes_edges, scratch_bytes,
+    ALIGNMENT, CountingMethod, Lstc, Packed, Shape, packed_takes, packed_takes_edges, scratch_bytes,
 };
 
 use super::{KernelSettings, footprint};
 use crate::count::method::CudaMethod;
-use crate::count::translated::translated;
-use crate::count::{CountBackend, Detail, Device, Footprint, PartitionCounter, vertex_counters};
+use crate::count::vertex_counters;
 use crate::graph::GraphSize;
-use crate::partition::section::Resident;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
@@ -48,7 +48,7 @@ impl Absent {
     ) -> Result<Vec<Self>> {
         let usual = Shape::default();
         let of_block = (settings.block_threads.unwrap_or(usual.block_threads()), settings.tile.unwrap_or(usual.tile()));
-        let shape = Shape::new(of_block.0, of_block.1).map_err(translated)?;
+        let shape = Shape::new(of_block.0, of_block.1)?;
         let half = budget.get() / 2 / ALIGNMENT * ALIGNMENT;
         let edges = counters == DeviceCounters::Edges;
         let counters = match counters {
@@ -58,8 +58,8 @@ impl Absent {
             }
             DeviceCounters::Total | DeviceCounters::Edges => 0,
         };
-        let absent = |name: CudaMethod, method: &dyn CountingMethod<Resident>| {
-            let scratch = if method.takes_stored_rows() { scratch_bytes(budget.get()) } else { 0 };
+        let absent = |name: CudaMethod, method: &dyn CountingMethod| {
+            let scratch = if method.takes_encoded_rows() { scratch_bytes(budget.get()) } else { 0 };
             Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
         };
         let (lstc, packed) = (absent(CudaMethod::Lstc, &Lstc { shape }), absent(CudaMethod::Packed, &Packed));

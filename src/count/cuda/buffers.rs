@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use trimill_kernels::{Gpu, Pinned};
 
-use crate::partition::words::Lent;
+use trimill_counting::Lent;
 use trimill_system::lock;
 
 /// Row blocks of fewer words are copied through the GPU's own buffers faster than page-locked memory is allocated for them.

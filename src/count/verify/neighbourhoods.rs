@@ -66,7 +66,7 @@ impl Neighbourhoods {
     /// The triangles at each vertex; those on each edge go to `supports`, where these are not empty.
     pub(super) fn corners(&self, supports: &[AtomicU32], control: &Control) -> Result<Vec<u64>> {
         let twice: Vec<AtomicU64> = (0..self.len()).map(|_| AtomicU64::new(0)).collect();
-        (0..self.len()).into_par_iter().try_for_each(|u| {
+        (0..self.len()).into_par_iter().try_for_each(|u| -> Result<()> {
             for (place, &v) in (self.starts[u]..).zip(self.of(u)).filter(|&(_, &v)| u < v) {
                 let common = common(self.of(u), self.of(v), control)?;
                 // A triangle at a vertex is found on both edges that it has there.

@@ -7,20 +7,19 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::clean::Workspace;
-use crate::count::CountBackend;
 use crate::count::cpu::Cpu;
 use crate::execute::room::SpillMemory;
 use crate::graph::OrientedGraph;
 use crate::partition::GraphPasses;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
-use crate::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use crate::partition::sizes::sizes;
 use crate::plan::predict::{RowBlockTotals, predict};
 use crate::plan::{GraphCut, Plan};
 use crate::prepare::prepare;
 use crate::spill::SpillReader;
 use crate::spill::block::FULL;
+use trimill_counting::{CountBackend, Resident, RowBlock, smallest_row_block_limit};
 use trimill_input::arcs::ArcList;
 use trimill_system::memory::HostMemory;
 

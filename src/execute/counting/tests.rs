@@ -8,15 +8,14 @@ use rayon::ThreadPool;
 
 use super::*;
 use crate::count::cpu::Cpu;
-use crate::count::{
-    CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    VertexCounts,
-};
 use crate::execute::planned::PlanRequest;
 use crate::execute::session::Purpose;
 use crate::job::Job;
 use crate::job::file::parse;
-use crate::partition::section::{Resident, RowBlockView};
+use trimill_counting::{
+    CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlockView, VertexCounts,
+};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Observer, Unit};
 use trimill_system::error::{Error, Kind};

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bits::VertexSetBuilder;
 use super::file::{Checksums, Layout};
 use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
 use super::store::{BlockStore, GraphFile};
 use super::{OrientedGraph, encode};
+use trimill_counting::VertexSetBuilder;
 use trimill_system::error::Kind;
 
 /// The arcs of three rows that are holes in the file.

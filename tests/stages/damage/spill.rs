@@ -3,15 +3,14 @@
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
-use trimill::testing::count::EdgeShare;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::error::Kind;
-use trimill::testing::partition::section::Resident;
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::BlockDecoder;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
 use trimill::testing::stream::source::Spilled;
 use trimill::testing::stream::{DeviceThread, PartitionFailure};
+use trimill_counting::{EdgeShare, Resident};
 
 use super::{flip, spread};
 use crate::common::job::{count, data};

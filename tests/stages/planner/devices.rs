@@ -3,12 +3,11 @@
 use rayon::ThreadPool;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{
-    CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    RowBlockRoom,
-};
 use trimill::testing::error::Result;
-use trimill::testing::partition::section::{Resident, ResidentSize, RowBlockView};
+use trimill_counting::{
+    CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    Resident, ResidentSize, RowBlockRoom, RowBlockView,
+};
 
 /// A backend that only stores the sections: in host memory, where their size is measured, or in `own_memory`, where it reports what its
 /// footprint says and takes the resident section in runs of `own_memory` bytes.

@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use std::path::Path;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
-use trimill::testing::count::{CountBackend, EdgeShare};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::batch::kept;
@@ -17,6 +16,7 @@ use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillW
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::source::{PartitionSource, Spilled};
 use trimill::testing::stream::{CountedPartition, DeviceThread};
+use trimill_counting::{CountBackend, EdgeShare};
 use trimill_generate::{Family, StarKind, generate, parse_leaves};
 use trimill_system::hash::mix;
 

@@ -1,8 +1,9 @@
 //! The edge array: makes 64-bit keys of the rows of the oriented graph and copies them to the device in chunks.
 
 use bytemuck::cast_slice;
+use trimill_counting::Resident;
+use trimill_kernels::GpuResult;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{GpuResult, ResidentSlices};
 
 use super::machine::BaselineDevice;
 
@@ -33,7 +34,7 @@ pub(super) fn upload<E: Engine>(
     to: u64,
     ways: Ways,
     first: u64,
-    run: &ResidentSlices<'_>,
+    run: &Resident,
 ) -> GpuResult<u64> {
     let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.successors.len() * ways.keys() as usize));
     let mut copied = 0;

@@ -22,10 +22,10 @@ use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, bytes_of};
+use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident};
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{
-    ArenaLayout, DeviceFootprint, EdgeShare, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices,
-};
+use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
+use trimill_system::bytes::Bytes;
 
 /// Who drops backward edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,29 +83,22 @@ fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, ways: Ways) -> GpuResul
 }
 
 /// The footprint of two buffers of keys, and half a byte a key for the counts of the sort.
-const fn with_keys(per_resident_arc: u64) -> DeviceFootprint {
-    DeviceFootprint {
-        per_resident_arc,
-        per_local: 4,
-        per_numbered: 0,
-        fixed: FIXED + ROUNDING,
-        row_blocks: 0,
-        of_budget: None,
-    }
+const fn with_keys(per_resident_arc: u64) -> Footprint {
+    Footprint { per_resident_arc, per_local: 4, fixed: Bytes(FIXED + ROUNDING), ..Footprint::NOTHING }
 }
 
-const ON_GPU: DeviceFootprint = with_keys(34);
-const ON_CPU: DeviceFootprint = with_keys(17);
+const ON_GPU: Footprint = with_keys(34);
+const ON_CPU: Footprint = with_keys(17);
 
 /// Its footprint. Unless the options say otherwise, the GPU prepares if that fits.
-pub(super) fn footprint(options: &PolakOptions) -> DeviceFootprint {
+pub(super) fn footprint(options: &PolakOptions) -> Footprint {
     match options.preprocess {
         Preprocess::Gpu => ON_GPU,
         Preprocess::Cpu => ON_CPU,
         Preprocess::Auto => {
             let fitting =
                 |size: &PartitionExtent, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
-            DeviceFootprint { of_budget: Some(fitting), ..ON_CPU }
+            Footprint { of_budget: Some(fitting), ..ON_CPU }
         }
     }
 }
@@ -197,7 +190,7 @@ impl<E: Engine> BaselineWork<E> for Polak {
     fn resident(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
-        run: &ResidentSlices<'_>,
+        run: &Resident,
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         machine.start_clock()?;

@@ -24,10 +24,10 @@ use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, bytes_of};
+use trimill_counting::{Footprint, PartitionExtent, Resident};
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{
-    ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices,
-};
+use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
+use trimill_system::bytes::Bytes;
 
 use bins::Bins;
 
@@ -96,14 +96,8 @@ fn lay(
 }
 
 /// Its footprint with the default batch, up to four candidates an edge.
-pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
-    per_resident_arc: 116,
-    per_local: 13,
-    per_numbered: 0,
-    fixed: FIXED + ROUNDING,
-    row_blocks: 0,
-    of_budget: None,
-};
+pub(super) const FOOTPRINT: Footprint =
+    Footprint { per_resident_arc: 116, per_local: 13, fixed: Bytes(FIXED + ROUNDING), ..Footprint::NOTHING };
 
 pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|layout| lay(layout, options, size))
@@ -168,7 +162,7 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
     fn resident(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
-        run: &ResidentSlices<'_>,
+        run: &Resident,
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         machine.start_clock()?;

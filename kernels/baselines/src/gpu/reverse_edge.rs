@@ -14,10 +14,10 @@
 //! each row block.
 
 use bytemuck::cast_slice;
+use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
 use trimill_kernels::engine::{EXTRA_STREAMS, Engine, Grid};
-use trimill_kernels::{
-    ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices, RowBlockSlices,
-};
+use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount, RowBlockSlices};
+use trimill_system::bytes::Bytes;
 
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
@@ -57,13 +57,12 @@ fn lay(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<ReverseEdg
     Ok(ReverseEdgeLayout { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
 }
 
-pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
+pub(super) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 12,
     per_local: 8,
-    per_numbered: 0,
-    fixed: ROUNDING,
-    row_blocks: 1,
-    of_budget: None,
+    fixed: Bytes(ROUNDING),
+    row_blocks: RowBlockRoom::Always(1),
+    ..Footprint::NOTHING
 };
 
 pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
@@ -107,7 +106,7 @@ impl ReverseEdgeGpu {
         Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
     }
 
-    fn tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, run: &ResidentSlices<'_>) -> GpuResult<()> {
+    fn tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, run: &Resident) -> GpuResult<()> {
         let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
         for row in run.offsets.windows(2) {
             let mut left = row[1] - row[0];
@@ -136,7 +135,7 @@ impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
     fn resident(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
-        run: &ResidentSlices<'_>,
+        run: &Resident,
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         self.pieces.sections.resident(machine, run, so_far)?;

@@ -1,8 +1,10 @@
 //! The rows of a partition on the device, for methods that count row block by row block: the resident section and one row block.
 
 use bytemuck::cast_slice;
+use trimill_counting::PartitionExtent;
+use trimill_counting::Resident;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, GpuResult, MethodCount, PartitionExtent, ResidentSlices, RowBlockSlices};
+use trimill_kernels::{ArenaLayout, GpuResult, MethodCount, RowBlockSlices};
 
 use super::machine::BaselineDevice;
 
@@ -78,15 +80,15 @@ impl Sections {
     pub(super) fn resident<E: Engine>(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
-        run: &ResidentSlices<'_>,
+        run: &Resident,
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         machine.start_clock()?;
         // The last offset of a run is the first of the next one.
-        machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(run.offsets))?;
-        machine.upload(self.resident.successors + 4 * self.arcs, cast_slice(run.successors))?;
+        machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(&run.offsets))?;
+        machine.upload(self.resident.successors + 4 * self.arcs, cast_slice(&run.successors))?;
         so_far.copy_seconds += machine.stop_clock()?;
-        so_far.copied_bytes += (size_of_val(run.offsets) + size_of_val(run.successors)) as u64;
+        so_far.copied_bytes += (size_of_val(&*run.offsets) + size_of_val(&*run.successors)) as u64;
         self.locals += run.offsets.len() as u64 - 1;
         self.arcs += run.successors.len() as u64;
         Ok(())

@@ -32,11 +32,10 @@
 mod organise;
 
 use bytemuck::cast_slice;
+use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, DeviceFootprint, GpuError, GpuResult, MethodCount, PartitionExtent, ResidentSlices,
-    RowBlockSlices, padded,
-};
+use trimill_kernels::{ALIGNMENT, ArenaLayout, GpuError, GpuResult, MethodCount, RowBlockSlices, padded};
+use trimill_system::bytes::Bytes;
 
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
@@ -117,13 +116,13 @@ fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, organisation: Organisat
 }
 
 /// Its footprint, with the tries of all resident rows and the longest possible trie of one row.
-pub(super) const FOOTPRINT: DeviceFootprint = DeviceFootprint {
+pub(super) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 17,
     per_local: 28 + NODE,
     per_numbered: PER_NUMBERED,
-    fixed: FIXED + ROUNDING,
-    row_blocks: 1,
-    of_budget: None,
+    fixed: Bytes(FIXED + ROUNDING),
+    row_blocks: RowBlockRoom::Always(1),
+    ..Footprint::NOTHING
 };
 
 /// The least device bytes with which it begins: with the longest possible trie of one row.
@@ -277,7 +276,7 @@ impl<E: Engine> BaselineWork<E> for Skiff {
     fn resident(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
-        run: &ResidentSlices<'_>,
+        run: &Resident,
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         self.lengths.extend(run.offsets.windows(2).map(|row| (row[1] - row[0]) as u32));

@@ -7,7 +7,8 @@
 
 use std::cmp::Ordering;
 
-use trimill_kernels::{ResidentSlices, RowBlockSlices};
+use trimill_counting::Resident;
+use trimill_kernels::RowBlockSlices;
 
 use super::rows::resident_row;
 use super::{ResidentLists, vectors};
@@ -17,7 +18,7 @@ pub(super) struct CompactForward {
 }
 
 impl CompactForward {
-    pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
+    pub(super) fn new(resident: &Resident) -> Self {
         let mut degrees: Vec<usize> = resident.offsets.windows(2).map(|row| (row[1] - row[0]) as usize).collect();
         resident.successors.iter().for_each(|&b| degrees[b as usize] += 1);
         let mut neighbours: Vec<Vec<u32>> = degrees.into_iter().map(Vec::with_capacity).collect();
@@ -31,7 +32,7 @@ impl CompactForward {
 }
 
 impl ResidentLists for CompactForward {
-    fn count(&mut self, _: &ResidentSlices<'_>, _: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for (v, of_v) in (0u32..).zip(&self.neighbours) {
             for &u in of_v.iter().filter(|&&u| u > v) {

@@ -6,7 +6,8 @@
 //!
 //! `O(m^1.5)` time. `A` needs no sorting, since vertices are added in ascending order.
 
-use trimill_kernels::{ResidentSlices, RowBlockSlices};
+use trimill_counting::Resident;
+use trimill_kernels::RowBlockSlices;
 
 use super::rows::resident_row;
 use super::{ResidentLists, common, vectors};
@@ -19,7 +20,7 @@ pub(super) struct Forward {
 }
 
 impl Forward {
-    pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
+    pub(super) fn new(resident: &Resident) -> Self {
         let vertices = resident.offsets.len() - 1;
         let mut lengths = vec![0; vertices];
         resident.successors.iter().for_each(|&b| lengths[b as usize] += 1);
@@ -34,7 +35,7 @@ impl Forward {
 }
 
 impl ResidentLists for Forward {
-    fn count(&mut self, _: &ResidentSlices<'_>, _: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for (v, later) in (0..).zip(&self.later) {
             for &u in later {

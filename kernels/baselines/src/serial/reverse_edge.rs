@@ -8,7 +8,8 @@
 //!
 //! `O(m^1.5)` time. Each list is a vector of its own, as in the paper; `reverse-edge-serial` has one array for all lists.
 
-use trimill_kernels::{ResidentSlices, RowBlockSlices};
+use trimill_counting::Resident;
+use trimill_kernels::RowBlockSlices;
 
 use super::rows::{RowLocation, covered, place, resident_row};
 use super::{ResidentLists, common, vectors};
@@ -18,13 +19,13 @@ pub(super) struct ReverseEdgeSerial {
 }
 
 impl ReverseEdgeSerial {
-    pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
+    pub(super) fn new(resident: &Resident) -> Self {
         Self { lists: (0..resident.offsets.len() - 1).map(|i| resident_row(resident, i).to_vec()).collect() }
     }
 }
 
 impl ResidentLists for ReverseEdgeSerial {
-    fn count(&mut self, _: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, row_block: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for of_max in &self.lists {
             for &mid in covered(of_max, row_block) {

@@ -5,7 +5,8 @@
 //!
 //! `O(m^1.5)` time, and a pass over all edges for each row block. `successor` and `index` are the resident section itself.
 
-use trimill_kernels::{ResidentSlices, RowBlockSlices};
+use trimill_counting::Resident;
+use trimill_kernels::RowBlockSlices;
 
 use super::rows::{RowLocation, place, resident_row};
 use super::{ResidentLists, common};
@@ -15,7 +16,7 @@ pub(super) struct EdgeArrays {
 }
 
 impl EdgeArrays {
-    pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
+    pub(super) fn new(resident: &Resident) -> Self {
         let mut tail = Vec::with_capacity(resident.successors.len());
         for (place, row) in (0u32..).zip(resident.offsets.windows(2)) {
             tail.extend((row[0]..row[1]).map(|_| place));
@@ -25,7 +26,7 @@ impl EdgeArrays {
 }
 
 impl ResidentLists for EdgeArrays {
-    fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, resident: &Resident, row_block: &RowBlockSlices<'_>) -> u64 {
         let mut triangles = 0;
         for (&successor, &tail) in resident.successors.iter().zip(&self.tail) {
             if row_block.range.contains(&successor) {

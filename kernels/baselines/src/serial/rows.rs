@@ -1,6 +1,7 @@
 //! Finds the rows of the successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
-use trimill_kernels::{ResidentSlices, RowBlockSlices};
+use trimill_counting::Resident;
+use trimill_kernels::RowBlockSlices;
 
 /// Where a successor's row is.
 pub(super) enum RowLocation<'a> {
@@ -11,7 +12,7 @@ pub(super) enum RowLocation<'a> {
 }
 
 /// The row of a local, where the resident section is one run.
-pub(super) fn resident_row<'a>(resident: &ResidentSlices<'a>, local: usize) -> &'a [u32] {
+pub(super) fn resident_row(resident: &Resident, local: usize) -> &[u32] {
     &resident.successors[resident.offsets[local] as usize..resident.offsets[local + 1] as usize]
 }
 

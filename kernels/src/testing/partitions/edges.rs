@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{OwnedRowBlock, OwnedRun, Partition};
-use crate::method::GpuCounter;
+use trimill_counting::{PartitionCounter, Resident, RowBlock};
+
+use super::{Partition, pool};
 
 /// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
 pub(crate) type OnArcs = BTreeMap<(u32, u32), u32>;
@@ -28,23 +29,23 @@ impl Partition {
     /// the triangles in all, too.
     pub fn count_on_arcs(
         &self,
-        mut counter: Box<dyn GpuCounter<OwnedRun> + '_>,
-        runs: Vec<OwnedRun>,
-        row_blocks: &[OwnedRowBlock],
+        mut counter: Box<dyn PartitionCounter + '_>,
+        runs: Vec<Resident>,
+        row_blocks: &[RowBlock],
     ) -> (OnArcs, u64) {
         let mut found = OnArcs::new();
-        runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
-        let mut into = vec![7; row_blocks.iter().map(|row_block| row_block.successors.len()).max().unwrap_or(0)];
-        let mut read = |counter: &mut dyn GpuCounter<OwnedRun>, row_block: &OwnedRowBlock| {
-            let into = &mut into[..row_block.successors.len()];
+        runs.into_iter().for_each(|run| drop(counter.resident(run, pool()).unwrap()));
+        let mut into = vec![7; row_blocks.iter().map(arcs_of).max().unwrap_or(0)];
+        let mut read = |counter: &mut dyn PartitionCounter, row_block: &RowBlock| {
+            let into = &mut into[..arcs_of(row_block)];
             counter.row_block_edges(into).unwrap();
-            let every = row_block.offsets.len() > row_block.range.len();
+            let every = row_block.view().holds_all();
             let numbers = row_block.range.clone().filter(|&number| every || !self.local[number as usize]);
             let arcs = numbers.flat_map(|number| self.rows[number as usize].iter().map(move |&to| (number, to)));
             enter(&mut found, arcs.collect(), into);
         };
         for (i, row_block) in row_blocks.iter().enumerate() {
-            counter.row_block(&row_block.slices()).unwrap();
+            counter.row_block(&row_block.view(), pool()).unwrap();
             if i > 0 {
                 read(&mut *counter, &row_blocks[i - 1]);
             }
@@ -59,6 +60,10 @@ impl Partition {
         enter(&mut found, arcs.collect(), &resident);
         (found, counter.finish().unwrap().triangles)
     }
+}
+
+fn arcs_of(row_block: &RowBlock) -> usize {
+    row_block.view().size().arcs as usize
 }
 
 fn enter(found: &mut OnArcs, arcs: Vec<(u32, u32)>, counts: &[u32]) {

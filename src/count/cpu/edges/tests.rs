@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use trimill_kernels::{EdgeShare, PartitionExtent};
+use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionCounter, PartitionExtent};
 
 use crate::count::cpu::Cpu;
 use crate::count::testing::Rows;
-use crate::count::{CountBackend, CounterMemory, Detail, PartitionCounter};
 use trimill_system::bytes::Bytes;
 
 type OnArcs = BTreeMap<(u32, u32), u32>;

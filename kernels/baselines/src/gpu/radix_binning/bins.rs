@@ -4,8 +4,9 @@
 //! dropped or counted. The host reads only the number of tiles of a level and the number of buckets of the next one.
 
 use bytemuck::cast_slice;
+use trimill_counting::PartitionExtent;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, GpuResult, PartitionExtent};
+use trimill_kernels::{ArenaLayout, GpuResult};
 
 use super::RadixBinningOptions;
 

@@ -1,6 +1,7 @@
 //! Footprints are at least what is taken, and not much more.
 
 use super::*;
+use trimill_system::bytes::Bytes;
 
 #[test]
 fn footprints_cover_what_is_taken_and_not_much_more() {
@@ -28,7 +29,7 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
                         _ => 0,
                     };
                     assert!(
-                        promised - tries <= taken / 20 * 21 + footprint.fixed,
+                        promised - tries <= taken / 20 * 21 + footprint.fixed.get(),
                         "{method:?} {size:?}: {taken} of {promised}"
                     );
                 }
@@ -43,7 +44,8 @@ fn polak_prepares_on_the_gpu_where_that_fits() {
         |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() }).footprint();
     let [auto, gpu, cpu] = [Preprocess::Auto, Preprocess::Gpu, Preprocess::Cpu].map(footprint);
     let size = PartitionExtent { locals: 1000, arcs: 100_000, numbered: 1000, row_block_limit: 0 };
-    assert_eq!(auto.taken(&size, 1 << 30), gpu.least(&size));
-    assert_eq!(auto.taken(&size, gpu.least(&size) - 1), cpu.least(&size));
+    let taken = |budget| auto.taken(Bytes(auto.least(&size)), &size, Bytes(budget)).get();
+    assert_eq!(taken(1 << 30), gpu.least(&size));
+    assert_eq!(taken(gpu.least(&size) - 1), cpu.least(&size));
     assert!(cpu.least(&size) < gpu.least(&size));
 }

@@ -1,8 +1,18 @@
 //! What a method takes of its device's memory, for the planner.
 
-use trimill_kernels::PartitionExtent;
-
 use trimill_system::bytes::Bytes;
+
+/// The size of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionExtent {
+    pub locals: u64,
+    /// Arcs of the resident section.
+    pub arcs: u64,
+    /// Locals and proxies.
+    pub numbered: u32,
+    /// The most bytes of a row block.
+    pub row_block_limit: u64,
+}
 
 /// What a method takes of the device's memory for a partition: linear in its size, and never less than what is really taken.
 #[derive(Debug, Clone, Copy)]
@@ -46,19 +56,23 @@ impl RowBlockRoom {
 }
 
 impl Footprint {
-    /// The footprint of a method without tables.
-    pub fn new(footprint: trimill_kernels::DeviceFootprint, row_blocks: RowBlockRoom, apart: Bytes) -> Self {
-        Self {
-            per_resident_arc: footprint.per_resident_arc,
-            per_local: footprint.per_local,
-            table: |_| Bytes::ZERO,
-            workers: 1,
-            per_numbered: footprint.per_numbered,
-            row_blocks,
-            fixed: Bytes(footprint.fixed),
-            apart,
-            of_budget: footprint.of_budget,
-        }
+    /// Nothing at all, to which a method adds what it takes.
+    pub const NOTHING: Self = Self {
+        per_resident_arc: 0,
+        per_local: 0,
+        table: |_| Bytes::ZERO,
+        workers: 1,
+        per_numbered: 0,
+        row_blocks: RowBlockRoom::Always(0),
+        fixed: Bytes::ZERO,
+        apart: Bytes::ZERO,
+        of_budget: None,
+    };
+
+    /// The least bytes with which a partition can be counted, with as many row blocks as there is room for.
+    pub fn least(&self, size: &PartitionExtent) -> u64 {
+        let row_blocks = self.row_blocks.of(u64::MAX) * size.row_block_limit;
+        (self.resident(size.locals, size.arcs) + self.overhead(size.numbered)).get() + row_blocks
     }
 
     pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {

@@ -8,10 +8,7 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::numbers::AscendingNumbers;
-use super::words::{Lent, WordBuffer};
-use crate::graph::bits::{VertexSet, VertexSetBuilder};
-use trimill_kernels::{CompactPart, CompactSlices};
+use crate::{AscendingNumbers, EncodedPart, EncodedRows, Lent, VertexSet, VertexSetBuilder, WordBuffer};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::parallel;
@@ -31,7 +28,7 @@ pub struct Resident {
     pub successors: WordBuffer,
     /// The file blocks of rows that are kept as the graph's file stores them, for a device to unpack; empty otherwise.
     /// `successors` then holds the stored bytes.
-    pub stored: Vec<CompactPart>,
+    pub stored: Vec<EncodedPart>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +50,13 @@ impl Resident {
         ResidentSize { locals: self.numbers.len() as u64, arcs: self.arcs() }
     }
 
-    fn arcs(&self) -> u64 {
+    pub fn arcs(&self) -> u64 {
         self.offsets.last().map_or(0, |end| end - self.offsets[0])
     }
 
-    /// The stored rows, if the rows are stored ones.
-    pub fn compact(&self) -> Option<CompactSlices<'_>> {
-        compact(&self.successors, &self.stored)
+    /// The rows as the graph's file stores them, if they are kept so.
+    pub fn encoded(&self) -> Option<EncodedRows<'_>> {
+        encoded(&self.successors, &self.stored)
     }
 
     /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
@@ -160,13 +157,13 @@ pub struct RowBlock {
     /// Where each row begins among the successors, and one more; then the successors, in local numbers, or stored bytes.
     words: WordBuffer,
     /// The file blocks of rows that are kept as the graph's file stores them; empty otherwise.
-    stored: Vec<CompactPart>,
+    stored: Vec<EncodedPart>,
 }
 
 /// Stored rows in `words`, unless there are none.
-fn compact<'a>(words: &'a [u32], parts: &'a [CompactPart]) -> Option<CompactSlices<'a>> {
+fn encoded<'a>(words: &'a [u32], parts: &'a [EncodedPart]) -> Option<EncodedRows<'a>> {
     let end = parts.last()?.end as usize;
-    Some(CompactSlices { bytes: &bytemuck::cast_slice(words)[..end], parts })
+    Some(EncodedRows { bytes: &bytemuck::cast_slice(words)[..end], parts })
 }
 
 impl RowBlock {
@@ -210,7 +207,7 @@ impl RowBlock {
         range: Range<u32>,
         rows: u64,
         words: u64,
-    ) -> Result<(&mut [u32], &mut [u32], &mut Vec<CompactPart>)> {
+    ) -> Result<(&mut [u32], &mut [u32], &mut Vec<EncodedPart>)> {
         self.reset(range, rows, words)?;
         let (offsets, bytes) = self.words.split_at_mut(self.rows + 1);
         Ok((offsets, bytes, &mut self.stored))
@@ -219,7 +216,7 @@ impl RowBlock {
     /// The view that counters get.
     pub fn view(&self) -> RowBlockView<'_> {
         let (offsets, successors) = self.words.split_at((self.rows + 1).min(self.words.len()));
-        let stored = compact(successors, &self.stored);
+        let stored = encoded(successors, &self.stored);
         RowBlockView {
             range: self.range.clone(),
             offsets,
@@ -252,7 +249,7 @@ pub struct RowBlockView<'a> {
     /// The successors of all rows; none where they are stored.
     pub successors: &'a [u32],
     /// The rows as the graph's file stores them, for a device to unpack.
-    pub stored: Option<CompactSlices<'a>>,
+    pub stored: Option<EncodedRows<'a>>,
 }
 
 impl<'a> RowBlockView<'a> {
@@ -295,9 +292,14 @@ pub struct RowBlockSize {
 }
 
 impl RowBlockSize {
-    /// Bytes on the device.
+    /// Bytes on the device: successors, offsets, and the bits that mark locals, without padding between them.
     pub fn bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.words()) + self.bits()
+    }
+
+    /// An upper bound, which also holds once locals are added to the range: with the bits in any case.
+    pub fn most_bytes(&self) -> Bytes {
+        Bytes::of::<u32>(self.words()) + VertexSet::bytes(self.range)
     }
 
     /// Words of its offsets and successors.
@@ -309,12 +311,6 @@ impl RowBlockSize {
     fn bits(&self) -> Bytes {
         if self.rows == u64::from(self.range) { Bytes::ZERO } else { VertexSet::bytes(self.range) }
     }
-}
-
-/// Bytes of a row block in the memory of the device: successors, offsets, and the bits that mark locals. An upper bound: where
-/// every number has a row there are no bits.
-pub fn row_block_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
-    Bytes(4 * arcs + 4 * (rows + 1)) + VertexSet::bytes(range)
 }
 
 /// The longest range of a row block of at most `limit` bytes: the bits that mark locals take a quarter at most.

@@ -1,0 +1,74 @@
+//! What is counted: of how much of a graph, and the counters of the triangles at vertices and on edges.
+//!
+//! A triangle adds 1 to the counter of each of its corners. In a partition of `numbered` vertices, number `j` has counter `j`. The
+//! corner of the largest number is a local, of which a device knows the place among the locals only: local `i` has counter
+//! `locals_at + i`. Where the locals have consecutive numbers, that is the counter of its number; elsewhere locals have further
+//! counters, after those of all numbers, and whoever reads the counters adds both.
+//!
+//! Counters have 64 bits. Where there is no memory for all of them, the partition is counted several times, each time with another
+//! window of counters.
+
+use std::ops::Range;
+
+use crate::PartitionExtent;
+
+/// Bytes of a counter of the triangles at a vertex.
+pub const COUNTER_BYTES: u64 = size_of::<u64>() as u64;
+
+/// Bytes of a counter of the triangles on an arc: an arc has fewer than its ends have neighbours.
+pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Partitions,
+    /// Whole graphs: each vertex local, all rows resident.
+    WholeGraphs,
+    /// Whole graphs, and a [`EdgeShare`] of their edges.
+    SharesOfGraphs,
+}
+
+/// Which part of the edges of a whole graph is counted: one of `of` equal parts. Several devices that hold the graph take one each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EdgeShare {
+    /// Which part, from 0 on.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl EdgeShare {
+    pub const ALL: Self = Self { index: 0, of: 1 };
+}
+
+/// What is counted besides the triangles of a partition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    Total,
+    /// The triangles at the vertices of a window.
+    Vertices(VertexCounters),
+    /// The triangles on each arc.
+    Edges,
+}
+
+/// The counters of one pass over a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VertexCounters {
+    /// The counters that are on the device during this pass.
+    pub window: Range<u64>,
+    /// The counter of the first local.
+    pub locals_at: u64,
+}
+
+impl VertexCounters {
+    /// How many counters the partition has.
+    pub fn all(size: &PartitionExtent, locals_at: u64) -> u64 {
+        u64::from(size.numbered).max(locals_at + size.locals)
+    }
+
+    /// How many counters are on the device.
+    pub fn held(&self) -> u64 {
+        self.window.end - self.window.start
+    }
+}

@@ -1,0 +1,25 @@
+//! What a method of counting is, whatever it runs on: the rows of a partition that it gets, the memory that it takes, and what it gives.
+//! The crates of the methods and the pipeline both use it, and it knows none of them.
+
+mod bits;
+mod counter;
+mod detail;
+mod encoded;
+mod footprint;
+mod numbers;
+mod sections;
+mod words;
+
+pub use bits::{SetMembers, VertexSet, VertexSetBuilder};
+pub use counter::{
+    CountBackend, CounterMemory, Device, DeviceTimes, DeviceWork, PartitionCount, PartitionCounter, VertexCounts,
+};
+pub use detail::{COUNTER_BYTES, Detail, EDGE_COUNTER_BYTES, EdgeShare, Scope, VertexCounters};
+pub use encoded::{EncodedPart, EncodedRows};
+pub use footprint::{Footprint, PartitionExtent, RowBlockRoom};
+pub use numbers::{AscendingNumbers, NumberRuns};
+pub use sections::{
+    Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowsLocation, longest_row_block_range,
+    smallest_row_block_limit,
+};
+pub use words::{Lent, WordBuffer};

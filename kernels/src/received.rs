@@ -1,0 +1,140 @@
+//! What a counter on a device received of a partition, for all methods: all runs of the resident section, then row blocks that leave no gap.
+
+use crate::engine::{Engine, Event};
+use crate::error::{GpuError, GpuResult};
+use crate::sections::{RowBlockSlices, check_run, check_size};
+use rayon::ThreadPool;
+use trimill_counting::{
+    CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation, VertexCounters, VertexCounts,
+};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
+
+/// How much of a partition was received.
+#[derive(Debug)]
+pub struct Received {
+    size: PartitionExtent,
+    /// The locals' numbers so far: all that the host keeps of the resident section.
+    numbers: NumberRuns,
+    /// Locals and arcs of the resident section so far.
+    locals: u32,
+    arcs: u64,
+    /// Where the next row block begins.
+    next: u32,
+    row_blocks: bool,
+}
+
+impl Received {
+    /// # Errors
+    /// [`GpuError::Section`]: sizes that are impossible.
+    pub fn new(size: PartitionExtent) -> GpuResult<Self> {
+        check_size(&size)?;
+        Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })
+    }
+
+    /// Takes a run of the resident section, and makes its offsets those of the whole section.
+    pub fn run(&mut self, run: &mut Resident) -> GpuResult<()> {
+        if self.row_blocks {
+            return Err(GpuError::Section("resident section: a run after the first row block".into()));
+        }
+        if run.offsets.first().is_some_and(|&first| first != self.arcs) {
+            // In this thread only, since those of the pool are reading the next run.
+            run.offsets.iter_mut().for_each(|offset| *offset += self.arcs);
+        }
+        check_run(run, &self.size, u64::from(self.locals), self.arcs)?;
+        self.numbers.add(&run.numbers);
+        self.locals += run.offsets.len() as u32 - 1;
+        self.arcs += run.arcs();
+        Ok(())
+    }
+
+    /// Where the rows of a row block's range are.
+    pub fn location(&self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> RowsLocation {
+        Resident::rows_in(self.numbers.all(), row_block, Some(pool))
+    }
+
+    /// Takes a row block. Returns its bytes.
+    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<u64> {
+        if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
+            let text =
+                format!("resident section: {} rows of {} before the first row block", self.locals, self.size.locals);
+            return Err(GpuError::Section(text));
+        }
+        row_block.check(self.next, self.size.numbered, self.locals)?;
+        let (bytes, limit) = (row_block.bytes(), self.size.row_block_limit);
+        if bytes > limit {
+            return Err(GpuError::RowBlockTooLarge { bytes, limit });
+        }
+        self.next = row_block.range.end;
+        self.row_blocks = true;
+        Ok(bytes)
+    }
+
+    pub fn is_first_row_block(&self) -> bool {
+        !self.row_blocks
+    }
+
+    /// Checks that the row blocks are complete; to be called after the last one.
+    ///
+    /// # Errors
+    /// [`GpuError::Section`] when row blocks are missing.
+    pub fn finish(&self) -> GpuResult<()> {
+        if self.next != self.size.numbered {
+            let text = format!("row blocks end at {} of {} vertices", self.next, self.size.numbered);
+            return Err(GpuError::Section(text));
+        }
+        Ok(())
+    }
+
+    /// The locals' numbers, which are needed no longer.
+    pub fn take_numbers(&mut self) -> NumberRuns {
+        std::mem::take(&mut self.numbers)
+    }
+
+    pub fn locals(&self) -> u32 {
+        self.locals
+    }
+
+    pub fn arcs(&self) -> u64 {
+        self.arcs
+    }
+
+    /// Locals and proxies.
+    pub fn numbered(&self) -> u32 {
+        self.size.numbered
+    }
+}
+
+/// The counts at vertices that `read` fills in, with what they belong to.
+pub(crate) fn counts_of(
+    vertices: &mut Option<VertexCounters>,
+    received: &mut Received,
+    read: impl FnOnce(&mut [u64]) -> GpuResult<()>,
+) -> Result<VertexCounts> {
+    let of = vertices.take().ok_or_else(|| Error::defect("no counters of vertices"))?;
+    let mut counts = zeros(of.held() as usize);
+    read(&mut counts)?;
+    Ok(VertexCounts { of, counts, locals: received.take_numbers() })
+}
+
+/// The memory of a device of which a counter takes `bytes` of the arena, and further pieces are set apart.
+pub fn all_memory<E: Engine>(engine: &E, bytes: u64) -> CounterMemory {
+    CounterMemory::All(Bytes(bytes + engine.scratch().bytes + engine.counters().bytes))
+}
+
+/// The events around the copy and the kernels of a slot, or of another step that is timed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimedEvents {
+    pub(crate) copy: Event,
+    pub(crate) copied: Event,
+    pub(crate) kernel: Event,
+    pub(crate) counted: Event,
+}
+
+impl TimedEvents {
+    pub(crate) const fn of(section: usize) -> Self {
+        let first = 4 * section;
+        Self { copy: first, copied: first + 1, kernel: first + 2, counted: first + 3 }
+    }
+}
