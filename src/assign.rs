@@ -10,12 +10,12 @@ use trimill_partitioners::MAX_PARTS;
 use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
 
-use crate::graph::{Direction, OrientedGraph};
 use crate::job::{Partitioner, Parts};
-use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
 use crate::plan::sets::VertexInfo;
+use trimill_graph::{Direction, OrientedGraph};
 use trimill_input::identity::Watched;
+use trimill_partitioners::partition::assignment::Assignment;
 use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
 use trimill_system::control::Control;

@@ -1,6 +1,6 @@
 //! The cache of oriented graphs: the second job on the same input starts at 'assign'.
 //!
-//! There is one file per graph ([`crate::graph::file`]), named by a hash of the input's paths and of how it is read. The file
+//! There is one file per graph ([`trimill_graph::file`]), named by a hash of the input's paths and of how it is read. The file
 //! records the identity of the input, which is compared ([`trimill_input::identity`]), so a changed input replaces its graph. Files
 //! are renamed into place once complete; several processes may share the folder, and several users may share a folder that they
 //! named. Only regular files of the same user are used, listed, counted or removed; a file that vanishes meanwhile was removed by
@@ -14,9 +14,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::graph::OrientedGraph;
-use crate::graph::file::{self, Layout, open_file, open_temporary};
 use crate::orient::OrientedFile;
+use trimill_graph::OrientedGraph;
+use trimill_graph::file::{self, Layout, open_file, open_temporary};
 use trimill_input::format::Format;
 use trimill_input::identity::Identity;
 use trimill_input::{ColumnNames, Header};

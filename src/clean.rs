@@ -22,11 +22,12 @@ mod sort;
 mod unite;
 pub mod workspace;
 
-pub use graph::{CleanGraph, CleanReport, InputIds};
+pub use graph::{CleanGraph, InputIds};
 #[cfg(feature = "testing")]
 pub use read::clean;
 pub use read::read;
 pub(crate) use read::{is_sparse, most_ids, plain_ids};
+pub use trimill_graph::CleanReport;
 #[cfg(feature = "testing")]
 pub use unite::ArcsRead;
 #[cfg(feature = "testing")]

@@ -7,8 +7,6 @@
 
 mod absent;
 mod backends;
-pub mod batch;
-pub mod build;
 pub mod building;
 pub mod cache;
 mod chosen;
@@ -41,7 +39,6 @@ pub mod prepare;
 mod queue;
 mod reserve;
 mod results;
-mod room;
 pub mod session;
 pub mod shard;
 pub mod spill_dir;

@@ -23,4 +23,4 @@ pub use choices::{Backend, Mode, Partitioner, Parts, Prepare};
 pub use devices::{Devices, SpillTo};
 pub use job::Job;
 
-pub use crate::partition::prune::Prune;
+pub use trimill_partitioners::partition::prune::Prune;

@@ -1,7 +1,7 @@
 //! From a clean graph to the oriented graph, in a file.
 //!
 //! Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: the file of an
-//! [oriented graph](crate::graph::OrientedGraph) over the vertices with an edge.
+//! [oriented graph](trimill_graph::OrientedGraph) over the vertices with an edge.
 //! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
 //! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
 //!
@@ -20,14 +20,14 @@ use rayon::prelude::*;
 
 use crate::clean::workspace::{IdCount, Pool};
 use crate::clean::{CleanGraph, InputIds, Workspace, needs};
-use crate::graph::file::{GraphWriter, Layout};
-use crate::graph::numbering::{numbers, order};
 use place::complete;
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
 use ranked::RankedArcs;
 pub(crate) use ranked::block_starts;
 use trimill_counting::{VertexSet, VertexSetBuilder};
+use trimill_graph::file::{GraphWriter, Layout};
+use trimill_graph::numbering::{numbers, order};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;

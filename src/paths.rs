@@ -24,9 +24,9 @@ use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
 use crate::report::{files, views};
 use crate::run_dir;
-use crate::spill;
-use crate::spill::manifest::MANIFEST_NAME;
 use place::place;
+use trimill_partitioners::spill;
+use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 

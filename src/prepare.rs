@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use crate::cache::{Cache, Origin};
 use crate::clean::{self, Workspace};
-use crate::graph::OrientedGraph;
-use crate::graph::file::open_temporary;
 use crate::orient::rows::orient_rows;
 use crate::orient::{Destination, MadeGraph, orient};
 use crate::report::Stage;
 use device::{PreparedOnDevice, ReadOnDevice};
 use starting::{StartingDevice, Stop};
+use trimill_graph::OrientedGraph;
+use trimill_graph::file::open_temporary;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;

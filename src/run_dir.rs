@@ -43,14 +43,14 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::OrientedGraph;
-use crate::graph::file as graph_file;
 use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
-use crate::spill::Manifest;
-use crate::spill::manifest::MANIFEST_NAME;
 use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
+use trimill_graph::OrientedGraph;
+use trimill_graph::file as graph_file;
+use trimill_partitioners::spill::Manifest;
+use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};

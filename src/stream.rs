@@ -10,7 +10,6 @@ pub mod edges;
 pub mod meter;
 pub mod ranges;
 pub mod row_blocks;
-pub mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -28,7 +27,7 @@ use trimill_counting::{
 use crate::count::cuda::RUNS_IN_FLIGHT;
 use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
-use source::PartitionSource;
+use trimill_counting::PartitionSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk::faults;

@@ -1,6 +1,8 @@
 //! The stages one by one, for this package's own tests, benchmarks and fuzz targets.
 
+pub use trimill_graph as graph;
 pub use trimill_input as input;
+pub use trimill_partitioners::{partition, spill};
 pub use trimill_system::{bytes, child, control, disk, error, mapped, memory, sealed, text, threads};
 
 macro_rules! stages {
@@ -15,6 +17,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench cache clean cluster count edges execute graph job orient outputs partition paths plan prepare rates
-    report run_dir shards spill stream sums table vertices
+    assign bench cache clean cluster count edges execute job orient outputs paths plan prepare rates report run_dir shards
+    stream sums table vertices
 }

@@ -8,6 +8,7 @@ mod encoded;
 mod footprint;
 mod numbers;
 mod sections;
+mod source;
 mod words;
 
 pub use bits::{SetMembers, VertexSet, VertexSetBuilder};
@@ -22,4 +23,5 @@ pub use sections::{
     Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowsLocation, longest_row_block_range,
     smallest_row_block_limit,
 };
+pub use source::PartitionSource;
 pub use words::{Lent, WordBuffer};

@@ -18,10 +18,13 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub mod build;
 mod contiguous;
 pub mod file;
 pub mod metis;
+pub mod partition;
 mod random;
+pub mod spill;
 
 pub use contiguous::{contiguous_by_weight, contiguous_vertices};
 pub use random::random;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use crate::execute::session::{Purpose, Session};
-use crate::graph::{Direction, OrientedGraph};
 use crate::job::{Job, Prepare};
 use crate::report::bench::GraphReport;
+use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};

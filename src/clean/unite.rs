@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::buckets::Buckets;
 use super::distribute::ArcClasses;
-use super::graph::{CleanGraph, CleanReport, InputIds};
+use super::graph::{CleanGraph, InputIds};
 use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Pool, Workspace, needs};
+use trimill_graph::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;

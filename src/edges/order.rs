@@ -14,9 +14,9 @@ pub use super::rows::{EdgeRows, ListedEdges};
 
 use super::rows::packed;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
-use crate::graph::OrientedGraph;
 use crate::sums::{ByArc, Sums};
 use crate::table::columns::CountsInOrder;
+use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};

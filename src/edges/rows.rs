@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::graph::Ids;
 use crate::table::columns::ColumnValue::{U32, U64};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use trimill_graph::Ids;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 

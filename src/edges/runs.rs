@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::graph::{Direction, OrientedGraph, RowRun};
+use trimill_graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;

@@ -12,11 +12,11 @@ use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 #[cfg(feature = "baselines")]
 use crate::count::serial::Serial;
-use crate::graph::GraphSize;
 use crate::job::{Devices, Mode};
 use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_counting::CountBackend;
+use trimill_graph::GraphSize;
 use trimill_input::MOST_VERTICES;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Kind, Result};

@@ -11,12 +11,12 @@ use std::path::Path;
 
 use rayon::ThreadPool;
 
-use super::batch::{BUFFERS, BatchBuilder};
-use super::build::{Builder, BuiltPartition, disk_at_most};
 use super::host::LEAST_BLOCK;
 use crate::cache::free_space;
-use crate::partition::batch::Kept;
 use crate::plan::Plan;
+use trimill_partitioners::build::batch::{BUFFERS, BatchBuilder};
+use trimill_partitioners::build::{Builder, BuiltPartition};
+use trimill_partitioners::partition::batch::Kept;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk::faults::hook;
@@ -131,4 +131,11 @@ impl<'a> Builders<'a> {
         }
         Ok(())
     }
+}
+
+/// The most bytes on disk while at most `at_a_time` spills exist at the same time.
+pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
+    let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
+    spills.sort_unstable_by(|a, b| b.cmp(a));
+    Bytes(spills.iter().take(at_a_time).sum())
 }

@@ -2,12 +2,12 @@
 
 use super::host::Division;
 use crate::count::method::CudaMethod;
-use crate::graph::GraphSize;
 use crate::plan::Floor;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::cost::Speed;
 use crate::rates::Rates;
 use trimill_counting::{CountBackend, Footprint};
+use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

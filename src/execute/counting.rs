@@ -14,14 +14,12 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
-use super::build::BuiltPartition;
 use super::building::Builders;
 use super::details::Details;
 use super::device::{count_all, task_of, together_of};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::PlannedFigures;
-use super::room::SpillMemory;
 use super::session::Session;
 use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
@@ -29,8 +27,10 @@ use super::workers::all_or_first_error;
 use crate::plan::{GraphCut, Plan};
 use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;
-use crate::spill::file_name;
 use trimill_counting::CountBackend;
+use trimill_partitioners::build::BuiltPartition;
+use trimill_partitioners::build::room::SpillMemory;
+use trimill_partitioners::spill::file_name;
 use trimill_system::error::Result;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;

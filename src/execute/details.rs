@@ -8,16 +8,16 @@ use super::edges::OnEdges;
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::method::Choice;
-use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::outputs::{Asked, CountsWanted};
 use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
-use crate::stream::source::PartitionSource;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::vertices::order::array_len;
 use trimill_counting::EdgeShare;
+use trimill_counting::PartitionSource;
+use trimill_graph::OrientedGraph;
 use trimill_system::error::{Error, Kind, Result};
 
 /// The sums of a job.

@@ -10,10 +10,10 @@ use std::ops::Range;
 use rayon::ThreadPool;
 
 use super::part_counts::PartitionRanks;
-use crate::graph::OrientedGraph;
 use crate::stream::edges::EdgeSink;
 use crate::sums::{ByArc, SumKey};
 use trimill_counting::{NumberRuns, Resident, RowBlockView};
+use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::session::{Purpose, Session};
-use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
 use crate::report::GenerateReport;
 use trimill_generate::{BaseGraph, Family, generate as write};
+use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;

@@ -4,16 +4,16 @@
 //! graph that is in memory come first; then the least that building a partition takes, where the job may build any; the rest
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
-use super::batch::{BUFFERS, HELD};
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
-use crate::graph::GraphSize;
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
-use crate::partition::batch::Kept;
-use crate::partition::sizes;
 use crate::sums::{ByArc, ByRank};
 use trimill_counting::{Footprint, smallest_row_block_limit};
+use trimill_graph::GraphSize;
+use trimill_partitioners::build::batch::{BUFFERS, HELD};
+use trimill_partitioners::partition::batch::Kept;
+use trimill_partitioners::partition::sizes;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};

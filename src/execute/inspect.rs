@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::spill::{Manifest, SpillReader};
+use trimill_partitioners::spill::{Manifest, SpillReader};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 

@@ -17,7 +17,7 @@ use trimill_system::machine;
 
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
-use crate::spill::{Manifest, ManifestGraph};
+use trimill_partitioners::spill::{Manifest, ManifestGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};

@@ -8,26 +8,26 @@ use trimill_counting::{CountBackend, Footprint, Scope};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::backends::GraphToCount;
-use super::build::Builder;
 use super::building::{Building, BuildingSpace};
 use super::chosen::ChosenBackends;
 use super::graph::Prepared;
-use super::room::SpillMemory;
 use super::session::Session;
 use crate::assign::Assigner;
 use crate::count::method::LEAST_MEMORY_METHOD;
-use crate::graph::OrientedGraph;
 use crate::job::{Job, Mode, Partitioner, Parts};
-use crate::partition::locals::Locals;
-use crate::partition::ranks::LocalsAndHeads;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::cost::Machine;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, Planner, RecordedCut, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord, RunDir};
-use crate::spill::manifest::MANIFEST_VERSION;
-use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::build::Builder;
+use trimill_partitioners::build::room::SpillMemory;
+use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
+use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
+use trimill_partitioners::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
@@ -95,7 +95,9 @@ impl Planned {
         durable: bool,
     ) -> Builder<'a> {
         let Self { graph, plan, fingerprint, session, .. } = self;
-        Builder { graph, locals, plan, prune: session.job.prune, dir, fingerprint: *fingerprint, room, durable }
+        let Plan { sizes, row_block_limit, .. } = plan;
+        let (row_block_limit, prune, fingerprint) = (*row_block_limit, session.job.prune, *fingerprint);
+        Builder { graph, locals, sizes, row_block_limit, prune, dir, fingerprint, room, durable }
     }
 
     pub(super) fn manifest(&self, spills: &[SpillSummary]) -> Manifest {

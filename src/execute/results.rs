@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::clean::CleanReport;
-use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
 use crate::report::{CountedFigures, InputReport, PartitionFigures};
 use crate::stream::CountedPartition;
+use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 
 /// What the plan says of all partitions.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::free_space;
-use crate::spill::manifest::MANIFEST_NAME;
-use crate::spill::{Manifest, fingerprint_of, spills_in};
+use trimill_partitioners::spill::manifest::MANIFEST_NAME;
+use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};

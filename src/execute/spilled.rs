@@ -1,16 +1,16 @@
 //! Partitions that were spilled before and are counted now: what each takes, from its spill and the manifest alone.
 
 use std::path::Path;
-use std::time::Duration;
 
-use super::build::BuiltPartition;
 use super::chosen::{ChosenBackends, host_holds};
 use super::work::Item;
-use crate::partition::sizes::PartitionSize;
-use crate::plan::predict::{Prediction, RowBlockTotals, predict};
-use crate::spill::manifest::MANIFEST_NAME;
-use crate::spill::{Manifest, SpillReader};
+use crate::plan::predict::{Prediction, predict};
 use trimill_counting::{Footprint, RowBlockSize};
+use trimill_partitioners::build::BuiltPartition;
+use trimill_partitioners::partition::sizes::PartitionSize;
+use trimill_partitioners::partition::totals::RowBlockTotals;
+use trimill_partitioners::spill::manifest::MANIFEST_NAME;
+use trimill_partitioners::spill::{Manifest, SpillReader};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -46,8 +46,7 @@ impl ChosenBackends {
                 let spill = manifest.open(dir, partition)?;
                 (size, predicted) = known(&spill, &footprint, self.device);
                 self.check(&spill, &predicted)?;
-                let (part, [inducing, pruning, spilling]) = (partition.id, [Duration::ZERO; 3]);
-                let built = BuiltPartition { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
+                let built = BuiltPartition::on_disk(partition.id, spill.summary());
                 spills.items.push(Item::Built(Box::new(built)));
             }
             spills.sizes.push(size);

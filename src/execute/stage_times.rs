@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::build::BuiltPartition;
-use crate::graph::OrientedGraph;
 use crate::report::Stage;
 use crate::stream::CountedPartition;
 use trimill_counting::DeviceTimes;
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::build::BuiltPartition;
 use trimill_system::bytes::Bytes;
 
 /// Sums over partitions. Stages that overlap, or several devices, each add their own time.

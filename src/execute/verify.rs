@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use super::session::{Purpose, Session};
 use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
-use crate::graph::Ids;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
+use trimill_graph::Ids;
 use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;

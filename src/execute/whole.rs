@@ -16,14 +16,14 @@ use super::stage_times::device_stages;
 use super::workers::{all_or_first_error, run_on_all};
 use trimill_counting::{CountBackend, EdgeShare, Scope};
 
-use crate::graph::OrientedGraph;
 use crate::job::Mode;
-use crate::partition::ranks::LocalsAndHeads;
 use crate::report::{DeviceResult, Stage};
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};

@@ -4,21 +4,22 @@ use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
-use super::build::{Builder, BuiltPartition};
 use super::building::Builders;
 use super::details::Details;
 use super::queue::Queue;
 use super::results::PlannedFigures;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
-use crate::graph::OrientedGraph;
-use crate::partition::ranks::LocalsAndHeads;
 use crate::report::PartitionFigures;
 use crate::run_dir::Journal;
-use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use crate::stream::source::{PartitionSource, Spilled};
+use trimill_counting::PartitionSource;
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::build::{Builder, BuiltPartition};
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
+use trimill_partitioners::spill::Spilled;
+use trimill_partitioners::spill::{SpillReader, SpillSummary};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};

@@ -25,11 +25,11 @@ use super::suggest;
 #[cfg(feature = "cli")]
 use super::typed;
 use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
-use crate::partition::prune::Prune;
 #[cfg(feature = "cli")]
 use crate::shards::MOST_SHARDS;
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
+use trimill_partitioners::partition::prune::Prune;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::path_text;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::OrientedFile;
-use crate::graph::file::{GraphWriter, Layout, RowsWritten};
-use crate::graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
+use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
+use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 use trimill_system::lock;

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cost::{PassingRows, Speed};
 use super::space::Space;
-use crate::graph::GraphSize;
 use trimill_counting::Footprint;
+use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 
 /// A method that may count.

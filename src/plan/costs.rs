@@ -6,8 +6,8 @@
 use super::cost::{Machine, PassingRows};
 use super::sample::{SampledWork, sums};
 use super::{GraphCut, Plan};
-use crate::graph::OrientedGraph;
-use crate::partition::ranks::LocalsAndHeads;
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 

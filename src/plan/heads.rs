@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use super::cost::{Machine, PassingRows};
 use super::sample::{SampledWork, sums};
-use crate::graph::OrientedGraph;
-use crate::partition::ranks::LocalsAndHeads;
 use crate::shards::costliest;
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 

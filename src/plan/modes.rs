@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::predict::Prediction;
 use super::{Plan, Planner};
-use crate::graph::OrientedGraph;
-use crate::partition::sizes::PartitionSize;
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

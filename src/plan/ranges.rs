@@ -12,10 +12,10 @@ use super::predict::Prediction;
 use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
 use trimill_counting::{PartitionExtent, ResidentSize};
 
-use crate::partition::ranks::LocalsAndHeads;
-use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::totals::{AllTotals, StreamedTotals};
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
+use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 use super::{GraphCut, Plan, Planner};
-use crate::partition::locals::Locals;
-use crate::partition::ranks::LocalsAndHeads;
 use crate::stream::row_blocks::RowBlocks;
+use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

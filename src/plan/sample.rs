@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::graph::OrientedGraph;
+use trimill_graph::OrientedGraph;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 

@@ -1,20 +1,21 @@
 //! Plans partitions of any sets of locals, for the spilled mode.
 //!
 //! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then all partitions are sized exactly, in
-//! passes over the graph ([`crate::partition::sizes`]). From that, resident rows and what is kept are known exactly, and the number
+//! passes over the graph ([`trimill_partitioners::partition::sizes`]). From that, resident rows and what is kept are known exactly, and the number
 //! of row blocks approximately; peaks, spills and streamed bytes are upper bounds, which assume full blocks and no compression.
 
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::predict::{Prediction, RowBlockTotals, predict};
+use super::predict::{Prediction, predict};
 use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
-use crate::graph::OrientedGraph;
-use crate::partition::GraphPasses;
-use crate::partition::assignment::Assignment;
-use crate::partition::locals::Locals;
-use crate::partition::sizes::{PartitionSize, sizes};
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::GraphPasses;
+use trimill_partitioners::partition::assignment::Assignment;
+use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
+use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;

@@ -1,8 +1,8 @@
 //! How a device's budget is divided between a resident section and row blocks.
 
 use super::LARGEST_ROW_BLOCK;
-use crate::graph::GraphSize;
 use trimill_counting::{Footprint, RowBlockSize, smallest_row_block_limit};
+use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 
 /// A budget under a method.

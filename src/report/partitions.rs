@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::job::Mode;
-use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
+use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 

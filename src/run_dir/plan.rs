@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::sealed_file;
 use crate::job::Mode;
-use crate::partition::locals::Locals;
-use crate::partition::ranks::LocalsAndHeads;
 use crate::plan::{GraphCut, Plan, RecordedCut};
+use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::source::PartitionSource;
+use trimill_counting::PartitionSource;
 use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;

@@ -14,14 +14,14 @@
 
 use std::ops::Range;
 
-use crate::graph::OrientedGraph;
-use crate::partition::ranks::LocalsAndHeads;
 use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
-use super::source::PartitionSource;
+use trimill_counting::PartitionSource;
 
 /// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,10 +221,10 @@ mod tests {
 
     use super::*;
     use crate::clean::Workspace;
-    use crate::graph::Direction;
     use crate::prepare::prepare;
     use crate::stream::totals::{AllTotals, StreamedTotals};
     use trimill_counting::smallest_row_block_limit;
+    use trimill_graph::Direction;
     use trimill_input::arcs::ArcList;
     use trimill_system::control::Control;
     use trimill_system::hash::mix;
@@ -238,7 +238,7 @@ mod tests {
 
     fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
         let mut rows = Vec::new();
-        let each = |block: crate::graph::RowRun<'_>| {
+        let each = |block: trimill_graph::RowRun<'_>| {
             rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
             Ok(())
         };

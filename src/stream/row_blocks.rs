@@ -1,7 +1,7 @@
 //! The rows of a graph, cut into row blocks, which are streamed with rank ranges.
 
-use crate::graph::OrientedGraph;
 use trimill_counting::RowBlockSize;
+use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

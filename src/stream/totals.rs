@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use crate::graph::OrientedGraph;
-use crate::partition::ranks::LocalsAndHeads;
 use trimill_counting::RowBlockSize;
+use trimill_graph::OrientedGraph;
+use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
 

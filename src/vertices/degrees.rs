@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pairs;
 use super::summary::OfDegree;
-use crate::graph::DegreeRun;
+use trimill_graph::DegreeRun;
 
 /// Degrees below this have a range each.
 const ALONE: u32 = 32;

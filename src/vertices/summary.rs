@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{coefficient, pairs};
-use crate::graph::{DegreeRun, OrientedGraph};
 use crate::sums::{ByRank, Sums};
+use trimill_graph::{DegreeRun, OrientedGraph};
 use trimill_system::error::{Error, Result};
 
 /// The shares whose quantiles are reported.

@@ -1,6 +1,7 @@
 //! Single stages through `trimill::testing`, and what lies on disk between them: readers, generators, preparing, partitions, plans, formats.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod batches;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpus;
@@ -8,7 +9,9 @@ mod damage;
 mod far;
 mod generate;
 mod graph_format;
+mod partition_sizes;
 mod partitions;
+mod passes;
 mod planner;
 mod prepare;
 mod readers;

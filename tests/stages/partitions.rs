@@ -24,10 +24,10 @@ use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::DeviceThread;
-use trimill::testing::stream::source::Spilled;
 use trimill_counting::{
     CountBackend, Detail, EdgeShare, PartitionExtent, Resident, RowBlock, smallest_row_block_limit,
 };
+use trimill_partitioners::spill::Spilled;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 

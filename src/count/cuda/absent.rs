@@ -10,7 +10,7 @@ use trimill_kernels::{
 use super::{KernelSettings, footprint};
 use crate::count::method::CudaMethod;
 use crate::count::vertex_counters;
-use crate::graph::GraphSize;
+use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

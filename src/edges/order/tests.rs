@@ -23,7 +23,7 @@ fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
     let (order, ids, mut arcs) = (graph.order().unwrap(), graph.ids().unwrap(), Vec::new());
     let id = |rank: u32| ids.original(order[rank as usize]);
     graph
-        .pass(Bytes::mib(1), crate::graph::Direction::Rising, &Control::silent(), |block| {
+        .pass(Bytes::mib(1), trimill_graph::Direction::Rising, &Control::silent(), |block| {
             for rank in block.ranks() {
                 arcs.extend(block.row(rank).iter().map(|&head| (id(rank).min(id(head)), id(rank).max(id(head)))));
             }

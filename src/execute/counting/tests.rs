@@ -227,7 +227,7 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
 fn kept_spills_are_all_there_in_order() {
     let dir = tempfile::tempdir().unwrap();
     count_on(&[Behaviour::Works; 3], "spill.keep = true", dir.path()).unwrap();
-    let manifest = crate::spill::Manifest::read(&dir.path().join("spill")).unwrap();
+    let manifest = trimill_partitioners::spill::Manifest::read(&dir.path().join("spill")).unwrap();
     assert_eq!(manifest.partitions.iter().map(|part| part.id).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
     assert_eq!(spills(dir.path()), 9);
 }

@@ -8,9 +8,9 @@ use trimill::testing::error::Kind;
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::BlockDecoder;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
-use trimill::testing::stream::source::Spilled;
 use trimill::testing::stream::{DeviceThread, PartitionFailure};
 use trimill_counting::{EdgeShare, Resident};
+use trimill_partitioners::spill::Spilled;
 
 use super::{flip, spread};
 use crate::common::job::{count, data};

@@ -14,10 +14,11 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::testing::stream::ranges::RankRange;
-use trimill::testing::stream::source::{PartitionSource, Spilled};
 use trimill::testing::stream::{CountedPartition, DeviceThread};
+use trimill_counting::PartitionSource;
 use trimill_counting::{CountBackend, EdgeShare};
 use trimill_generate::{Family, StarKind, generate, parse_leaves};
+use trimill_partitioners::spill::Spilled;
 use trimill_system::hash::mix;
 
 /// A graph, with its rows and triangles determined without the library's planner and counters.

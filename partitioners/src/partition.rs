@@ -10,8 +10,9 @@ mod masks;
 pub mod prune;
 pub mod ranks;
 pub mod sizes;
+pub mod totals;
 
-use crate::graph::{Direction, OrientedGraph, RowRun};
+use trimill_graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;

@@ -16,7 +16,7 @@ const MORE: u64 = 0x8080_8080_8080_8080;
 
 /// Appends the LEB128 encoding of `number`.
 #[inline]
-pub(crate) fn put(number: u32, out: &mut Vec<u8>) {
+pub fn put(number: u32, out: &mut Vec<u8>) {
     let end = out.len();
     let (bytes, length) = (spread(number), length_of(number));
     out.extend_from_slice(&bytes.to_le_bytes());
@@ -41,15 +41,15 @@ fn length_of(number: u32) -> u32 {
 }
 
 /// The most numbers that [`put_batch`] encodes at a time.
-pub(crate) const SOME: usize = 64;
+pub const SOME: usize = 64;
 
 /// Bytes for their encodings, and for what is written beyond their end.
-pub(crate) const BATCH_BYTES: usize = 5 * SOME + 8;
+pub const BATCH_BYTES: usize = 5 * SOME + 8;
 
 /// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they take. Encodings and lengths are computed with
 /// SIMD (if the caller is compiled for it) and then stored one after another, without a branch that depends on them.
 #[inline(always)]
-pub(crate) fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
+pub fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     let (mut bytes, mut lengths) = ([0u64; SOME], [0u32; SOME]);
     for ((bytes, length), &number) in bytes.iter_mut().zip(&mut lengths).zip(numbers) {
         (*bytes, *length) = (spread(number), length_of(number));
@@ -63,7 +63,7 @@ pub(crate) fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
 }
 
 /// Appends the block of some rows to `out`; `ends` holds the end of each row in `successors`.
-pub(crate) fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
+pub fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
     let mut begin = 0;
     for &end in ends {
         put(end - begin, out);
@@ -81,7 +81,7 @@ pub(crate) fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
 }
 
 /// What is wrong with a block.
-pub(crate) type Wrong = &'static str;
+pub type Wrong = &'static str;
 
 /// Decodes a number of at most 4 bytes from its encoding.
 #[inline(always)]
@@ -94,7 +94,7 @@ fn joined(bits: u64) -> u64 {
 ///
 /// Each step looks at eight bytes. If they are eight numbers of one byte, it takes all of them; otherwise the first three numbers,
 /// whose ends all come from one mask of bits. So few branches are mispredicted.
-pub(crate) fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
+pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let Some(room) = into[done..].first_chunk_mut::<8>() else { break };
@@ -144,7 +144,7 @@ pub(crate) fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
 }
 
 /// Decodes the lengths of a block's `lengths.len()` rows, which must sum to `arcs`; returns how many bytes they take.
-pub(crate) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
+pub fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
     let taken = numbers(bytes, lengths)?;
     if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
         return Err("other lengths of rows than the index says");
@@ -153,7 +153,7 @@ pub(crate) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<us
 }
 
 /// Checks that `bytes` hold `many` numbers, without decoding them; decoding finds all other errors.
-pub(crate) fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
+pub fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
     if last_bytes(bytes) != many || bytes.last().is_some_and(|&last| last >= 0x80) {
         return Err("fewer or more numbers than its rows have");
     }
@@ -194,7 +194,7 @@ pub(super) fn decode(
 }
 
 /// Writes the ends of rows of such lengths, plus `base`, to `ends`.
-pub(crate) fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
+pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     let mut end = base;
     for (place, &length) in ends.iter_mut().zip(lengths) {
         end += u64::from(length);
@@ -204,7 +204,7 @@ pub(crate) fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
 
 /// Turns the first successors and distances in `numbers` into the successors of rows of such lengths; returns whether each
 /// row ends below its bound.
-pub(crate) fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
+pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);
     for (&length, bound) in lengths.iter().zip(bounds) {
         let (row, after) = rest.split_at_mut(length as usize);

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
-use crate::clean::CleanReport;
-use crate::graph::GraphSize;
+use trimill_graph::CleanReport;
+use trimill_graph::GraphSize;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;

@@ -1,6 +1,7 @@
-//! The oriented graph: its file, its rows, and sets of its vertices.
+//! The oriented graph: its file, its rows, and passes over them.
 
-pub(crate) mod codec;
+mod clean_report;
+pub mod codec;
 pub mod file;
 mod index;
 mod layout;
@@ -12,15 +13,16 @@ mod reading;
 mod recent;
 mod store;
 
-pub(crate) use codec::encode;
-pub(crate) use index::BlockEntry;
+pub use clean_report::CleanReport;
+pub use codec::encode;
+pub use index::BlockEntry;
 pub use index::DegreeRun;
 pub use offset::Offset;
 pub use oriented::{GraphSize, Ids, OrientedGraph};
 pub use pass::{Direction, RowRun};
-pub(crate) use store::{BlockBytes, MemorySections};
+pub use store::{BlockBytes, MemorySections};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-#[path = "graph/far/tests.rs"]
+#[path = "far/tests.rs"]
 mod far;

@@ -63,16 +63,16 @@ struct Footer {
 }
 
 /// The rows of a graph once all blocks are written.
-pub(crate) struct RowsWritten {
-    pub(crate) entries: Vec<BlockEntry>,
-    pub(crate) block_bytes: u64,
-    pub(crate) longest_row: u32,
-    pub(crate) probes: u64,
+pub struct RowsWritten {
+    pub entries: Vec<BlockEntry>,
+    pub block_bytes: u64,
+    pub longest_row: u32,
+    pub probes: u64,
 }
 
 impl RowsWritten {
     /// Records the sizes of the rows in `layout`.
-    pub(crate) fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
+    pub fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
         (layout.blocks, layout.block_bytes) = (self.entries.len() as u64, self.block_bytes);
         (layout.longest_row, layout.probes) = (self.longest_row, self.probes);
         layout.degree_runs = degrees.len() as u64;
@@ -80,7 +80,7 @@ impl RowsWritten {
 }
 
 /// A graph file being written. Dropped without [`Self::finish`], it is removed.
-pub(crate) struct GraphWriter {
+pub struct GraphWriter {
     file: NewFile,
     layout: Layout,
     checksums: Checksums,
@@ -88,24 +88,24 @@ pub(crate) struct GraphWriter {
 
 impl GraphWriter {
     /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
-    pub(crate) fn create(dir: &Path, layout: Layout) -> Result<Self> {
+    pub fn create(dir: &Path, layout: Layout) -> Result<Self> {
         let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
         Ok(Self { file, layout, checksums: Checksums::default() })
     }
 
     /// Its layout, as far as it is known yet.
-    pub(crate) fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// Writes the vertex of each rank.
-    pub(crate) fn order(&mut self, order: &[u32]) -> Result<()> {
+    pub fn order(&mut self, order: &[u32]) -> Result<()> {
         self.checksums.order = self.section(self.layout.order().start, order)?;
         Ok(())
     }
 
     /// Writes the input's ids, which come in runs.
-    pub(crate) fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
+    pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
         let (mut hash, mut at) = (Xxh3Default::new(), self.layout.ids().start);
         for run in runs {
             let bytes: &[u8] = bytemuck::cast_slice(&run);
@@ -118,7 +118,7 @@ impl GraphWriter {
     }
 
     /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
-    pub(crate) fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
+    pub fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
         self.file.write_at(bytes, self.layout.rows().start + position)
     }
 
@@ -132,7 +132,7 @@ impl GraphWriter {
 
     /// Adds the index, the degrees, the footer, which records `source`, and the header. Then the file is complete, still under
     /// its temporary name.
-    pub(crate) fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
+    pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);
         let path = self.file.name().to_path_buf();

@@ -1,15 +1,22 @@
-//! The common part of all code that builds spills: where a spill goes, its name and its header.
+//! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them.
+//!
+//! This is LSTC's way from an assignment to partitions on disk: [`crate::partition::batch`] (Algorithms 1 and 2), then [`batch`], then
+//! [`crate::spill`].
+
+pub mod batch;
+pub mod room;
 
 use std::path::Path;
 use std::time::Duration;
 
-use super::room::{SpillMemory, TakenRoom};
-use crate::graph::OrientedGraph;
 use crate::partition::batch::Kept;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
-use crate::plan::Plan;
+use crate::partition::sizes::PartitionSize;
+use crate::partition::totals::RowBlockTotals;
 use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter, file_name};
+use room::{SpillMemory, TakenRoom};
+use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Kind, Result};
@@ -19,7 +26,7 @@ pub struct BuiltPartition {
     pub part: u32,
     pub spill: SpillSummary,
     /// Its share of the memory for spills, held while the spill exists.
-    pub(super) _held: Option<TakenRoom>,
+    _held: Option<TakenRoom>,
     pub inducing: Duration,
     pub pruning: Duration,
     /// How long filtering, encoding and writing took.
@@ -32,7 +39,9 @@ pub struct Builder<'a> {
     pub graph: &'a OrientedGraph,
     /// The partition where each vertex is local.
     pub locals: &'a Locals,
-    pub plan: &'a Plan,
+    /// The sizes of all partitions.
+    pub sizes: &'a [PartitionSize],
+    pub row_block_limit: Bytes,
     pub prune: Prune,
     /// The directory of spills that do not fit in memory.
     pub dir: &'a Path,
@@ -46,9 +55,9 @@ pub struct Builder<'a> {
 
 impl Builder<'_> {
     /// Begins a partition's spill, in memory if it fits there.
-    pub(super) fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
+    fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
         let (part, numbered) = (kept.part, kept.kept.count());
-        let size = &self.plan.sizes[part as usize];
+        let size = &self.sizes[part as usize];
         let header = PartitionHeader {
             partition: part,
             fingerprint: self.fingerprint,
@@ -59,7 +68,7 @@ impl Builder<'_> {
             arcs_induced: size.arcs_induced,
             arcs_kept: size.arcs_kept,
         };
-        let held = self.room.take(self.plan.predictions[part as usize].spill);
+        let held = self.room.take(RowBlockTotals::bound(size, self.row_block_limit).spill);
         let mut writer = match held {
             Some(_) => SpillWriter::in_memory(&file_name(part), header)?,
             None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
@@ -70,6 +79,12 @@ impl Builder<'_> {
 }
 
 impl BuiltPartition {
+    /// A spill that is on disk already.
+    pub fn on_disk(part: u32, spill: SpillSummary) -> Self {
+        let [inducing, pruning, spilling] = [Duration::ZERO; 3];
+        Self { part, spill, _held: None, inducing, pruning, spilling }
+    }
+
     /// The spill that an earlier start left in `dir`, if it is there and valid. One that is damaged, or of another job, is
     /// removed with a warning, and is built again.
     pub fn found(dir: &Path, part: u32, fingerprint: u128) -> Result<Option<Self>> {
@@ -78,14 +93,7 @@ impl BuiltPartition {
             return Ok(None);
         }
         match SpillReader::open(&path, Some(fingerprint)) {
-            Ok(spill) if spill.header().partition == part => Ok(Some(Self {
-                part,
-                spill: spill.summary(),
-                _held: None,
-                inducing: Duration::ZERO,
-                pruning: Duration::ZERO,
-                spilling: Duration::ZERO,
-            })),
+            Ok(spill) if spill.header().partition == part => Ok(Some(Self::on_disk(part, spill.summary()))),
             Err(error) if error.kind() != Kind::Data => Err(error),
             wrong => {
                 let why = wrong.err().map_or_else(|| "is of another partition".into(), |error| error.to_string());
@@ -95,11 +103,4 @@ impl BuiltPartition {
             }
         }
     }
-}
-
-/// The most bytes on disk while at most `at_a_time` spills exist at the same time.
-pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
-    let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
-    spills.sort_unstable_by(|a, b| b.cmp(a));
-    Bytes(spills.iter().take(at_a_time).sum())
 }

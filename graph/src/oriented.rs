@@ -18,7 +18,7 @@ use super::index::{BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::REMAKE;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
-use crate::clean::CleanReport;
+use crate::CleanReport;
 use trimill_counting::VertexSetBuilder;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -62,6 +62,7 @@ impl Ids {
     }
 
     /// The id that the input used for `vertex`.
+    #[inline]
     pub fn original(&self, vertex: u32) -> u64 {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
     }
@@ -80,7 +81,7 @@ impl Ids {
 
 impl OrientedGraph {
     /// A graph whose sections are in memory; `layout` holds what is known before rows are made.
-    pub(crate) fn in_memory(
+    pub fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
         degrees: Vec<DegreeRun>,

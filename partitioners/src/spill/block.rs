@@ -10,9 +10,9 @@
 //! decoded values ascend strictly and stay below their bound, whatever the bytes.
 
 use super::coded::CodedSlice;
-use crate::graph::codec::{self, Wrong, check_numbers, numbers, put, put_ends, undo_distances};
+use trimill_graph::codec::{self, Wrong, check_numbers, numbers, put, put_ends, undo_distances};
 
-pub use crate::graph::Offset;
+pub use trimill_graph::Offset;
 
 /// A block ends with the row that brings it to this many rows and arcs: some hundred KiB, enough for zstd to find repetitions,
 /// and small enough for many threads to share a section.

@@ -5,22 +5,27 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::clean::Workspace;
-use crate::count::cpu::Cpu;
-use crate::execute::room::SpillMemory;
-use crate::graph::OrientedGraph;
-use crate::partition::GraphPasses;
-use crate::partition::assignment::Assignment;
-use crate::partition::prune::Prune;
-use crate::partition::sizes::sizes;
-use crate::plan::predict::{RowBlockTotals, predict};
-use crate::plan::{GraphCut, Plan};
-use crate::prepare::prepare;
-use crate::spill::SpillReader;
-use crate::spill::block::FULL;
-use trimill_counting::{CountBackend, Resident, RowBlock, smallest_row_block_limit};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::graph::{Direction, RowRun};
+use trimill::testing::prepare::prepare;
+use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
+use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcList;
+use trimill_partitioners::build::batch::BatchBuilder;
+use trimill_partitioners::build::room::SpillMemory;
+use trimill_partitioners::build::{Builder, BuiltPartition};
+use trimill_partitioners::partition::GraphPasses;
+use trimill_partitioners::partition::assignment::Assignment;
+use trimill_partitioners::partition::cuts::RowBlockCuts;
+use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::prune::Prune;
+use trimill_partitioners::partition::sizes::PartitionSize;
+use trimill_partitioners::partition::sizes::sizes;
+use trimill_partitioners::partition::totals::RowBlockTotals;
+use trimill_partitioners::spill::SpillReader;
+use trimill_partitioners::spill::block::FULL;
 use trimill_system::memory::HostMemory;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -41,32 +46,41 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     rows
 }
 
-fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit: Bytes) -> Plan {
-    let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
-    let sizes = sizes(passes, locals, level).unwrap();
-    let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
-    let bound = |size| predict(size, &footprint, &RowBlockTotals::bound(size, row_block_limit), Bytes::ZERO);
-    let predictions = sizes.iter().map(bound).collect();
-    let (parts_asked, cut) = (locals.parts(), GraphCut::Sets(locals.clone()));
-    Plan { cut, row_block_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
+/// The partitions of a graph.
+struct Cut {
+    locals: Locals,
+    level: Prune,
+    sizes: Vec<PartitionSize>,
+    row_block_limit: Bytes,
+}
+
+impl Cut {
+    fn new(graph: &OrientedGraph, locals: Locals, level: Prune, row_block_limit: Bytes) -> Self {
+        let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
+        let sizes = sizes(passes, &locals, level).unwrap();
+        Self { locals, level, sizes, row_block_limit }
+    }
 }
 
 /// What a spill holds: the ranks of its vertices, the rows of its locals and of its proxies.
 type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 
 /// The bytes of all spills and what they hold, by partition; `many` are built at a time.
-fn spills(
-    plan: &Plan,
-    graph: &OrientedGraph,
-    locals: &Locals,
-    level: Prune,
-    (block, many): (Bytes, usize),
-) -> Vec<(Vec<u8>, Sections)> {
+fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
     let room = SpillMemory::new(Bytes::ZERO);
-    let builder =
-        Builder { graph, locals, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7, durable: false };
-    let parts: Vec<u32> = (0..plan.parts()).collect();
+    let builder = Builder {
+        graph,
+        locals: &cut.locals,
+        sizes: &cut.sizes,
+        row_block_limit: cut.row_block_limit,
+        prune: cut.level,
+        dir: dir.path(),
+        room: &room,
+        fingerprint: 7,
+        durable: false,
+    };
+    let parts: Vec<u32> = (0..cut.locals.parts()).collect();
     let batches = BatchBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
     let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), sections(&built)));
@@ -137,8 +151,9 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
 }
 
 /// What a spill must hold, by the definitions.
-fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> Sections {
-    let [kept, closing] = kept_by_definition(rows, locals, part, level);
+fn by_definition(cut: &Cut, rows: &[Vec<u32>], part: u32) -> Sections {
+    let Cut { locals, level, row_block_limit, .. } = cut;
+    let [kept, closing] = kept_by_definition(rows, locals, part, *level);
     let mut numbered = 0;
     let place = |&kept: &bool| {
         numbered += u32::from(kept);
@@ -146,7 +161,7 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
     };
     let places: Vec<u32> = kept.iter().map(place).collect();
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    let (mut cuts, mut proxies, mut row_blocks) = (RowBlockCuts::new(plan.row_block_limit), Vec::new(), Vec::new());
+    let (mut cuts, mut proxies, mut row_blocks) = (RowBlockCuts::new(*row_block_limit), Vec::new(), Vec::new());
     for (rank, row) in (0u32..).zip(rows).filter(|&(rank, _)| kept[rank as usize]) {
         let places_of =
             |row: &mut dyn Iterator<Item = &u32>| row.map(|&successor| places[successor as usize]).collect::<Vec<_>>();
@@ -161,7 +176,7 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
         }
     }
     row_blocks.extend(cuts.finish(numbered));
-    let row_block_of = |cut: crate::partition::cuts::RowBlockCut| {
+    let row_block_of = |cut: trimill_partitioners::partition::cuts::RowBlockCut| {
         let rows = &proxies[cut.rows];
         let mut offsets = vec![0];
         rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
@@ -173,19 +188,21 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
 
 fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
     let rows = rows_of(graph);
-    let locals = Locals::of(assignment, &graph.order().unwrap());
     let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
             let limit = smallest_row_block_limit(graph.size().longest_row).max(Bytes(limit));
-            let plan = plan_of(graph, &locals, level, limit);
-            let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
-            let alone = one.install(|| spills(&plan, graph, &locals, level, (Bytes::mib(1), 1)));
+            let cut = Cut::new(graph, Locals::of(assignment, &graph.order().unwrap()), level, limit);
+            let together = pool.install(|| spills(&cut, graph, block, many));
+            let alone = one.install(|| spills(&cut, graph, Bytes::mib(1), 1));
             for ((part, (bytes, found)), (others, _)) in (0..).zip(together).zip(alone) {
                 let case = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
-                assert!(found == by_definition(&plan, &rows, &locals, part, level), "{case}");
+                assert!(found == by_definition(&cut, &rows, part), "{case}");
                 assert!(bytes == others, "{case}: not the bytes of a spill built alone");
-                assert!(bytes.len() as u64 <= plan.predictions[part as usize].spill.get(), "{case}");
+                assert!(
+                    bytes.len() as u64 <= RowBlockTotals::bound(&cut.sizes[part as usize], limit).spill.get(),
+                    "{case}"
+                );
             }
         }
     }

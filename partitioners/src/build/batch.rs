@@ -14,14 +14,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::build::{Builder, BuiltPartition};
 use super::room::TakenRoom;
-use crate::graph::{Direction, RowRun};
+use super::{Builder, BuiltPartition};
 use crate::partition::GraphPasses;
 use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::RowBlockCuts;
 use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
+use trimill_graph::{Direction, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -61,7 +61,7 @@ impl<'a> BatchBuilder<'a> {
         let start = Instant::now();
         let begin = |kept: &Kept| {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;
-            Ok(Growing { writer, held, cuts: RowBlockCuts::new(self.builder.plan.row_block_limit) })
+            Ok(Growing { writer, held, cuts: RowBlockCuts::new(self.builder.row_block_limit) })
         };
         let mut growing = parallel::try_map(&kept, begin)?;
         let mut found = Vec::new();
@@ -225,7 +225,3 @@ impl Growing {
         Ok(BuiltPartition { part: kept.part, spill, _held: self.held, inducing, pruning, spilling })
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;

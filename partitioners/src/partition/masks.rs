@@ -13,7 +13,7 @@ use super::bit_counter::BitCounter;
 use super::locals::Locals;
 use super::prune::Prune;
 use super::{GraphPasses, RUN};
-use crate::graph::{Direction, RowRun};
+use trimill_graph::{Direction, RowRun};
 use trimill_system::error::Result;
 use trimill_system::parallel;
 

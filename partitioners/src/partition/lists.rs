@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use super::GraphPasses;
 use super::locals::Locals;
 use super::prune::Prune;
-use crate::graph::{Direction, OrientedGraph};
+use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::control::Task;
 use trimill_system::error::Result;
 use trimill_system::mapped::zeros;

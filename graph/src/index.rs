@@ -11,15 +11,15 @@ use super::layout::Layout;
 
 /// A file block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockEntry {
+pub struct BlockEntry {
     /// The rank of its first row.
-    pub(crate) first_rank: u64,
+    pub first_rank: u64,
     /// The arcs of all rows before it.
-    pub(crate) first_arc: u64,
+    pub first_arc: u64,
     /// Where it begins among the bytes of all blocks.
-    pub(crate) position: u64,
+    pub position: u64,
     /// The xxh3 of its bytes.
-    pub(crate) checksum: u64,
+    pub checksum: u64,
 }
 
 impl BlockEntry {

@@ -21,6 +21,7 @@ mod reader;
 mod reading;
 mod report;
 mod slot;
+mod source;
 mod store;
 mod verify;
 mod writer;
@@ -38,6 +39,7 @@ pub use format::PartitionHeader;
 pub use index::most_bytes;
 pub use manifest::{Manifest, ManifestGraph, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
+pub use source::Spilled;
 pub use writer::{SpillSummary, SpillWriter};
 
 pub fn file_name(part: u32) -> String {

@@ -28,10 +28,10 @@ impl GraphFile {
 
 /// The bytes of some consecutive file blocks, in memory.
 #[derive(Debug)]
-pub(crate) struct BlockBytes {
+pub struct BlockBytes {
     /// Where they begin among the bytes of all blocks.
-    pub(crate) position: u64,
-    pub(crate) bytes: Vec<u8>,
+    pub position: u64,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -45,13 +45,13 @@ pub(super) enum BlockStore {
 }
 
 #[derive(Debug)]
-pub(crate) struct MemorySections {
+pub struct MemorySections {
     /// The blocks, in order.
-    pub(crate) chunks: Vec<BlockBytes>,
+    pub chunks: Vec<BlockBytes>,
     /// The vertex of each rank.
-    pub(crate) order: Vec<u32>,
+    pub order: Vec<u32>,
     /// The input's ids, if they are not consecutive.
-    pub(crate) ids: Vec<u64>,
+    pub ids: Vec<u64>,
 }
 
 impl BlockStore {

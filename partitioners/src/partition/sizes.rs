@@ -14,7 +14,7 @@ use super::lists;
 use super::locals::Locals;
 use super::masks::{Counts, Masks};
 use super::prune::Prune;
-use crate::graph::OrientedGraph;
+use trimill_graph::OrientedGraph;
 use trimill_system::control::Unit;
 use trimill_system::error::Result;
 
@@ -61,7 +61,7 @@ const BITS: u32 = 64;
 const LISTED: u32 = 2 * BITS;
 
 /// The partitions that are sized together.
-fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
+pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     let (weights, parts) = (lists::weights(graph, locals), locals.parts());
     // Of 16 bytes a vertex, 4 are for the ends of lists.
     let room = u64::from(graph.vertices()).saturating_mul(3).min(u64::from(u32::MAX));
@@ -79,7 +79,8 @@ fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     groups
 }
 
-fn sized(
+/// The sizes of some groups of partitions.
+pub fn sized(
     passes: GraphPasses<'_>,
     locals: &Locals,
     level: Prune,
@@ -116,88 +117,4 @@ fn sized(
         }));
     }
     Ok(all)
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-    use super::*;
-    use crate::clean::Workspace;
-    use crate::prepare::prepare;
-    use trimill_input::arcs::ArcList;
-    use trimill_system::bytes::Bytes;
-    use trimill_system::control::{Control, Observer};
-    use trimill_system::hash::mix;
-    use trimill_system::memory::HostMemory;
-
-    fn graph(arcs: Vec<(u64, u64)>) -> OrientedGraph {
-        let dir = tempfile::tempdir().unwrap();
-        let space =
-            Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
-        let source = ArcList { arcs, declared: None };
-        prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
-    }
-
-    /// Counts the arcs of all passes.
-    #[derive(Default)]
-    struct Passes(AtomicU64);
-
-    impl Observer for Passes {
-        fn begin(&self, _: &str, total: Option<u64>, _: Unit) -> u64 {
-            total.unwrap()
-        }
-        fn advance(&self, _: u64, arcs: u64) {
-            self.0.fetch_add(arcs, Relaxed);
-        }
-        fn end(&self, total: u64) {
-            assert!(self.0.load(Relaxed) <= total);
-        }
-    }
-
-    #[test]
-    fn lists_and_bits_give_the_same_sizes() {
-        let n = 3000;
-        let ring = (0..n).map(|u| (u, (u + 1) % n));
-        // Most vertices in few arcs, a few in many, some triangles.
-        let more = (0..n).map(|i| (mix(i) % n, mix(i + n) % n * (mix(i + 2 * n) % n) / n));
-        let chords = (0..n).step_by(3).map(|u| (u, (u + 2) % n));
-        let graph = graph(ring.chain(more).chain(chords).collect());
-        for parts in [200u64, 777, 3000] {
-            let assigned = |rank: u64| if parts == n { rank } else { mix(rank ^ parts) % parts };
-            let locals =
-                Locals::new((0..u64::from(graph.vertices())).map(|rank| assigned(rank) as u32).collect(), parts as u32);
-            for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {
-                let size = |groups: Vec<Range<u32>>| {
-                    let passes = GraphPasses { graph: &graph, block: Bytes(4096), control: &Control::silent() };
-                    sized(passes, &locals, level, groups).unwrap()
-                };
-                let parts = parts as u32;
-                let bits = size((0..parts).step_by(64).map(|first| first..parts.min(first + 64)).collect());
-                assert_eq!(size(vec![0..100, 100..parts]), bits, "{parts} {level}");
-                assert_eq!(size(groups(&graph, &locals)), bits, "{parts} {level}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_passes_do_not_grow_with_the_number_of_partitions() {
-        let n = 20_000;
-        let graph = graph((0..n).map(|u| (u, (u + 1) % n)).collect());
-        for parts in [2500u32, 10_000, 20_000] {
-            let locals = Locals::new((0..n as u32).map(|rank| rank % parts).collect(), parts);
-            let passes = Arc::new(Passes::default());
-            let control = Control::new(Arc::default(), Arc::<Passes>::clone(&passes));
-            let block = Bytes::mib(1);
-            sizes(GraphPasses { graph: &graph, block, control: &control }, &locals, Prune::Direct).unwrap();
-            // A vertex with two neighbours takes three units, and a partition ten, of three units for each vertex.
-            let passes = passes.0.load(Relaxed) / graph.edges();
-            assert!(
-                passes <= 3 * (3 * n + 10 * u64::from(parts)).div_ceil(3 * n - 100),
-                "{passes} for {parts} partitions"
-            );
-        }
-    }
 }

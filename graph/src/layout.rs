@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clean::CleanReport;
+use crate::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

@@ -1,0 +1,141 @@
+//! Sequential passes over the rows of a graph, in blocks of bounded size.
+//!
+//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, one after another in rising or falling rank
+//! order. A block is read and decoded by all threads while the one before is processed. Cost: every stored byte is read once.
+//! Memory: two row blocks, each within the limit or one file block.
+
+use std::ops::Range;
+
+use super::OrientedGraph;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+
+/// The order in which a pass goes through the ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Rank 0 first.
+    Rising,
+    /// The largest rank first.
+    Falling,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct RowRun<'a> {
+    first: u32,
+    /// Where each row begins in `successors`; one more at the end.
+    begins: &'a [u64],
+    successors: &'a [u32],
+    /// The first ranks of its file blocks, and the end of the last one.
+    bounds: &'a [u32],
+}
+
+impl<'a> RowRun<'a> {
+    pub fn ranks(&self) -> Range<u32> {
+        self.first..self.first + self.begins.len() as u32 - 1
+    }
+
+    /// The row of `rank`, which is in the block.
+    #[inline]
+    pub fn row(&self, rank: u32) -> &'a [u32] {
+        let i = (rank - self.first) as usize;
+        &self.successors[self.begins[i] as usize..self.begins[i + 1] as usize]
+    }
+
+    /// Where the rows of a run of its ranks are among its arcs.
+    pub fn arcs(&self, ranks: &Range<u32>) -> Range<u64> {
+        let begin = |rank: u32| self.begins[(rank - self.first) as usize] - self.begins[0];
+        begin(ranks.start)..begin(ranks.end)
+    }
+
+    /// The rows of the block in runs of about `arcs` arcs and rows, for several threads.
+    pub fn runs(&self, arcs: u64) -> Vec<Range<u32>> {
+        let (mut runs, mut first) = (Vec::new(), 0);
+        let rows = self.begins.len() - 1;
+        while first < rows {
+            let weight = |i: usize| self.begins[i] + i as u64;
+            let most = weight(first) + arcs;
+            // Bisection: the weight rises with the row.
+            let (mut low, mut high) = (first + 1, rows);
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                if weight(middle) <= most { low = middle } else { high = middle - 1 }
+            }
+            runs.push(self.first + first as u32..self.first + low as u32);
+            first = low;
+        }
+        runs
+    }
+
+    /// The ranks of each file block, for several threads: a division that depends on the graph alone.
+    pub fn file_blocks(&self) -> impl Iterator<Item = Range<u32>> + 'a {
+        self.bounds.windows(2).map(|pair| pair[0]..pair[1])
+    }
+
+    /// All rows, one after another.
+    #[cfg(feature = "testing")]
+    pub fn successors(&self) -> &'a [u32] {
+        self.successors
+    }
+}
+
+/// Memory for a run of rows.
+#[derive(Default)]
+struct Buffer {
+    begins: Vec<u64>,
+    successors: Vec<u32>,
+}
+
+impl OrientedGraph {
+    /// Calls `each` with all rows, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
+    pub fn pass(
+        &self,
+        limit: Bytes,
+        direction: Direction,
+        control: &Control,
+        mut each: impl FnMut(RowRun<'_>) -> Result<()> + Send,
+    ) -> Result<()> {
+        let mut blocks = self.cut(limit);
+        if direction == Direction::Falling {
+            blocks.reverse();
+        }
+        let read = |i: usize, into: &mut Buffer| match blocks.get(i) {
+            Some((ranks, arcs)) => {
+                into.begins.resize(ranks.len() + 1, 0);
+                into.successors.resize(*arcs as usize, 0);
+                self.read(ranks.clone(), &mut into.begins, &mut into.successors)
+            }
+            None => Ok(()),
+        };
+        let (mut now, mut next) = (Buffer::default(), Buffer::default());
+        read(0, &mut now)?;
+        for (i, (ranks, _)) in blocks.iter().enumerate() {
+            control.check()?;
+            let file_blocks = self.index.block_of(ranks.start)..=self.index.block_of(ranks.end - 1);
+            let bounds: Vec<u32> = file_blocks.map(|i| self.index.ranks(i).start).chain([ranks.end]).collect();
+            let (begins, successors) = (&now.begins[..], &now.successors[..]);
+            let block = RowRun { first: ranks.start, begins, successors, bounds: &bounds };
+            let (done, read) = rayon::join(|| each(block), || read(i + 1, &mut next));
+            done.and(read)?;
+            std::mem::swap(&mut now, &mut next);
+        }
+        Ok(())
+    }
+
+    /// Joins file blocks to row blocks; returns their ranks and their numbers of arcs.
+    fn cut(&self, limit: Bytes) -> Vec<(Range<u32>, u64)> {
+        let mut blocks: Vec<(Range<u32>, u64)> = Vec::new();
+        for block in 0..self.blocks() {
+            let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let arcs = arcs.end - arcs.start;
+            match blocks.last_mut() {
+                Some((last, sum)) if 8 * (ranks.end - last.start) as u64 + 4 * (*sum + arcs) <= limit.get() => {
+                    last.end = ranks.end;
+                    *sum += arcs;
+                }
+                _ => blocks.push((ranks, arcs)),
+            }
+        }
+        blocks
+    }
+}
