@@ -1,4 +1,6 @@
-//! Assignments: for every vertex of a graph, the partition in which it is local.
+//! LSTC's partitions: assignments, induced subgraphs with proxies ([`partition`]), pruning, building ([`build`]) and spilling ([`spill`]) them.
+//!
+//! Assignments say for every vertex of a graph the partition in which it is local:
 //!
 //! | assignment | function | source |
 //! | --- | --- | --- |
@@ -12,7 +14,7 @@
 //! so the locality of a crawl is kept. Every assignment depends on its arguments only, never on the number of threads.
 //! A part may be empty.
 //!
-//! The crate accesses a graph only through [`PartitionInput`].
+//! They access a graph only through [`PartitionInput`].
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -7,12 +7,12 @@
 //! | spill: blocks past 2^33 bytes | here |
 //! | spill: offsets of rows past 2^32 | `tests/stages/spill_format.rs`, `rows_with_giant_gaps_come_back` |
 //! | budgets of 2^60 bytes; more is refused | here, `src/job/job.rs` |
-//! | graph file: rows past 2^32 arcs and bytes, found and read | `src/graph/far/tests.rs` |
-//! | sets and ranks over 2^32 - 2 vertices | `src/graph/far/tests.rs` |
-//! | wedges past 2^64 | `src/graph/far/tests.rs` |
+//! | graph file: rows past 2^32 arcs and bytes, found and read | `graph/src/far/tests.rs` |
+//! | sets and ranks over 2^32 - 2 vertices | `graph/src/far/tests.rs` |
+//! | wedges past 2^64 | `graph/src/far/tests.rs` |
 //! | triangles past 2^32 | `tests/jobs/counts.rs`, `closed_forms_hold` |
 //! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `input/src/far/tests.rs` |
-//! | edges: sums and kept counts at arcs past 2^32 | `src/edges/sums.rs`, `src/edges/part.rs` |
+//! | edges: sums and kept counts at arcs past 2^32 | `src/sums/blocks.rs`, `src/sums/part.rs` |
 //! | kernels: pieces past 2^34 bytes of device memory | `kernels/src/arena.rs` |
 
 use std::fs::File;
