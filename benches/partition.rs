@@ -18,7 +18,7 @@ use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
-use trimill::testing::partition::batch::kept;
+use trimill::testing::partition::kept::kept;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};

@@ -10,8 +10,8 @@ constexpr u32 PART = 1 << 15;   // chunks
 
 extern "C" __global__ void packed_clear(Arguments g) {
     const u64 stride = (u64)gridDim.x * blockDim.x, thread = blockIdx.x * (u64)blockDim.x + threadIdx.x;
-    for (u64 i = thread; i < 2ull * g.owners; i += stride) g.ends[i] = 0;
-    if (thread < 4) g.state[thread] = 0;
+    for (u64 i = thread; i < 2ull * g.batch.owners; i += stride) g.batch.ends[i] = 0;
+    if (thread < 4) g.batch.state[thread] = 0;
 }
 
 // The index of the first word with numbers of the run of `key` or later ones.
@@ -41,53 +41,53 @@ __device__ __forceinline__ u32 successor_from(const u32 *row, u32 n, u32 key, u3
 
 // Assigns the arcs of local `i` of the batch into the range, by `lanes` lanes; `next` is the first of these successors.
 template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments &g, u32 i, uint2 own, u32 next, u32 lane, u32 lanes) {
-    const u32 *row = (const u32 *)(g.words + own.x);
-    const u32 range = g.range_end - g.range_start;
+    const u32 *row = (const u32 *)(g.all.words + own.x);
+    const u32 range = g.piece.end - g.piece.start;
     u32 base, successors;
-    unpack(row[0], g.k, base, successors);
+    unpack(row[0], g.all.k, base, successors);
     // A row that begins with `next` needs no search.
-    u32 place = (base + __ffs(successors) - 1 == next ? 0 : place_of(row, own.y, next, g.k)) + lane;
+    u32 place = (base + __ffs(successors) - 1 == next ? 0 : place_of(row, own.y, next, g.all.k)) + lane;
     for (; place < own.y; place += lanes) {
-        unpack(row[place], g.k, base, successors);
-        if (base >= g.range_end) break;
+        unpack(row[place], g.all.k, base, successors);
+        if (base >= g.piece.end) break;
         u32 before = place; // words of this row with successors before b
-        const u32 all = successors, counter = WRITE && g.on_arcs ? first_of_word(g, own.x, place) : 0;
+        const u32 all = successors, counter = WRITE && g.all.on_arcs ? first_of_word(g, own.x, place) : 0;
         for (; successors; successors &= successors - 1, before = place + 1) {
-            const u32 bit = __ffs(successors) - 1, b = base + bit, at = b - g.range_start;
+            const u32 bit = __ffs(successors) - 1, b = base + bit, at = b - g.piece.start;
             if (at >= range) continue;
-            const uint2 other = g.table[at];
+            const uint2 other = g.piece.table[at];
             const u32 words = before < other.y ? before : other.y;
             if (words == 0 || (own.y <= 4 && other.y <= 4)) continue;
             const bool mine = other.y <= before;
             u32 owner = i;
             if (!mine) {
-                owner = g.count + at;
-                if (g.together) {
-                    const u32 local = g.row_block_locals + (b - g.row_block_start) - g.first;
-                    if (local < g.count) owner = local;
+                owner = g.batch.count + at;
+                if (g.row_block.together) {
+                    const u32 local = g.row_block.locals + (b - g.row_block.start) - g.batch.first;
+                    if (local < g.batch.count) owner = local;
                 }
             }
             const u32 chunks = (words + 3) >> 2;
-            u32 *end = g.ends + 2ull * owner + (chunks > LONG);
+            u32 *end = g.batch.ends + 2ull * owner + (chunks > LONG);
             const u32 to = atomicAdd(end, 1);
             if (WRITE) {
                 // To add to the counter of the other end, its row must be known, not only where that begins.
-                if (g.counters) g.arcs[to] = make_uint2(mine ? g.count + at : i, chunks);
-                else g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
-                if (g.on_arcs) g.arc_counters[to] = counter + __popc(all & ((1u << bit) - 1));
+                if (g.all.counters) g.batch.arcs[to] = make_uint2(mine ? g.batch.count + at : i, chunks);
+                else g.batch.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
+                if (g.all.on_arcs) g.batch.arc_counters[to] = counter + __popc(all & ((1u << bit) - 1));
             }
         }
     }
     // For shorter rows packed_by_thread.cuh updates `next`.
-    if (WRITE && lane == 0 && own.y > 4 && g.range_end < g.numbered) g.next[g.first + i] = successor_from(row, own.y, g.range_end, g.k);
+    if (WRITE && lane == 0 && own.y > 4 && g.piece.end < g.all.numbered) g.all.next[g.batch.first + i] = successor_from(row, own.y, g.piece.end, g.all.k);
 }
 
 // If rows are short, few of them have a successor in the range: a warp takes 32 rows, and reads only `next` of those without one. Of
 // the others, a thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
 template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Arguments &g) {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;
-    const u32 next = first + lane < g.count ? g.next[g.first + first + lane] : ALL;
-    const uint2 own = next < g.range_end ? g.rows[g.first + first + lane] : make_uint2(0, 0);
+    const u32 next = first + lane < g.batch.count ? g.all.next[g.batch.first + first + lane] : ALL;
+    const uint2 own = next < g.piece.end ? g.all.rows[g.batch.first + first + lane] : make_uint2(0, 0);
     if (own.y && own.y <= SHORT) assign_row<WRITE>(g, first + lane, own, next, 0, 1);
     __syncwarp();
     for (u32 left = __ballot_sync(ALL, own.y > SHORT && own.y <= WIDE); left;) {
@@ -111,13 +111,13 @@ template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Argume
     }
 }
 
-// Otherwise `g.lanes` lanes take each row.
+// Otherwise `g.batch.lanes` lanes take each row.
 template <bool WRITE> __device__ __forceinline__ void assign(const Arguments &g) {
-    if (g.lanes == 0) return assign_sparse<WRITE>(g);
-    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.lanes);
-    const u32 next = i < g.count ? g.next[g.first + i] : ALL;
+    if (g.batch.lanes == 0) return assign_sparse<WRITE>(g);
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.batch.lanes);
+    const u32 next = i < g.batch.count ? g.all.next[g.batch.first + i] : ALL;
     __syncwarp(); // all lanes have read `next` before the row's first lane overwrites it
-    if (next < g.range_end) assign_row<WRITE>(g, i, g.rows[g.first + i], next, threadIdx.x % g.lanes, g.lanes);
+    if (next < g.piece.end) assign_row<WRITE>(g, i, g.all.rows[g.batch.first + i], next, threadIdx.x % g.batch.lanes, g.batch.lanes);
 }
 
 extern "C" __global__ void packed_count_arcs(Arguments g) { assign<false>(g); }
@@ -152,19 +152,19 @@ extern "C" __global__ void packed_sum(Arguments g) {
     const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
     u32 sum = 0, all;
     for (u32 j = 0; j < 16; j++)
-        if (first + j < 2ull * g.owners) sum += g.ends[first + j];
+        if (first + j < 2ull * g.batch.owners) sum += g.batch.ends[first + j];
     block_scan(sum, all);
-    if (threadIdx.x == 0) g.sums[blockIdx.x] = all;
+    if (threadIdx.x == 0) g.batch.sums[blockIdx.x] = all;
 }
 
 // One block.
 extern "C" __global__ void packed_sum_of_sums(Arguments g) {
-    const u32 n = (u32)((2ull * g.owners + SCAN - 1) / SCAN);
+    const u32 n = (u32)((2ull * g.batch.owners + SCAN - 1) / SCAN);
     u32 carry = 0;
     for (u32 i = 0; i < n; i += 256) {
         u32 all;
-        const u32 at = i + threadIdx.x, before = block_scan(at < n ? g.sums[at] : 0, all);
-        if (at < n) g.sums[at] = carry + before;
+        const u32 at = i + threadIdx.x, before = block_scan(at < n ? g.batch.sums[at] : 0, all);
+        if (at < n) g.batch.sums[at] = carry + before;
         carry += all;
     }
 }
@@ -173,18 +173,18 @@ extern "C" __global__ void packed_scan(Arguments g) {
     const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
     u32 values[16], sum = 0, all;
     for (u32 j = 0; j < 16; j++) {
-        values[j] = first + j < 2ull * g.owners ? g.ends[first + j] : 0;
+        values[j] = first + j < 2ull * g.batch.owners ? g.batch.ends[first + j] : 0;
         sum += values[j];
     }
-    u32 before = block_scan(sum, all) + g.sums[blockIdx.x];
+    u32 before = block_scan(sum, all) + g.batch.sums[blockIdx.x];
     for (u32 j = 0; j < 16; j++) {
-        if (first + j < 2ull * g.owners) g.ends[first + j] = before;
+        if (first + j < 2ull * g.batch.owners) g.batch.ends[first + j] = before;
         before += values[j];
     }
 }
 
 __device__ __forceinline__ uint2 row_of(const Arguments &g, u32 owner) {
-    return owner < g.count ? g.rows[g.first + owner] : g.table[owner - g.count];
+    return owner < g.batch.count ? g.all.rows[g.batch.first + owner] : g.piece.table[owner - g.batch.count];
 }
 
 // Lists owners by their work: for warps or for blocks. Blocks of 256 threads.
@@ -193,8 +193,8 @@ extern "C" __global__ void packed_list(Arguments g) {
     const u64 owner = blockIdx.x * (u64)blockDim.x + threadIdx.x;
     bool by_warp = false;
     u32 parts = 0;
-    if (owner < g.owners) {
-        const u32 begin = owner ? g.ends[2 * owner - 1] : 0, middle = g.ends[2 * owner], end = g.ends[2 * owner + 1];
+    if (owner < g.batch.owners) {
+        const u32 begin = owner ? g.batch.ends[2 * owner - 1] : 0, middle = g.batch.ends[2 * owner], end = g.batch.ends[2 * owner + 1];
         // With the approximate chunks of short and of long rows.
         const u64 cost = (middle - begin) * 3ull + (end - middle) * 24ull;
         if (cost) {
@@ -206,12 +206,12 @@ extern "C" __global__ void packed_list(Arguments g) {
     u32 by_warps, by_blocks;
     const u32 warps_before = block_scan(by_warp, by_warps), blocks_before = block_scan(parts, by_blocks);
     if (threadIdx.x == 0) {
-        if (by_warps) warps_at = atomicAdd(g.state, by_warps);
-        if (by_blocks) blocks_at = atomicAdd(g.state + 1, by_blocks);
+        if (by_warps) warps_at = atomicAdd(g.batch.state, by_warps);
+        if (by_blocks) blocks_at = atomicAdd(g.batch.state + 1, by_blocks);
     }
     __syncthreads();
-    if (by_warp) g.list[warps_at + warps_before] = owner;
+    if (by_warp) g.batch.list[warps_at + warps_before] = owner;
     for (u32 part = 0; part < parts; part++)
-        g.list[g.list_length - 1 - (blocks_at + blocks_before + part)] = (u64)parts << 48 | (u64)part << 32 | owner;
+        g.batch.list[g.batch.list_length - 1 - (blocks_at + blocks_before + part)] = (u64)parts << 48 | (u64)part << 32 | owner;
 }
 

@@ -88,12 +88,12 @@ __device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 la
     const u32 lane = threadIdx.x % LANES;
     u64 count = 0;
     u32 at = first + threadIdx.x / LANES;
-    uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
+    uint2 arc = at < last ? g.batch.arcs[at] : make_uint2(0, 0);
     // Where triangles are counted at vertices or on arcs, the lanes of a warp go through the longest of its rows together.
     while (TOGETHER ? __any_sync(ALL, at < last) : at < last) {
         const u32 this_arc = at;
         at += OWNER_THREADS / LANES;
-        const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
+        const uint2 next = at < last ? g.batch.arcs[at] : make_uint2(0, 0);
         const u32 row = begin_of<VERTICES>(g, arc);
         u32 sum = 0;
         for (u32 c = lane; TOGETHER ? __any_sync(ALL, c < arc.y) : c < arc.y; c += 2 * LANES) {
@@ -102,7 +102,7 @@ __device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 la
             sum += probed(probe, a, b, true, warp, 0, 0, false);
         }
         if (VERTICES && sum) credit(g, counter_of(g, arc.x), sum);
-        if (Found::EDGES && sum) atomicAdd(g.on_arcs + g.arc_counters[this_arc], sum);
+        if (Found::EDGES && sum) atomicAdd(g.all.on_arcs + g.batch.arc_counters[this_arc], sum);
         count += sum;
         arc = next;
     }
@@ -111,7 +111,7 @@ __device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 la
 
 template <class Probe>
 __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe, Warp &its) {
-    const u32 begin = owner ? g.ends[2ull * owner - 1] : 0, middle = g.ends[2ull * owner], end = g.ends[2ull * owner + 1];
+    const u32 begin = owner ? g.batch.ends[2ull * owner - 1] : 0, middle = g.batch.ends[2ull * owner], end = g.batch.ends[2ull * owner + 1];
     const u64 many = end - middle;
     const u64 count = stream_long(g, middle + (u32)(many * part / parts), middle + (u32)(many * (part + 1) / parts), probe, its);
     const u64 n = middle - begin;
@@ -119,7 +119,7 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     const u32 warp = threadIdx.x / WARP, warps = OWNER_THREADS / WARP;
     const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
     uint2 arc = make_uint2(0, 0);
-    if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
+    if (at + threadIdx.x % WARP < last) arc = g.batch.arcs[at + threadIdx.x % WARP];
     const u64 sum = count + stream(g, at, last, arc, probe, its);
     // Matches are of this owner, and of this part of the table.
     if (Probe::Found::EDGES) probe.found.finish();
@@ -132,21 +132,21 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
     unsigned char *hubs = (unsigned char *)bitmap;
     for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += OWNER_THREADS) bitmap[i] = 0;
     for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
-    const u32 items = g.state[1];
+    const u32 items = g.batch.state[1];
     u64 count = 0;
-    if (threadIdx.x == 0) taken[0] = atomicAdd(g.state + 3, 1);
+    if (threadIdx.x == 0) taken[0] = atomicAdd(g.batch.state + 3, 1);
     for (u32 turn = 0;; turn ^= 1) {
         __syncthreads();
         if (taken[turn] >= items) break;
-        const u64 item = g.list[g.list_length - 1 - taken[turn]];
+        const u64 item = g.batch.list[g.batch.list_length - 1 - taken[turn]];
         const u32 owner = (u32)item, part = (u32)(item >> 32) & 0xffff, parts = (u32)(item >> 48);
         const uint2 row = row_of(g, owner);
-        const u32 *words = (const u32 *)(g.words + row.x);
+        const u32 *words = (const u32 *)(g.all.words + row.x);
         const u32 counter = Found::EDGES ? *first_of(g, row.x) : 0;
         const Found found = of_owner(of_any_owner, counter);
         for (u32 i = threadIdx.x; i < row.y; i += OWNER_THREADS) {
             const u32 word = words[i];
-            if (Found::EDGES && i + 1 == row.y) arcs = first_of_word(g, row.x, i) - counter + __popc(successors_of(word, g.k));
+            if (Found::EDGES && i + 1 == row.y) arcs = first_of_word(g, row.x, i) - counter + __popc(successors_of(word, g.all.k));
             if (word < HUB) {
                 *(u16 *)(hubs + (word >> 16)) = (u16)word;
                 if (Found::EDGES) before.hubs[word >> 17] = (u16)(first_of_word(g, row.x, i) - counter);
@@ -154,22 +154,22 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
             } else if (i == 0) hub_words = 0;
         }
         // Prefetch the next item while this one is counted.
-        if (threadIdx.x == 0) taken[turn ^ 1] = atomicAdd(g.state + 3, 1);
+        if (threadIdx.x == 0) taken[turn ^ 1] = atomicAdd(g.batch.state + 3, 1);
         __syncthreads();
         const u32 of_hubs = hub_words;
         u64 in_all = 0;
         if (of_hubs == row.y) {
-            in_all = stream_all(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.k, found, before}, its);
+            in_all = stream_all(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.all.k, found, before}, its);
             __syncthreads();
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
             for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) {
-                const u32 slot = put(tail, words[i], g.k);
+                const u32 slot = put(tail, words[i], g.all.k);
                 if (Found::EDGES) before.tail[slot] = first_of_word(g, row.x, i) - counter;
             }
             __syncthreads();
-            in_all += stream_all(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.k, found, before}, its);
+            in_all += stream_all(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.all.k, found, before}, its);
             __syncthreads();
             for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
@@ -183,7 +183,7 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
         if (Found::EDGES) found.take_arcs(arcs, threadIdx.x, OWNER_THREADS);
         count += in_all;
     }
-    add_up(count, g.total);
+    add_up(count, g.all.total);
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
@@ -211,6 +211,6 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_EDGES_BLOCK
     __syncthreads();
     Warp its{sums + threadIdx.x / WARP * WARP, {nullptr, 0}};
     u32 many = 0;
-    const Counters counters{g.on_arcs, near, NEAR_OF_BLOCK, 0};
+    const Counters counters{g.all.on_arcs, near, NEAR_OF_BLOCK, 0};
     by_block(g, OnArcs{counters, finds + threadIdx.x / WARP * FINDS_WORDS, &many}, its, Before{hubs, tail});
 }

@@ -44,13 +44,13 @@ template <class Found> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32
 
 // Adds to the counters of arcs what word `a`, whose first arc has the counter `at`, has in common with a chunk whose first arc has `other`.
 __device__ __forceinline__ u32 common_on_arcs(const Arguments &g, u32 a, u32 at, uint4 p, u32 other) {
-    const u32 bits = bits_of(a, g.k), run = a >> bits, own = successors_of(a, g.k);
+    const u32 bits = bits_of(a, g.all.k), run = a >> bits, own = successors_of(a, g.all.k);
     const u32 words[4] = {p.x, p.y, p.z, p.w};
     u32 count = 0;
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
-        const u32 its = successors_of(words[i], g.k), both = run == words[i] >> bits ? own & its : 0;
-        if (both) credit_common(Counters{g.on_arcs, nullptr, 0, 0}, Find{own, at, its, other, both});
+        const u32 its = successors_of(words[i], g.all.k), both = run == words[i] >> bits ? own & its : 0;
+        if (both) credit_common(Counters{g.all.on_arcs, nullptr, 0, 0}, Find{own, at, its, other, both});
         count += __popc(both);
         other += __popc(its);
     }
@@ -59,30 +59,30 @@ __device__ __forceinline__ u32 common_on_arcs(const Arguments &g, u32 a, u32 at,
 
 // All successors of a row of one chunk, whose first arc has the counter `first`.
 __device__ __forceinline__ u32 by_thread_on_arcs(const Arguments &g, uint4 q, u32 first) {
-    const u32 range = g.range_end - g.range_start;
+    const u32 range = g.piece.end - g.piece.start;
     const u32 words[4] = {q.x, q.y, q.z, q.w};
     u32 firsts[4], sum = first, count = 0;
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
         firsts[i] = sum;
-        sum += __popc(successors_of(words[i], g.k));
+        sum += __popc(successors_of(words[i], g.all.k));
     }
 #pragma unroll 1
     for (u32 arc = first, i = 0; i < 4 && words[i]; i++) {
         u32 base, successors;
-        unpack(words[i], g.k, base, successors);
+        unpack(words[i], g.all.k, base, successors);
         for (; successors; successors &= successors - 1, arc++) {
-            const u32 at = base + __ffs(successors) - 1 - g.range_start;
+            const u32 at = base + __ffs(successors) - 1 - g.piece.start;
             // No successor is before the first one.
             if (arc == first || at >= range) continue;
-            const uint2 other = g.table[at];
+            const uint2 other = g.piece.table[at];
             if (other.y == 0 || other.y > 4) continue;
-            const uint4 p = __ldg(g.words + other.x);
+            const uint4 p = __ldg(g.all.words + other.x);
             const u32 its = *first_of(g, other.x);
             u32 here = 0;
 #pragma unroll
             for (u32 j = 0; j < 4; j++) here += common_on_arcs(g, words[j], firsts[j], p, its);
-            if (here) atomicAdd(g.on_arcs + arc, here);
+            if (here) atomicAdd(g.all.on_arcs + arc, here);
             count += here;
         }
     }
@@ -93,25 +93,25 @@ __device__ __forceinline__ u32 by_thread_on_arcs(const Arguments &g, uint4 q, u3
 // the same number of successors take the same number of iterations.
 template <bool WITH_HUBS, class Found>
 __device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q, const Found &found) {
-    const u32 range = g.range_end - g.range_start, bits = 1u << g.k;
+    const u32 range = g.piece.end - g.piece.start, bits = 1u << g.all.k;
     const uint4 runs = make_uint4(q.x >> bits, q.y >> bits, q.z >> bits, q.w >> bits);
     u32 count = 0, base, successors, y = q.y, z = q.z, w = q.w;
-    unpack(q.x, g.k, base, successors);
+    unpack(q.x, g.all.k, base, successors);
     successors &= successors - 1; // skip the first successor: none is before it
     for (;; successors &= successors - 1) {
         if (successors == 0) {
             if (y == 0) break;
-            unpack(y, g.k, base, successors);
+            unpack(y, g.all.k, base, successors);
             y = z, z = w, w = 0;
         }
-        const u32 at = base + __ffs(successors) - 1 - g.range_start;
+        const u32 at = base + __ffs(successors) - 1 - g.piece.start;
         if (at >= range) continue;
-        const uint2 other = g.table[at];
+        const uint2 other = g.piece.table[at];
         if (other.y == 0 || other.y > 4) continue;
-        const uint4 p = __ldg(g.words + other.x);
+        const uint4 p = __ldg(g.all.words + other.x);
         if (WITH_HUBS || Found::VERTICES) {
-            const u32 here = common(q.x, p, g.k, found) + common(q.y, p, g.k, found) + common(q.z, p, g.k, found) + common(q.w, p, g.k, found);
-            if (Found::VERTICES && here) credit(g, g.range_start + at, here);
+            const u32 here = common(q.x, p, g.all.k, found) + common(q.y, p, g.all.k, found) + common(q.z, p, g.all.k, found) + common(q.w, p, g.all.k, found);
+            if (Found::VERTICES && here) credit(g, g.piece.start + at, here);
             count += here;
         } else count += common(q, runs, p, bits);
     }
@@ -129,21 +129,21 @@ __device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q, const Foun
 
 template <class Found> __device__ __forceinline__ void by_thread(const Arguments &g, const Found &found) {
     u64 count = 0;
-    const u64 end = (u64)g.first + g.count;
-    for (u64 a = g.first + blockIdx.x * (u64)blockDim.x + threadIdx.x; a < end; a += (u64)gridDim.x * blockDim.x) {
-        if (g.next[a] >= g.range_end) continue;
-        const uint2 row = g.rows[a];
+    const u64 end = (u64)g.batch.first + g.batch.count;
+    for (u64 a = g.batch.first + blockIdx.x * (u64)blockDim.x + threadIdx.x; a < end; a += (u64)gridDim.x * blockDim.x) {
+        if (g.all.next[a] >= g.piece.end) continue;
+        const uint2 row = g.all.rows[a];
         if (row.y > 4) continue;
-        const uint4 q = __ldg(g.words + row.x);
+        const uint4 q = __ldg(g.all.words + row.x);
         u32 here;
         if (Found::EDGES) here = by_thread_on_arcs(g, q, *first_of(g, row.x));
         else here = q.x >= HUB ? by_thread<false>(g, q, found) : by_thread<true>(g, q, found);
-        if (Found::VERTICES && here) credit(g, g.locals_at + (u32)a, here);
+        if (Found::VERTICES && here) credit(g, g.all.locals_at + (u32)a, here);
         count += here;
         // Not needed after the last range.
-        if (g.range_end < g.numbered) g.next[a] = successor_from((const u32 *)(g.words + row.x), row.y, g.range_end, g.k);
+        if (g.piece.end < g.all.numbered) g.all.next[a] = successor_from((const u32 *)(g.all.words + row.x), row.y, g.piece.end, g.all.k);
     }
-    add_up(count, g.total);
+    add_up(count, g.all.total);
 }
 
 extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread(Arguments g) { by_thread(g, Total{}); }
@@ -157,5 +157,5 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_THREAD_BLOCKS) pa
 }
 
 extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread_edges(const __grid_constant__ Arguments g) {
-    by_thread(g, OnArcs{{g.on_arcs, nullptr, 0, 0}, nullptr, nullptr});
+    by_thread(g, OnArcs{{g.all.on_arcs, nullptr, 0, 0}, nullptr, nullptr});
 }

@@ -102,7 +102,7 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
     __shared__ volatile u32 items, grab; // in shared memory to save registers
     const u32 lane = threadIdx.x % WARP;
     if (threadIdx.x == 0) {
-        items = g.state[0];
+        items = g.batch.state[0];
         grab = min(GRAB, 1 + items / (gridDim.x * (OWNER_THREADS / WARP) * 8));
     }
     __syncthreads();
@@ -110,45 +110,45 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
     u64 count = 0;
     for (;;) {
         u32 at = 0;
-        if (lane == 0) at = atomicAdd(g.state + 2, grab);
+        if (lane == 0) at = atomicAdd(g.batch.state + 2, grab);
         at = __shfl_sync(ALL, at, 0);
         if (at >= items) break;
         const u32 many = min(grab, items - at);
         uint2 rows = make_uint2(0, 0);
         u32 begins = 0, ends = 0, owner = 0;
         if (lane < many) {
-            owner = (u32)g.list[at + lane];
+            owner = (u32)g.batch.list[at + lane];
             rows = row_of(g, owner);
-            begins = owner ? g.ends[2ull * owner - 1] : 0;
-            ends = g.ends[2ull * owner + 1];
+            begins = owner ? g.batch.ends[2ull * owner - 1] : 0;
+            ends = g.batch.ends[2ull * owner + 1];
         }
         // The loads for the next owner are issued before this one is counted.
         u32 chunk = __shfl_sync(ALL, rows.x, 0), n = __shfl_sync(ALL, rows.y, 0);
         u32 begin = __shfl_sync(ALL, begins, 0), end = __shfl_sync(ALL, ends, 0);
-        u32 word = lane < n ? ((const u32 *)(g.words + chunk))[lane] : 0;
-        uint2 arc = begin + lane < end ? g.arcs[begin + lane] : make_uint2(0, 0);
+        u32 word = lane < n ? ((const u32 *)(g.all.words + chunk))[lane] : 0;
+        uint2 arc = begin + lane < end ? g.batch.arcs[begin + lane] : make_uint2(0, 0);
         for (u32 j = 1; j <= many; j++) {
             u32 next_chunk = 0, next_n = 0, next_begin = 0, next_end = 0, next_word = 0;
             uint2 next_arc = make_uint2(0, 0);
             if (j < many) {
                 next_chunk = __shfl_sync(ALL, rows.x, j), next_n = __shfl_sync(ALL, rows.y, j);
                 next_begin = __shfl_sync(ALL, begins, j), next_end = __shfl_sync(ALL, ends, j);
-                if (lane < next_n) next_word = ((const u32 *)(g.words + next_chunk))[lane];
-                if (next_begin + lane < next_end) next_arc = g.arcs[next_begin + lane];
+                if (lane < next_n) next_word = ((const u32 *)(g.all.words + next_chunk))[lane];
+                if (next_begin + lane < next_end) next_arc = g.batch.arcs[next_begin + lane];
             }
-            const u32 *row = (const u32 *)(g.words + chunk);
+            const u32 *row = (const u32 *)(g.all.words + chunk);
             u32 counter = 0, arcs = 0; // the counter of the row's first arc, and how many arcs it has
             if (Found::EDGES) {
                 counter = *first_of(g, chunk);
                 for (u32 i = lane; i < n; i += WARP) places.before[i] = (u16)(first_of_word(g, chunk, i) - counter);
-                arcs = first_of_word(g, chunk, n - 1) - counter + __popc(successors_of(row[n - 1], g.k));
+                arcs = first_of_word(g, chunk, n - 1) - counter + __popc(successors_of(row[n - 1], g.all.k));
             }
             u32 factor = GOLDEN;
             bool two = false, clashes = true;
             for (u32 t = 0; t < TRIES; t++, factor = factor * 0x2C1B3C6Du | 1) {
                 bool over = false, clash = false;
                 for (u32 i = lane; i < n; i += WARP) {
-                    const u32 its = i < WARP ? word : row[i], run = run_of(its, g.k);
+                    const u32 its = i < WARP ? word : row[i], run = run_of(its, g.all.k);
                     u32 slot = slot_of(run, factor);
                     if (atomicCAS(table + slot, 0, its)) {
                         over = true;
@@ -166,9 +166,9 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             __syncwarp();
             u64 of_owner;
             const Found found = found_in(of_any_row, row, counter);
-            if (clashes) of_owner = stream(g, begin, end, arc, Search<Found>{row, n, g.k, found, places}, its_own);
-            else if (two) of_owner = stream(g, begin, end, arc, Pair<true, Found>{table, factor, g.k, found, places}, its_own);
-            else of_owner = stream(g, begin, end, arc, Pair<false, Found>{table, factor, g.k, found, places}, its_own);
+            if (clashes) of_owner = stream(g, begin, end, arc, Search<Found>{row, n, g.all.k, found, places}, its_own);
+            else if (two) of_owner = stream(g, begin, end, arc, Pair<true, Found>{table, factor, g.all.k, found, places}, its_own);
+            else of_owner = stream(g, begin, end, arc, Pair<false, Found>{table, factor, g.all.k, found, places}, its_own);
             if (Found::VERTICES && __any_sync(ALL, of_owner != 0)) {
                 credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
                 take(found, n, its_own.waiting);
@@ -183,7 +183,7 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             chunk = next_chunk, n = next_n, begin = next_begin, end = next_end, word = next_word, arc = next_arc;
         }
     }
-    add_up(count, g.total);
+    add_up(count, g.all.total);
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
@@ -214,6 +214,6 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_EDGES_BLOCKS
     __syncthreads();
     Warp its{sums + warp * WARP, {nullptr, 0}};
     u32 many = 0;
-    const Counters counters{g.on_arcs, near[warp], NEAR_OF_WARP, 0};
+    const Counters counters{g.all.on_arcs, near[warp], NEAR_OF_WARP, 0};
     by_warp(g, OnArcs{counters, finds[warp], &many}, its, Places{slots[warp], before[warp]});
 }

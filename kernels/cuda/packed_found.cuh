@@ -7,13 +7,13 @@
 
 // The counter of a local of the batch, or of a number of the range: `owner` as in packed_assign.cuh.
 __device__ __forceinline__ u32 counter_of(const Arguments &g, u32 owner) {
-    return owner < g.count ? g.locals_at + g.first + owner : g.range_start + (owner - g.count);
+    return owner < g.batch.count ? g.all.locals_at + g.batch.first + owner : g.piece.start + (owner - g.batch.count);
 }
 
 // Adds triangles to a counter, if this pass holds it.
 __device__ __forceinline__ void credit(const Arguments &g, u32 counter, u64 triangles) {
-    const u32 at = counter - g.counters_first;
-    if (at < g.counters_end - g.counters_first) atomicAdd(g.counters + at, triangles);
+    const u32 at = counter - g.all.counters_first;
+    if (at < g.all.counters_end - g.all.counters_first) atomicAdd(g.all.counters + at, triangles);
 }
 
 // Adds 1 for each bit of `both`; the lowest is for the counter `base`. Not inlined, like all that is rare or long: the kernels' loops
@@ -90,9 +90,9 @@ struct OfBlock : NotOnArcs {
     __device__ __forceinline__ u32 operator()(u32 word, u32, u32 both, u32 &hit) const {
         if (both) {
             u32 base, its;
-            unpack(word, g.k, base, its);
+            unpack(word, g.all.k, base, its);
             // Passes begin at a multiple of 16, as the runs of hubs do.
-            if (word < HUB && base - g.counters_first < NEAR) hit = (word & 0xffff0000u) | both;
+            if (word < HUB && base - g.all.counters_first < NEAR) hit = (word & 0xffff0000u) | both;
             else credit_bits(&g, base, both);
         }
         return __popc(both);
@@ -100,7 +100,7 @@ struct OfBlock : NotOnArcs {
 
     __device__ __forceinline__ void add(u32 hit) const {
         const u32 base = hit >> 17 << 4;
-        near.add(g, (base - g.counters_first) / 4, hit & 0xffff, [=] { return base; });
+        near.add(g, (base - g.all.counters_first) / 4, hit & 0xffff, [=] { return base; });
     }
 
     // All threads of the block; none adds before or after.
@@ -110,7 +110,7 @@ struct OfBlock : NotOnArcs {
     }
     __device__ __forceinline__ void finish() const {
         __syncthreads();
-        for (u32 i = threadIdx.x; i < NEAR / 4; i += blockDim.x) near.take(g, i, g.counters_first + 4 * i);
+        for (u32 i = threadIdx.x; i < NEAR / 4; i += blockDim.x) near.take(g, i, g.all.counters_first + 4 * i);
     }
 };
 
@@ -133,7 +133,7 @@ struct OfWarp : NotOnArcs {
         const u32 place = hit >> 16;
         of_row.add(g, 4 * place, hit & 0xffff, [&] {
             u32 base, its;
-            unpack(row[place], g.k, base, its);
+            unpack(row[place], g.all.k, base, its);
             return base;
         });
     }
@@ -144,7 +144,7 @@ struct OfWarp : NotOnArcs {
         for (u32 i = threadIdx.x % WARP; i < 4 * n; i += WARP) {
             if (of_row.four[i] == 0) continue;
             u32 base, its;
-            unpack(row[i / 4], g.k, base, its);
+            unpack(row[i / 4], g.all.k, base, its);
             of_row.take(g, i, base + i % 4 * 4);
         }
         __syncwarp();

@@ -47,47 +47,47 @@ __device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 o
 // Packs a row of a run of the resident section. A run may end within a row; the next one continues it. `rows` is zeroed before.
 template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g) {
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
-    if (i >= g.count) return;
-    const u32 row = g.first + i;
-    const u64 begin = g.offsets[i], end = g.offsets[i + 1];
-    const u64 from = begin > g.successors_first ? begin : g.successors_first, to = end < g.successors_end ? end : g.successors_end;
+    if (i >= g.run.count) return;
+    const u32 row = g.run.first + i;
+    const u64 begin = g.run.offsets[i], end = g.run.offsets[i + 1];
+    const u64 from = begin > g.run.successors_first ? begin : g.run.successors_first, to = end < g.run.successors_end ? end : g.run.successors_end;
     const u32 chunk = (u32)((begin + 3ull * row + 3) >> 2);
-    const u32 before = begin < from ? g.rows[row].y : 0;
+    const u32 before = begin < from ? g.all.rows[row].y : 0;
     __syncwarp(lanes_of<LANES>());
     // A row that begins where this run ends has its first successor in the next run.
-    if (begin == from && threadIdx.x % LANES == 0) g.next[row] = to > from ? g.successors[from - g.successors_first] : ALL;
-    const u32 words = pack<LANES>(g.successors + (from - g.successors_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k, g.on_arcs ? g.firsts + chunk : nullptr, (u32)from);
-    if (threadIdx.x % LANES == 0) g.rows[row] = make_uint2(chunk, words);
+    if (begin == from && threadIdx.x % LANES == 0) g.all.next[row] = to > from ? g.run.successors[from - g.run.successors_first] : ALL;
+    const u32 words = pack<LANES>(g.run.successors + (from - g.run.successors_first), to > from ? to - from : 0, (u32 *)(g.all.words + chunk), before, g.all.k, g.all.on_arcs ? g.all.firsts + chunk : nullptr, (u32)from);
+    if (threadIdx.x % LANES == 0) g.all.rows[row] = make_uint2(chunk, words);
 }
 
 extern "C" __global__ void packed_resident(Arguments g) {
-    if (g.lanes == WARP) resident<WARP>(g);
+    if (g.run.lanes == WARP) resident<WARP>(g);
     else resident<ROW_LANES>(g);
 }
 
 // Packs a row of a piece of a row block and enters it in the table.
 template <u32 LANES> __device__ __forceinline__ void row_block(const Arguments &g) {
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
-    if (i >= g.range_end - g.range_start) return;
+    if (i >= g.piece.end - g.piece.start) return;
     const bool writes = threadIdx.x % LANES == 0;
-    u32 row = g.range_start - g.row_block_start + i;
-    if (g.local_words) {
-        const u64 word = g.local_words[row >> 6];
-        const u32 local = g.local_ranks[row >> 6] + __popcll(word & ((1ull << (row & 63)) - 1));
+    u32 row = g.piece.start - g.row_block.start + i;
+    if (g.row_block.local_words) {
+        const u64 word = g.row_block.local_words[row >> 6];
+        const u32 local = g.row_block.local_ranks[row >> 6] + __popcll(word & ((1ull << (row & 63)) - 1));
         if (word >> (row & 63) & 1) {
-            if (writes) g.table[i] = g.rows[g.row_block_locals + local];
+            if (writes) g.piece.table[i] = g.all.rows[g.row_block.locals + local];
             return;
         }
         row -= local;
     }
-    const u32 begin = g.row_block_offsets[row], end = g.row_block_offsets[row + 1];
-    const u32 chunk = g.chunk_first + (u32)((begin - g.successors_first + 3ull * (row - g.row_first) + 3) >> 2);
-    u32 *firsts = g.on_arcs ? g.piece_firsts + (chunk - g.chunk_first) : nullptr;
-    const u32 words = pack<LANES>(g.successors + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k, firsts, g.row_block_counters + begin);
-    if (writes) g.table[i] = make_uint2(chunk, words);
+    const u32 begin = g.row_block.offsets[row], end = g.row_block.offsets[row + 1];
+    const u32 chunk = g.all.chunk_first + (u32)((begin - g.piece.successors_first + 3ull * (row - g.piece.row_first) + 3) >> 2);
+    u32 *firsts = g.all.on_arcs ? g.piece.firsts + (chunk - g.all.chunk_first) : nullptr;
+    const u32 words = pack<LANES>(g.row_block.successors + begin, end - begin, (u32 *)(g.all.words + chunk), 0, g.all.k, firsts, g.row_block.counters + begin);
+    if (writes) g.piece.table[i] = make_uint2(chunk, words);
 }
 
 extern "C" __global__ void packed_row_block(Arguments g) {
-    if (g.lanes == WARP) row_block<WARP>(g);
+    if (g.piece.lanes == WARP) row_block<WARP>(g);
     else row_block<ROW_LANES>(g);
 }

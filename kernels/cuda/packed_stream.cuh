@@ -44,7 +44,7 @@ struct Chunk {
 // Chunk `at`, if it is `there`.
 template <class Found> __device__ __forceinline__ Chunk chunk_at(const Arguments &g, u32 at, bool there) {
     if (!there) return {nothing(), 0};
-    return {__ldg(g.words + at), Found::EDGES ? __ldg(first_of(g, at)) : 0};
+    return {__ldg(g.all.words + at), Found::EDGES ? __ldg(first_of(g, at)) : 0};
 }
 
 // Probes one chunk of each lane, and a second one if there are `two`; the whole warp calls it. The chunks are of the warp's rows `one`
@@ -84,7 +84,7 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
         const u32 first = after - chunks, base = begin - first;
         at += WARP;
         uint2 next = make_uint2(0, 0);
-        if (at + lane < end) next = g.arcs[at + lane];
+        if (at + lane < end) next = g.batch.arcs[at + lane];
         u32 begun = 0; // rows that begin before the window
         for (u32 window = 0; window < all; window += 2 * WARP) {
             const bool two = window + WARP < all;
@@ -106,7 +106,7 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
             __syncwarp();
             const u32 found = warp.sums[lane];
             if (VERTICES && found) credit(g, counter_of(g, arc.x), found);
-            if (Found::EDGES && found) atomicAdd(g.on_arcs + g.arc_counters[at - WARP + lane], found);
+            if (Found::EDGES && found) atomicAdd(g.all.on_arcs + g.batch.arc_counters[at - WARP + lane], found);
             warp.sums[lane] = 0;
             __syncwarp();
         }

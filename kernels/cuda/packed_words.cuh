@@ -10,48 +10,78 @@ constexpr u32 HUB = 1u << 29; // words of hubs are below this
 constexpr u32 HUBS = 65536;
 
 // Mirrored by `Arguments` in src/packed/arguments.rs, field by field.
-struct Arguments {
-    uint2 *rows;              // of each local: the chunk where its row begins, and its words
-    u32 *next;                // of each local: its first successor at or above the ranges so far; ALL: none
-    uint4 *words;             // all packed rows, in chunks
-    u64 *total;               // triangles
-    uint2 *table;             // the same as `rows` for each number of the range
-    const u64 *offsets;       // where each row of a run begins in the successors of the section, and where the last one ends
-    const u32 *row_block_offsets; // where each row of the row block begins in its successors, and where the last one ends
-    const u32 *successors;         // of the run, or of the row block
-    const u64 *local_words;   // which numbers of the row block are local, 64 a word; null: every number has its row in the row block
-    const u32 *local_ranks;   // locals of the row block before each word
-    u32 *ends;                // two numbers an owner: how many short and long rows it owns, then where those end in `arcs`
-    uint2 *arcs;              // the rows to stream: where each begins, and how many chunks
-    u64 *list;                // owners with work: those for warps from the front, those for blocks from the back
-    u32 *state;               // number of owners for warps, of owners for blocks, and how many of each are taken
-    u32 *sums;                // of blocks, for the scan
-    u64 list_length;
-    u64 *counters;            // triangles at each vertex, from counter `counters_first` on; null: not wanted
-    u32 *on_arcs;             // triangles on each arc, of the resident rows and of row blocks; null: not wanted
-    u32 *firsts;              // of each chunk of resident rows, the counter of its first successor's arc
-    u32 *piece_firsts;        // the same of the piece's rows, from chunk `chunk_first` on
-    u32 *arc_counters;        // of each arc in `arcs`, its counter
-    u64 successors_first;          // index in the section, or the row block, of the first successor of the run or piece
-    u64 successors_end;            // index in the section of the end of this run
-    u32 first;                // the run's, or the batch's, first local
-    u32 count;                // and how many
-    u32 locals;
-    u32 row_block_start;          // the first number of the row block
-    u32 range_start;          // the numbers of the piece
-    u32 range_end;
-    u32 row_block_locals;         // locals before the row block
-    u32 row_first;            // the first row of the piece in the row block
-    u32 chunk_first;          // the first chunk for the piece's packed rows
-    u32 together;             // all of the range are local: one that is in the batch is the same owner there and in the range
-    u32 owners;
-    u32 numbered;             // locals and proxies
-    u32 lanes;                // lanes for a row: ROW_LANES, or WARP if rows are long; 0: see `assign`
-    u32 k;                    // runs after the hubs have 2^k numbers
-    u32 counters_first;       // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
+// The same for all launches of a partition.
+struct SharedArguments {
+    uint2 *rows;          // of each local: the chunk where its row begins, and its words
+    u32 *next;            // of each local: its first successor at or above the ranges so far; ALL: none
+    uint4 *words;         // all packed rows, in chunks
+    u64 *total;           // triangles
+    u64 *counters;        // triangles at each vertex, from counter `counters_first` on; null: not wanted
+    u32 *on_arcs;         // triangles on each arc, of the resident rows and of row blocks; null: not wanted
+    u32 *firsts;          // of each chunk of resident rows, the counter of its first successor's arc
+    u32 numbered;         // locals and proxies
+    u32 k;                // runs after the hubs have 2^k numbers
+    u32 counters_first;   // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
     u32 counters_end;
     u32 locals_at;
-    u32 row_block_counters;   // the counter of the row block's first arc
+    u32 chunk_first;      // the first chunk for a piece's packed rows
+};
+
+// A run of resident rows to pack.
+struct RunArguments {
+    const u64 *offsets;   // where each row begins in the successors of the section, and where the last one ends
+    const u32 *successors;
+    u64 successors_first; // index in the section of the first successor
+    u64 successors_end;   // and of the end
+    u32 first;            // the first local
+    u32 count;            // and how many
+    u32 lanes;            // lanes for a row: ROW_LANES, or WARP if rows are long
+    u32 unused;
+};
+
+struct RowBlockArguments {
+    const u32 *offsets;   // where each row begins in the successors, and where the last one ends
+    const u32 *successors;
+    const u64 *local_words; // which numbers are local, 64 a word; null: every number has its row in the row block
+    const u32 *local_ranks; // locals of the row block before each word
+    u32 start;            // the first number
+    u32 locals;           // locals before it
+    u32 together;         // all of the range are local: one that is in the batch is the same owner there and in the range
+    u32 counters;         // the counter of the first arc
+};
+
+// A range of the numbers of a row block.
+struct PieceArguments {
+    uint2 *table;         // the same as `rows` for each number
+    u32 *firsts;          // the same as `firsts` of its chunks
+    u64 successors_first; // index in the row block of the first successor
+    u32 start;            // the numbers
+    u32 end;
+    u32 row_first;        // the first row in the row block
+    u32 lanes;            // as above
+};
+
+// Locals whose arcs into a piece are counted together.
+struct BatchArguments {
+    u32 *ends;            // two numbers an owner: how many short and long rows it owns, then where those end in `arcs`
+    uint2 *arcs;          // the rows to stream: where each begins, and how many chunks
+    u32 *arc_counters;    // of each arc in `arcs`, its counter
+    u64 *list;            // owners with work: those for warps from the front, those for blocks from the back
+    u32 *state;           // number of owners for warps, of owners for blocks, and how many of each are taken
+    u32 *sums;            // of blocks, for the scan
+    u64 list_length;
+    u32 first;            // the first local
+    u32 count;            // and how many
+    u32 owners;
+    u32 lanes;            // as above; 0: see `assign`
+};
+
+struct Arguments {
+    SharedArguments all;
+    RunArguments run;
+    RowBlockArguments row_block;
+    PieceArguments piece;
+    BatchArguments batch;
 };
 
 __device__ __forceinline__ u32 packed(u32 number, u32 k) {
@@ -81,14 +111,14 @@ __device__ __forceinline__ u32 successors_of(u32 word, u32 k) {
 
 // Where the counters of the first arcs of chunks are, of resident rows and of the piece's rows alike.
 __device__ __forceinline__ const u32 *first_of(const Arguments &g, u32 chunk) {
-    return chunk < g.chunk_first ? g.firsts + chunk : g.piece_firsts + (chunk - g.chunk_first);
+    return chunk < g.all.chunk_first ? g.all.firsts + chunk : g.piece.firsts + (chunk - g.all.chunk_first);
 }
 
 // The counter of the first arc of a word of a row that begins with this chunk.
 __device__ __forceinline__ u32 first_of_word(const Arguments &g, u32 chunk, u32 place) {
-    const u32 *words = (const u32 *)(g.words + chunk);
+    const u32 *words = (const u32 *)(g.all.words + chunk);
     u32 counter = *first_of(g, chunk + place / 4);
-    for (u32 i = place / 4 * 4; i < place; i++) counter += __popc(successors_of(words[i], g.k));
+    for (u32 i = place / 4 * 4; i < place; i++) counter += __popc(successors_of(words[i], g.all.k));
     return counter;
 }
 

@@ -40,7 +40,7 @@ use crate::method::{CountingMethod, MethodCount};
 use crate::received::{Received, TimedEvents};
 use crate::sources::PACKED;
 use arcs_into::ArcBounds;
-use arguments::PackedArguments;
+use arguments::{PackedArguments, SharedArguments};
 use constants::{OWNER_THREADS, ROW_LANES, SCAN};
 use counter::PackedPartition;
 use space::{
@@ -211,7 +211,9 @@ struct PackedCounter<'g, E: Engine> {
     engine: &'g mut E,
     received: Received,
     /// What all launches share.
-    arguments: PackedArguments,
+    all: SharedArguments,
+    /// The locals of the partition.
+    locals: u32,
     blocks: ArcsBefore,
     /// How many resident arcs lead into each range of numbers; `None` where all of them lead into the one row block.
     into: Option<ArcBounds>,
@@ -229,8 +231,6 @@ struct PackedCounter<'g, E: Engine> {
     space_bytes: u64,
     /// The most bytes of a piece of more than one number.
     piece_limit: u64,
-    /// The number of the work space's first chunk, counted from the first one of the resident rows.
-    chunk_first: u32,
     slots: [u64; SLOTS],
     /// Copies into a half of the work space so far.
     halves: usize,
@@ -278,18 +278,19 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         let peak = layout.used();
         let base = engine.address();
         let mut counting = Self {
-            arguments: PackedArguments {
+            all: SharedArguments {
                 rows: base + rows.offset,
                 next: base + next.offset,
                 words: base + packed.offset,
                 total: base + total.offset,
                 on_arcs: edges.as_ref().map_or(0, |edges| edges.resident),
                 firsts: base + firsts.offset,
-                locals: size.locals as u32,
                 numbered: size.numbered,
                 k,
-                ..PackedArguments::default()
+                chunk_first: ((space.offset - packed.offset) / 16) as u32,
+                ..SharedArguments::default()
             },
+            locals: size.locals as u32,
             received,
             blocks: ArcsBefore::default(),
             // Where all vertices are local, there is one row block.
@@ -304,7 +305,6 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             space: base + space.offset,
             space_bytes: left,
             piece_limit: (left / 2).min(REACH - padded(words)),
-            chunk_first: ((space.offset - packed.offset) / 16) as u32,
             slots: slots.map(|slot| base + slot.offset),
             halves: 0,
             runs: 0,
@@ -313,7 +313,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             so_far: MethodCount { peak_bytes: peak, ..MethodCount::default() },
             engine,
         };
-        let (engine, to) = (&mut *counting.engine, &counting.arguments);
+        let (engine, to) = (&mut *counting.engine, &counting.all);
         engine.record(Stream::Copy, RESIDENT.copy)?;
         compact::begin(engine)?;
         engine.fill(Stream::Copy, to.rows, 0, 8 * size.locals)?;
@@ -325,12 +325,12 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             // There are fewer than 2^32: see `bits_for`.
             let VertexCounters { window, locals_at } = of;
             let counters = crate::vertices::clear(of, engine)?;
-            counting.arguments = PackedArguments {
+            counting.all = SharedArguments {
                 counters,
                 counters_first: window.start as u32,
                 counters_end: window.end as u32,
                 locals_at: *locals_at as u32,
-                ..counting.arguments
+                ..counting.all
             };
         }
         counting.engine.record(Stream::Copy, RESIDENT.copied)?;
@@ -342,7 +342,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         if self.row_blocks == 0 {
             return Ok(self.so_far);
         }
-        self.so_far.triangles = self.engine.read_u64(Stream::Compute, self.arguments.total)?;
+        self.so_far.triangles = self.engine.read_u64(Stream::Compute, self.all.total)?;
         compact::check(self.engine)?;
         for row_block in self.row_blocks.saturating_sub(RING)..self.row_blocks {
             self.account(row_block)?;

@@ -59,10 +59,10 @@ pub fn nvrtc() -> Option<Nvrtc> {
     }
 }
 
-/// The names of the fields of `struct Arguments` in a source.
+/// The names of the fields of a struct in a source.
 #[cfg(test)]
-pub(crate) fn fields(code: &str) -> Vec<&str> {
-    let declared = code.split("struct Arguments {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
+pub(crate) fn fields<'a>(code: &'a str, of: &str) -> Vec<&'a str> {
+    let declared = code.split(&format!("struct {of} {{")).nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
     let lines = declared.lines().filter_map(|line| line.split(';').next().filter(|_| line.contains(';')));
     lines.filter_map(|field| field.split([' ', '*']).next_back()).collect()
 }

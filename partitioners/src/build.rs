@@ -1,15 +1,15 @@
 //! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them.
 //!
-//! This is LSTC's way from an assignment to partitions on disk: [`crate::partition::batch`] (Algorithms 1 and 2), then [`batch`], then
+//! This is LSTC's way from an assignment to partitions on disk: [`crate::partition::kept`] (Algorithms 1 and 2), then [`spills`], then
 //! [`crate::spill`].
 
-pub mod batch;
 pub mod room;
+pub mod spills;
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::partition::batch::Kept;
+use crate::partition::kept::Kept;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::partition::sizes::PartitionSize;

@@ -1,9 +1,9 @@
 //! Partitions: which vertices are local, how large each is, what it keeps, and the sections that are spilled and streamed.
 
 pub mod assignment;
-pub mod batch;
 pub mod bit_counter;
 pub mod cuts;
+pub mod kept;
 mod lists;
 pub mod locals;
 mod masks;

@@ -14,9 +14,9 @@ use rayon::ThreadPool;
 use super::host::LEAST_BLOCK;
 use crate::cache::free_space;
 use crate::plan::Plan;
-use trimill_partitioners::build::batch::{BUFFERS, BatchBuilder};
+use trimill_partitioners::build::spills::{BUFFERS, SpillsBuilder};
 use trimill_partitioners::build::{Builder, BuiltPartition};
-use trimill_partitioners::partition::batch::Kept;
+use trimill_partitioners::partition::kept::Kept;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk::faults::hook;
@@ -95,14 +95,14 @@ impl Building {
 
 /// Builds partitions as a [`Building`] says.
 pub struct Builders<'a> {
-    pub batches: BatchBuilder<'a>,
+    pub batches: SpillsBuilder<'a>,
     pub many: usize,
     pub pool: &'a ThreadPool,
 }
 
 impl<'a> Builders<'a> {
     pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool) -> Self {
-        Self { batches: BatchBuilder::new(builder, building.block), many: building.many, pool }
+        Self { batches: SpillsBuilder::new(builder, building.block), many: building.many, pool }
     }
 
     /// Builds `parts` in their order, except those that `found` returns; hands the partitions of a batch to `each`, until that

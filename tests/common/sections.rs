@@ -1,8 +1,8 @@
 //! Builds the sections of a partition from all rows of the graph and what pruning kept, row by row.
 
 use trimill::testing::bytes::Bytes;
-use trimill::testing::partition::batch::Kept;
 use trimill::testing::partition::cuts::RowBlockCuts;
+use trimill::testing::partition::kept::Kept;
 use trimill::testing::partition::locals::Locals;
 use trimill_counting::{Resident, RowBlock};
 

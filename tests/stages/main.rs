@@ -1,7 +1,7 @@
 //! Single stages through `trimill::testing`, and what lies on disk between them: readers, generators, preparing, partitions, plans, formats.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-mod batches;
+mod building;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpus;

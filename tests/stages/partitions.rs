@@ -15,7 +15,7 @@ use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
-use trimill::testing::partition::batch::{Kept, kept};
+use trimill::testing::partition::kept::{Kept, kept};
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};

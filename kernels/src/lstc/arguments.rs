@@ -41,7 +41,10 @@ mod tests {
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        assert_eq!(crate::testing::fields(&LSTC.code()), crate::testing::fields_of(&LstcArguments::default()));
+        assert_eq!(
+            crate::testing::fields(&LSTC.code(), "Arguments"),
+            crate::testing::fields_of(&LstcArguments::default())
+        );
         assert_eq!(size_of::<LstcArguments>(), 15 * 8 + 6 * 4);
     }
 }

@@ -1,55 +1,94 @@
-//! The kernels' arguments.
+//! The kernels' arguments: as the structs of these names in `packed_words.cuh`, field by field. Addresses are on the device; zero is null.
 
 use bytemuck::{Pod, Zeroable};
 
-/// `Arguments` of `packed.cu`, field by field. Addresses are on the device; zero is null.
+/// The same for all launches of a partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct PackedArguments {
+pub(crate) struct SharedArguments {
     pub(crate) rows: u64,
     pub(crate) next: u64,
     pub(crate) words: u64,
     pub(crate) total: u64,
-    pub(crate) table: u64,
-    pub(crate) offsets: u64,
-    pub(crate) row_block_offsets: u64,
-    pub(crate) successors: u64,
-    pub(crate) local_words: u64,
-    pub(crate) local_ranks: u64,
-    pub(crate) ends: u64,
-    pub(crate) arcs: u64,
-    pub(crate) list: u64,
-    pub(crate) state: u64,
-    pub(crate) sums: u64,
-    pub(crate) list_length: u64,
     pub(crate) counters: u64,
     pub(crate) on_arcs: u64,
     pub(crate) firsts: u64,
-    pub(crate) piece_firsts: u64,
-    pub(crate) arc_counters: u64,
-    pub(crate) successors_first: u64,
-    pub(crate) successors_end: u64,
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) locals: u32,
-    pub(crate) row_block_start: u32,
-    pub(crate) range_start: u32,
-    pub(crate) range_end: u32,
-    pub(crate) row_block_locals: u32,
-    pub(crate) row_first: u32,
-    pub(crate) chunk_first: u32,
-    pub(crate) together: u32,
-    pub(crate) owners: u32,
     pub(crate) numbered: u32,
-    pub(crate) lanes: u32,
     pub(crate) k: u32,
     pub(crate) counters_first: u32,
     pub(crate) counters_end: u32,
     pub(crate) locals_at: u32,
-    pub(crate) row_block_counters: u32,
+    pub(crate) chunk_first: u32,
 }
 
-// SAFETY: 23 `u64` and 18 `u32`, without padding; any bit pattern is valid.
+/// A run of resident rows to pack.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct RunArguments {
+    pub(crate) offsets: u64,
+    pub(crate) successors: u64,
+    pub(crate) successors_first: u64,
+    pub(crate) successors_end: u64,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) lanes: u32,
+    pub(crate) unused: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct RowBlockArguments {
+    pub(crate) offsets: u64,
+    pub(crate) successors: u64,
+    pub(crate) local_words: u64,
+    pub(crate) local_ranks: u64,
+    pub(crate) start: u32,
+    pub(crate) locals: u32,
+    pub(crate) together: u32,
+    pub(crate) counters: u32,
+}
+
+/// A range of the numbers of a row block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct PieceArguments {
+    pub(crate) table: u64,
+    pub(crate) firsts: u64,
+    pub(crate) successors_first: u64,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) row_first: u32,
+    pub(crate) lanes: u32,
+}
+
+/// Locals whose arcs into a piece are counted together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct BatchArguments {
+    pub(crate) ends: u64,
+    pub(crate) arcs: u64,
+    pub(crate) arc_counters: u64,
+    pub(crate) list: u64,
+    pub(crate) state: u64,
+    pub(crate) sums: u64,
+    pub(crate) list_length: u64,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) owners: u32,
+    pub(crate) lanes: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct PackedArguments {
+    pub(crate) all: SharedArguments,
+    pub(crate) run: RunArguments,
+    pub(crate) row_block: RowBlockArguments,
+    pub(crate) piece: PieceArguments,
+    pub(crate) batch: BatchArguments,
+}
+
+// SAFETY: 25 `u64` and 22 `u32`, an even number in each struct, so there is no padding; any bit pattern is valid.
 unsafe impl Zeroable for PackedArguments {}
 // SAFETY: as above.
 unsafe impl Pod for PackedArguments {}
@@ -58,11 +97,19 @@ unsafe impl Pod for PackedArguments {}
 mod tests {
     use super::*;
     use crate::sources::PACKED;
+    use crate::testing::{fields, fields_of};
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        assert_eq!(crate::testing::fields(&PACKED.code()), crate::testing::fields_of(&PackedArguments::default()));
-        assert_eq!(size_of::<PackedArguments>(), 23 * 8 + 18 * 4);
+        let code = PACKED.code();
+        let PackedArguments { all, run, row_block, piece, batch } = PackedArguments::default();
+        assert_eq!(fields(&code, "SharedArguments"), fields_of(&all));
+        assert_eq!(fields(&code, "RunArguments"), fields_of(&run));
+        assert_eq!(fields(&code, "RowBlockArguments"), fields_of(&row_block));
+        assert_eq!(fields(&code, "PieceArguments"), fields_of(&piece));
+        assert_eq!(fields(&code, "BatchArguments"), fields_of(&batch));
+        assert_eq!(fields(&code, "Arguments"), ["all", "run", "row_block", "piece", "batch"]);
+        assert_eq!(size_of::<PackedArguments>(), 25 * 8 + 22 * 4);
         assert!(PACKED.kernels().all(|(_, parameters)| parameters == 1));
     }
 }

@@ -59,11 +59,11 @@ impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
     }
 
     fn vertices(&mut self) -> Result<VertexCounts> {
-        let PackedCounter { engine, arguments, vertices, received, .. } = &mut self.counting;
+        let PackedCounter { engine, all, vertices, received, .. } = &mut self.counting;
         counts_of(vertices, received, |counts| {
             // Where nothing was counted, no kernel has waited for the zeros.
             engine.wait(Stream::Compute, RESIDENT.copied)?;
-            engine.read(Stream::Compute, arguments.counters, cast_slice_mut(counts))
+            engine.read(Stream::Compute, all.counters, cast_slice_mut(counts))
         })
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 
-use super::arguments::PackedArguments;
+use super::arguments::{PackedArguments, RunArguments};
 use super::{COPIED, PackedCounter, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
 use crate::arena::ALIGNMENT;
 use crate::compact::{self, Unpack, bin_shift};
@@ -93,7 +93,7 @@ impl<E: Engine> PackedCounter<'_, E> {
                 wide: true,
                 base: own[0],
                 successors_at: 0,
-                bin_shift: Some(bin_shift(self.arguments.numbered)),
+                bin_shift: Some(bin_shift(self.all.numbered)),
             };
             // SAFETY: as the caller promised.
             let send = |engine: &mut E, at: u64| unsafe {
@@ -123,7 +123,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         self.halves += 1;
         let at = self.space + half as u64 * self.half();
         let count = offsets.len() as u32 - 1;
-        let arguments = PackedArguments {
+        let run = RunArguments {
             offsets: at,
             successors: at + size_of_val(offsets) as u64,
             successors_first: successors.start,
@@ -131,14 +131,15 @@ impl<E: Engine> PackedCounter<'_, E> {
             first: row,
             count,
             lanes: lanes_for(count.into(), successors.end - successors.start),
-            ..self.arguments
+            unused: 0,
         };
+        let arguments = PackedArguments { all: self.all, run, ..PackedArguments::default() };
         let engine = &mut *self.engine;
         send(engine, at)?;
         engine.record(Stream::Copy, events.copied)?;
         engine.wait(Stream::Compute, events.copied)?;
         engine.record(Stream::Compute, events.kernel)?;
-        launch(engine, "packed_resident", blocks(grid_blocks(count, arguments.lanes)), &arguments)?;
+        launch(engine, "packed_resident", blocks(grid_blocks(count, run.lanes)), &arguments)?;
         engine.record(Stream::Compute, events.counted)?;
         self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (successors.end - successors.start);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::arguments::PackedArguments;
+use super::arguments::{BatchArguments, PackedArguments, PieceArguments, RowBlockArguments};
 use super::space::{BLOCK, BlockRange, LocalsBatch, MOST, places, scan_blocks};
 use super::{
     BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, PackedCounter, ROW_LANES, SLOTS, THREADS, blocks,
@@ -37,19 +37,19 @@ impl<E: Engine> PackedCounter<'_, E> {
             self.engine.wait(Stream::Copy, of_row_block(self.row_blocks - SLOTS).counted)?;
         }
         self.row_blocks += 1;
-        let mut arguments = PackedArguments {
-            row_block_start: row_block.range.start,
-            row_block_locals: row_block.first_local,
+        let mut to = RowBlockArguments {
+            start: row_block.range.start,
+            locals: row_block.first_local,
             together: u32::from(row_block.all_local),
-            ..self.arguments
+            ..RowBlockArguments::default()
         };
         let engine = &mut *self.engine;
         engine.record(Stream::Copy, events.copy)?;
         if bytes > 0 {
             let start = self.slots[slot];
             let places = row_block.places(start);
-            (arguments.local_words, arguments.local_ranks) = (places.words, places.ranks);
-            (arguments.row_block_offsets, arguments.successors) = (places.offsets, places.successors);
+            (to.local_words, to.local_ranks) = (places.words, places.ranks);
+            (to.offsets, to.successors) = (places.offsets, places.successors);
             // SAFETY: as the caller promised.
             unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
@@ -59,7 +59,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         if let Some(edges) = &mut self.edges {
             let counters = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
             // There are fewer than 2^32: see `begin`.
-            arguments.row_block_counters = ((counters - edges.resident) / EDGE_COUNTER_BYTES) as u32;
+            to.counters = ((counters - edges.resident) / EDGE_COUNTER_BYTES) as u32;
         }
         let edges = self.edges.is_some();
         let mut start = row_block.range.start;
@@ -67,29 +67,27 @@ impl<E: Engine> PackedCounter<'_, E> {
             let end = self.blocks.cut_piece(start..row_block.range.end, self.piece_limit, self.space_bytes, |end| {
                 piece(row_block, start..end, self.arcs_into, edges)
             });
-            self.piece(row_block, start, end, &arguments)?;
+            self.piece(row_block, start..end, to)?;
             start = end;
         }
         self.engine.record(Stream::Compute, events.counted)
     }
 
     /// Enqueues the counting of the arcs into the numbers `start..end`.
-    fn piece(
-        &mut self,
-        row_block: &RowBlockSlices<'_>,
-        start: u32,
-        end: u32,
-        shared: &PackedArguments,
-    ) -> GpuResult<()> {
-        let piece = piece(row_block, start..end, self.arcs_into, self.edges.is_some());
-        let row_first = if row_block.all_local { 0 } else { row_of(row_block, start) };
+    fn piece(&mut self, row_block: &RowBlockSlices<'_>, range: Range<u32>, to: RowBlockArguments) -> GpuResult<()> {
+        let piece = piece(row_block, range.clone(), self.arcs_into, self.edges.is_some());
+        let row_first = if row_block.all_local { 0 } else { row_of(row_block, range.start) };
         let mut arguments = PackedArguments {
-            range_start: start,
-            range_end: end,
-            row_first,
-            successors_first: u64::from(row_block.offsets[row_first as usize]),
-            chunk_first: self.chunk_first,
-            ..*shared
+            all: self.all,
+            row_block: to,
+            piece: PieceArguments {
+                start: range.start,
+                end: range.end,
+                row_first,
+                successors_first: u64::from(row_block.offsets[row_first as usize]),
+                ..PieceArguments::default()
+            },
+            ..PackedArguments::default()
         };
         // Locals before the range have successors below it only.
         let first = if row_block.all_local { 0 } else { row_block.first_local / BLOCK };
@@ -129,17 +127,17 @@ impl<E: Engine> PackedCounter<'_, E> {
         let owners = u64::from(batch.count) + others;
         let places = places(piece, owners, batch.arcs);
         let at = |place: u64| self.space + place;
-        *arguments = PackedArguments {
-            table: if piece.all_local {
-                self.arguments.rows
-                    + 8 * u64::from(arguments.row_block_locals + (arguments.range_start - arguments.row_block_start))
-            } else {
-                at(places.table)
-            },
+        let to = &mut arguments.piece;
+        to.table = if piece.all_local {
+            self.all.rows + 8 * u64::from(arguments.row_block.locals + (to.start - arguments.row_block.start))
+        } else {
+            at(places.table)
+        };
+        to.firsts = at(places.firsts);
+        arguments.batch = BatchArguments {
             ends: at(places.ends),
             arcs: at(places.arcs),
             arc_counters: at(places.arc_counters),
-            piece_firsts: at(places.firsts),
             list: at(places.list),
             list_length: places.list_length,
             sums: at(places.sums),
@@ -147,21 +145,22 @@ impl<E: Engine> PackedCounter<'_, E> {
             first: batch.first,
             count: batch.count,
             owners: owners as u32,
-            ..*arguments
+            lanes: 0,
         };
         let engine = &mut *self.engine;
         let processors = engine.processors();
         let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
         engine.record(Stream::Compute, events.copy)?;
         if begins && !piece.all_local {
-            arguments.lanes = lanes_for(piece.rows, piece.arcs);
-            launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, arguments.lanes)), arguments)?;
+            arguments.piece.lanes = lanes_for(piece.rows, piece.arcs);
+            let lanes = arguments.piece.lanes;
+            launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, lanes)), arguments)?;
         }
         // If the piece covers all numbers, or rows are long, (almost) every row has arcs to assign.
-        let lanes = lanes_for(arguments.locals.into(), self.received.arcs());
-        let sparse = piece.numbers < u64::from(arguments.numbered) && lanes == ROW_LANES;
-        arguments.lanes = if sparse { 0 } else { lanes };
-        let locals = grid_blocks(batch.count, arguments.lanes.max(1));
+        let lanes = lanes_for(self.locals.into(), self.received.arcs());
+        let sparse = piece.numbers < u64::from(self.all.numbered) && lanes == ROW_LANES;
+        arguments.batch.lanes = if sparse { 0 } else { lanes };
+        let locals = grid_blocks(batch.count, arguments.batch.lanes.max(1));
         let (scans, lists) = (scan_blocks(owners) as u32, owners.div_ceil(u64::from(THREADS)) as u32);
         launch(engine, "packed_clear", blocks(through(2 * owners)), arguments)?;
         launch(engine, "packed_count_arcs", blocks(locals), arguments)?;
@@ -171,13 +170,13 @@ impl<E: Engine> PackedCounter<'_, E> {
         launch(engine, "packed_assign_arcs", blocks(locals), arguments)?;
         launch(engine, "packed_list", blocks(lists), arguments)?;
         engine.record(Stream::Compute, events.kernel)?;
-        let [by_thread, by_warp, by_block] = match (arguments.counters, arguments.on_arcs) {
+        let [by_thread, by_warp, by_block] = match (self.all.counters, self.all.on_arcs) {
             (0, 0) => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
             (0, _) => ["packed_by_thread_edges", "packed_by_warp_edges", "packed_by_block_edges"],
             _ => ["packed_by_thread_vertices", "packed_by_warp_vertices", "packed_by_block_vertices"],
         };
         // At most 128 threads of a block may add up bytes (`Bytes` in `packed_found.cuh`).
-        let threads = if arguments.counters == 0 { THREADS } else { OWNER_THREADS };
+        let threads = if self.all.counters == 0 { THREADS } else { OWNER_THREADS };
         let grid = Grid { blocks: through(u64::from(batch.count)), threads, shared: 0 };
         launch(engine, by_thread, grid, arguments)?;
         let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };

@@ -170,7 +170,7 @@ fn words_say_what_was_packed() {
         let mut run = Resident { numbers, offsets, successors: rows.concat().into(), stored: Vec::new() };
         // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&mut run).unwrap() };
-        let (at, words) = (counting.arguments.rows, counting.arguments.words);
+        let (at, words) = (counting.all.rows, counting.all.words);
         let mut placed = [[0u32; 2]; 4];
         counting.engine.read(Stream::Compute, at, bytemuck::cast_slice_mut(&mut placed)).unwrap();
         for ([chunk, many], row) in placed.into_iter().zip(&rows) {

@@ -9,7 +9,7 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
-use trimill::testing::partition::batch::kept;
+use trimill::testing::partition::kept::kept;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use super::room::TakenRoom;
 use super::{Builder, BuiltPartition};
 use crate::partition::GraphPasses;
-use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::RowBlockCuts;
+use crate::partition::kept::{Kept, kept};
 use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
 use trimill_graph::{Direction, RowRun};
@@ -35,7 +35,7 @@ pub const BUFFERS: Bytes = Bytes::mib(3);
 /// Bytes of filtered rows that wait to be written, for each thread; as many are being filtered meanwhile.
 pub const HELD: u64 = 1 << 20;
 
-pub struct BatchBuilder<'a> {
+pub struct SpillsBuilder<'a> {
     builder: Builder<'a>,
     /// Bytes of a block of rows.
     block: Bytes,
@@ -44,7 +44,7 @@ pub struct BatchBuilder<'a> {
     idle: Mutex<Vec<FoundRows>>,
 }
 
-impl<'a> BatchBuilder<'a> {
+impl<'a> SpillsBuilder<'a> {
     /// For the partitions of `builder`; passes over the graph read blocks of at most `block` bytes.
     pub fn new(builder: Builder<'a>, block: Bytes) -> Self {
         Self { builder, block, encoders: Encoders::default(), idle: Mutex::default() }

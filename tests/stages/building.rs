@@ -13,8 +13,8 @@ use trimill::testing::prepare::prepare;
 use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcList;
-use trimill_partitioners::build::batch::BatchBuilder;
 use trimill_partitioners::build::room::SpillMemory;
+use trimill_partitioners::build::spills::SpillsBuilder;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
@@ -81,7 +81,7 @@ fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(V
         durable: false,
     };
     let parts: Vec<u32> = (0..cut.locals.parts()).collect();
-    let batches = BatchBuilder::new(builder, block);
+    let batches = SpillsBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
     let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), sections(&built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
