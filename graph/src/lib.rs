@@ -18,7 +18,7 @@ pub use codec::encode;
 pub use index::BlockEntry;
 pub use index::DegreeRun;
 pub use offset::Offset;
-pub use oriented::{GraphSize, Ids, OrientedGraph};
+pub use oriented::{GraphFigures, GraphSize, Ids, OrientedGraph};
 pub use pass::{Direction, RowRun};
 pub use store::{BlockBytes, MemorySections};
 

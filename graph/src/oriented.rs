@@ -47,6 +47,16 @@ pub struct GraphSize {
     pub probes: u64,
 }
 
+/// What results say of a graph, and what methods need to know of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphFigures {
+    pub size: GraphSize,
+    /// Paths of two edges.
+    pub wedges: u128,
+    pub report: CleanReport,
+}
+
 /// The input's ids of all vertices.
 #[derive(Debug)]
 pub struct Ids {
@@ -112,6 +122,10 @@ impl OrientedGraph {
     pub fn size(&self) -> GraphSize {
         let Layout { vertices, edges, longest_row, probes, .. } = self.layout;
         GraphSize { vertices, edges, longest_row, probes }
+    }
+
+    pub fn figures(&self) -> GraphFigures {
+        GraphFigures { size: self.size(), wedges: self.wedges(), report: self.report().clone() }
     }
 
     pub fn report(&self) -> &CleanReport {

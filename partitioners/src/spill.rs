@@ -37,7 +37,7 @@ pub use coded::{CodedRows, CodedSlice, RowMark};
 pub use encoders::Encoders;
 pub use format::PartitionHeader;
 pub use index::most_bytes;
-pub use manifest::{Manifest, ManifestGraph, ManifestJob, ManifestPartition};
+pub use manifest::{Manifest, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
 pub use source::Spilled;
 pub use writer::{SpillSummary, SpillWriter};

@@ -9,7 +9,7 @@ use super::counting::CountedAll;
 use super::details::{self, Details, keeps_answer};
 use super::graph::Opened;
 use super::planned::{PlanRequest, Planned, recorded};
-use super::results::input_report;
+use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::paths;
@@ -77,7 +77,7 @@ impl Planned {
         let (whole, backends) = (self.is_shared(), std::mem::take(&mut self.backends));
         let mut stages = std::mem::take(&mut self.stages);
         let (backend, method) = (backends[0].name(), backends[0].method());
-        let Session { job, run, control, host, .. } = &self.session;
+        let Session { run, control, .. } = &self.session;
         let details = Details::new(&self.session, &self.graph, self.fingerprint)?;
         let counted = match whole {
             true => self.count_shares(backends, &mut stages),
@@ -93,10 +93,6 @@ impl Planned {
         let graph = &self.graph;
         let peak = || machine::peak_memory().saturating_sub(self.driver).max(self.peak);
         let result = RunResult {
-            vertices: u64::from(graph.vertices()),
-            edges: graph.edges(),
-            wedges: graph.wedges(),
-            input: input_report(graph.report()),
             mode: self.plan.cut.mode(),
             partitioner: self.partitioner.to_string(),
             backend: backend.into(),
@@ -108,12 +104,8 @@ impl Planned {
             peak_host_bytes: peak(),
             driver_host_bytes: self.driver,
             device_memory: self.device,
-            host_memory: host.budget(),
             seconds: self.session.seconds(),
-            job: job.name.clone(),
-            prune: job.prune,
-            seed: job.seed,
-            ..RunResult::default()
+            ..result_of(&self.session, &graph.figures())
         };
         let mut result = result.complete();
         let mut written = kept;

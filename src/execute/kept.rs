@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::backends::GraphToCount;
 use super::details::Details;
 use super::device::PartitionsToCount;
-use super::results::{PlannedFigures, input_report};
+use super::results::{PlannedFigures, result_of};
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
 use trimill_counting::Scope;
@@ -17,7 +17,7 @@ use trimill_system::machine;
 
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
-use trimill_partitioners::spill::{Manifest, ManifestGraph};
+use trimill_partitioners::spill::Manifest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -26,9 +26,9 @@ use trimill_system::error::{Error, Result};
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
     refuse_partition_settings(&job, dir)?;
     let manifest = Manifest::read(dir)?;
-    let ManifestGraph { size, wedges, report } = manifest.graph.clone();
+    let size = manifest.graph.size;
     let session = Session::open(Job { cache: false, ..job }, Purpose::Count, None, control)?;
-    let Session { job, control, host, .. } = &session;
+    let Session { job, control, .. } = &session;
     let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.mode }, None)?;
     if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
@@ -55,10 +55,6 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     control.did_stage("count", start);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {
-        vertices: u64::from(size.vertices),
-        edges: size.edges,
-        wedges,
-        input: input_report(&report),
         mode: Mode::Spilled,
         partitioner: manifest.job.partitioner.clone(),
         prune: manifest.job.prune.parse().unwrap_or_default(),
@@ -71,11 +67,8 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         peak_host_bytes: machine::peak_memory().saturating_sub(driver),
         driver_host_bytes: driver,
         device_memory: device,
-        host_memory: host.budget(),
         seconds: session.seconds(),
-        job: job.name.clone(),
-        seed: job.seed,
-        ..RunResult::default()
+        ..result_of(&session, &manifest.graph)
     };
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
 }

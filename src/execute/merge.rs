@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::backends::GraphToCount;
 use super::details::{self, Details, keeps_answer};
-use super::results::input_report;
+use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
@@ -32,7 +32,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     };
     let prepared = RunDir::share(&path)?.1;
     let session = Session::open(prepared.counted_as(how), Purpose::Count, None, control)?;
-    let Session { job, run, host, .. } = &session;
+    let Session { job, run, .. } = &session;
     let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };
     let merged = run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?;
     if let Some(result) = merged.filter(|result| details::holds_all(job.counts(), &job.output_files(), run, result)) {
@@ -59,10 +59,6 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         names.into_iter().collect::<Vec<_>>().join(", ")
     };
     let result = RunResult {
-        vertices: u64::from(graph.vertices()),
-        edges: graph.edges(),
-        wedges: graph.wedges(),
-        input: input_report(graph.report()),
         mode: prepared.mode,
         partitioner: prepared.partitioner.to_string(),
         backend: of_all(|record| &record.by.backend),
@@ -70,11 +66,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         stages: vec![Stage::since("merge", start, Bytes::ZERO, Bytes::ZERO)],
         device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
         partitions: records.into_iter().map(|record| record.result.resumed()).collect(),
-        host_memory: host.budget(),
-        job: job.name.clone(),
-        prune: job.prune,
-        seed: job.seed,
-        ..RunResult::default()
+        ..result_of(&session, &graph.figures())
     };
     let mut result = result.complete();
     let written = details.finish(&session, &mut result).map_err(|error| with_prepare_advice(error, &path));

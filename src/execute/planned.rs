@@ -27,7 +27,7 @@ use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
-use trimill_partitioners::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
+use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
@@ -115,7 +115,7 @@ impl Planned {
             },
             vertices: u64::from(graph.vertices()),
             edges: graph.edges(),
-            graph: ManifestGraph { size: graph.size(), wedges: graph.wedges(), report: graph.report().clone() },
+            graph: graph.figures(),
             partitions,
         }
     }

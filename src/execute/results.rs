@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::clean::CleanReport;
+use super::session::Session;
 use crate::plan::predict::Prediction;
-use crate::report::{CountedFigures, InputReport, PartitionFigures};
+use crate::report::{CountedFigures, InputReport, PartitionFigures, RunResult};
 use crate::stream::CountedPartition;
+use trimill_graph::GraphFigures;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 
@@ -16,14 +17,26 @@ pub(super) struct PlannedFigures<'a> {
     pub(super) predictions: &'a [Prediction],
 }
 
-pub(super) fn input_report(report: &CleanReport) -> InputReport {
-    InputReport {
-        vertices_declared: Some(report.vertices_declared),
-        arcs: report.arcs,
-        loops_removed: report.loops_removed,
-        duplicates_removed: report.duplicates_removed,
-        arcs_added: report.arcs_added,
-        arcs_without_reverse: report.arcs_without_reverse,
+/// The result of a job on this graph, before partitions are counted.
+pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
+    let (Session { job, host, .. }, GraphFigures { size, wedges, report }) = (session, graph);
+    RunResult {
+        vertices: u64::from(size.vertices),
+        edges: size.edges,
+        wedges: *wedges,
+        input: InputReport {
+            vertices_declared: Some(report.vertices_declared),
+            arcs: report.arcs,
+            loops_removed: report.loops_removed,
+            duplicates_removed: report.duplicates_removed,
+            arcs_added: report.arcs_added,
+            arcs_without_reverse: report.arcs_without_reverse,
+        },
+        host_memory: host.budget(),
+        job: job.name.clone(),
+        prune: job.prune,
+        seed: job.seed,
+        ..RunResult::default()
     }
 }
 

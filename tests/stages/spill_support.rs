@@ -9,8 +9,9 @@ use proptest::prelude::*;
 use trimill::testing::clean::CleanReport;
 use trimill::testing::control::Control;
 use trimill::testing::error::Error;
+use trimill::testing::graph::GraphFigures;
 use trimill::testing::graph::GraphSize;
-use trimill::testing::spill::{Codec, ManifestGraph, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill_counting::{Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -162,9 +163,9 @@ pub fn read_all(spill: &SpillReader) -> Result<(), Error> {
     result.and(spill.ranks().map(drop))
 }
 
-pub fn fixture_graph() -> ManifestGraph {
+pub fn fixture_graph() -> GraphFigures {
     let size = GraphSize { vertices: 70_000, edges: 14, longest_row: 5, probes: u64::MAX };
-    ManifestGraph { size, wedges: u128::MAX, report: CleanReport { arcs: 28, ..CleanReport::default() } }
+    GraphFigures { size, wedges: u128::MAX, report: CleanReport { arcs: 28, ..CleanReport::default() } }
 }
 
 pub fn fixture_dir() -> PathBuf {

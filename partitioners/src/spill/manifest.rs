@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
-use trimill_graph::CleanReport;
-use trimill_graph::GraphSize;
+use trimill_graph::GraphFigures;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
@@ -37,19 +36,9 @@ pub struct Manifest {
     pub vertices: u64,
     pub edges: u64,
     /// What counting the spills needs to know of the graph.
-    pub graph: ManifestGraph,
+    pub graph: GraphFigures,
     /// The partitions, in order of their numbers.
     pub partitions: Vec<ManifestPartition>,
-}
-
-/// What results say of a graph, and what methods need to know of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ManifestGraph {
-    pub size: GraphSize,
-    /// Paths of two edges.
-    pub wedges: u128,
-    pub report: CleanReport,
 }
 
 /// A description of a job for readers; only the fingerprint is compared.
