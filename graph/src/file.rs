@@ -212,13 +212,13 @@ pub(super) fn section<T: Pod + Send>(
     Ok(values)
 }
 
+/// The same of the file with this path.
 #[cfg(feature = "testing")]
-/// Reads the header and footer of a graph file without its sections: what `trimill cache list` shows.
 pub fn read_layout(path: &Path) -> Result<Layout> {
     layout_of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }
 
-/// As [`read_layout`], for a file that is open already.
+/// Reads the header and footer of a graph file that is open, without its sections.
 pub fn layout_of(file: &File, path: &Path) -> Result<Layout> {
     read_footer(file, path).map(|(footer, _)| footer.layout)
 }

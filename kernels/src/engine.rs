@@ -129,7 +129,7 @@ pub trait Engine {
     /// The piece reserved for unpacking rows ([`crate::compact`]).
     fn scratch(&self) -> ReservedMemory;
 
-    /// The piece reserved for the counters of vertices ([`crate::VertexCounters`]).
+    /// The piece reserved for the counters of vertices ([`trimill_counting::VertexCounters`]).
     fn counters(&self) -> ReservedMemory;
 
     /// How many multiprocessors it has.

@@ -138,7 +138,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Reserves a piece of the arena for the counters of vertices ([`crate::VertexCounters`]), of `bytes`, a multiple of
+    /// Reserves a piece of the arena for the counters of vertices ([`trimill_counting::VertexCounters`]), of `bytes`, a multiple of
     /// [`crate::ALIGNMENT`] within the arena. To be called once after the arena was allocated.
     pub fn reserve_counters(&mut self, bytes: u64) {
         self.counters = self.set_apart(bytes);

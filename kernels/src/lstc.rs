@@ -11,7 +11,7 @@
 //! its published prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
 //!
 //! Device bytes ([`FOOTPRINT`]): 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than
-//! 5 KiB; counters of vertices, if requested, are in a piece of their own ([`crate::VertexCounters`]); counters of arcs take 4 a
+//! 5 KiB; counters of vertices, if requested, are in a piece of their own ([`trimill_counting::VertexCounters`]); counters of arcs take 4 a
 //! resident arc and two row blocks more. Probes: the rows of all
 //! successors of all locals, read once for each tile of the local's row (only tiles that begin before the successor). Host: a pass
 //! over the offsets.

@@ -14,7 +14,7 @@
 //! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once
 //! takes 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host:
 //! 8 bytes for 256 locals. Numbers must be below 1,879,048,192. Where triangles are counted at vertices, their counters are in a piece
-//! of their own ([`crate::VertexCounters`]). Counting them on arcs takes 6 a resident arc, 3 a local and three row blocks more
+//! of their own ([`trimill_counting::VertexCounters`]). Counting them on arcs takes 6 a resident arc, 3 a local and three row blocks more
 //! ([`FOOTPRINT_WITH_EDGES`]); the counters of all resident arcs and of two row blocks are numbered with 32 bits.
 
 mod arcs_into;

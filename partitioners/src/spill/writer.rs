@@ -60,7 +60,7 @@ pub struct SpillSummary {
     pub resident_arcs: u64,
     pub row_block_arcs: u64,
     pub row_blocks: u32,
-    /// Bytes of the largest row block once decoded, see [`RowBlockInfo::decoded_bytes`].
+    /// Bytes of the largest row block once decoded.
     pub largest_block_bytes: u64,
     /// Bytes of all values before coding: 4 for each rank, each local's number, each row's length and each successor.
     pub raw_bytes: u64,
