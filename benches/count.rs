@@ -168,7 +168,7 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Total).unwrap();
     counter.resident(copy, &POOL).unwrap();
     counter
-        .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], stored: None }, &POOL)
+        .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], encoded: None }, &POOL)
         .unwrap();
     (counter.finish().unwrap().triangles, start.elapsed())
 }

@@ -63,8 +63,8 @@ pub trait CountBackend: Send {
         let _ = words;
         WordBuffer::default()
     }
-    /// The most stored bytes of a file block that the device unpacks; none: it takes plain rows.
-    fn stored_rows(&self) -> Option<Bytes> {
+    /// The most encoded bytes of a file block that the device decodes; none: it takes plain rows.
+    fn encoded_rows(&self) -> Option<Bytes> {
         None
     }
     /// The most bytes of the resident section that the counter takes at a time; none: all of it at once.

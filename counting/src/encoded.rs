@@ -1,4 +1,4 @@
-//! Rows as they lie in a file block, for a device to decode.
+//! Encoded rows of file blocks, for a device to decode.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct EncodedPart {
-    /// Where its coded successors begin in the bytes of the run. The byte before is the last one of a number.
+    /// Where its encoded successors begin in the bytes of the run. The byte before is the last one of a number.
     pub begin: u32,
     /// Where they end.
     pub end: u32,
@@ -29,10 +29,10 @@ unsafe impl Zeroable for EncodedPart {}
 // SAFETY: as above.
 unsafe impl Pod for EncodedPart {}
 
-/// A run of rows in the compact form of the graph file.
+/// A run of encoded rows.
 #[derive(Debug, Clone, Copy)]
 pub struct EncodedRows<'a> {
-    /// The stored bytes.
+    /// The encoded bytes.
     pub bytes: &'a [u8],
     /// The file blocks, in order; together they hold all rows of the run.
     pub parts: &'a [EncodedPart],

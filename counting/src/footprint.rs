@@ -31,7 +31,7 @@ pub struct Footprint {
     pub row_blocks: RowBlockRoom,
     /// Bytes for any partition.
     pub fixed: Bytes,
-    /// What the device sets apart to unpack rows in, and for counters of vertices.
+    /// What the device sets apart to decode rows in, and for counters of vertices.
     pub apart: Bytes,
     /// The bytes that the method takes of a budget, if it can use more than the least; none: it takes the least.
     pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,

@@ -1,5 +1,5 @@
 //! What a method of counting is, whatever it runs on: the rows of a partition that it gets, the memory that it takes, and what it gives.
-//! The crates of the methods and the pipeline both use it, and it knows none of them.
+//! The crates of the methods and the pipeline depend on it, not it on them.
 
 mod bits;
 mod counter;

@@ -15,7 +15,7 @@ use trimill_system::parallel;
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///
-/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of stored rows
+/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows
 /// the arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is
 /// `successors[offsets[i]..offsets[i + 1]]`, strictly ascending, all below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub struct Resident {
     pub offsets: Vec<u64>,
     /// The successors of all rows, in local numbers; where a device lent the memory, it copies from there.
     pub successors: WordBuffer,
-    /// The file blocks of rows that are kept as the graph's file stores them, for a device to unpack; empty otherwise.
-    /// `successors` then holds the stored bytes.
-    pub stored: Vec<EncodedPart>,
+    /// The file blocks of rows that stay encoded, for a device to decode; empty otherwise.
+    /// `successors` then holds their bytes.
+    pub encoded: Vec<EncodedPart>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +54,9 @@ impl Resident {
         self.offsets.last().map_or(0, |end| end - self.offsets[0])
     }
 
-    /// The rows as the graph's file stores them, if they are kept so.
-    pub fn encoded(&self) -> Option<EncodedRows<'_>> {
-        encoded(&self.successors, &self.stored)
+    /// The rows, if they stay encoded.
+    pub fn encoded_rows(&self) -> Option<EncodedRows<'_>> {
+        encoded_rows(&self.successors, &self.encoded)
     }
 
     /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
@@ -154,14 +154,14 @@ pub struct RowBlock {
     rows: usize,
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
-    /// Where each row begins among the successors, and one more; then the successors, in local numbers, or stored bytes.
+    /// Where each row begins among the successors, and one more; then the successors, in local numbers, or their encoded bytes.
     words: WordBuffer,
-    /// The file blocks of rows that are kept as the graph's file stores them; empty otherwise.
-    stored: Vec<EncodedPart>,
+    /// The file blocks of rows that stay encoded; empty otherwise.
+    encoded: Vec<EncodedPart>,
 }
 
-/// Stored rows in `words`, unless there are none.
-fn encoded<'a>(words: &'a [u32], parts: &'a [EncodedPart]) -> Option<EncodedRows<'a>> {
+/// Encoded rows in `words`, unless there are none.
+fn encoded_rows<'a>(words: &'a [u32], parts: &'a [EncodedPart]) -> Option<EncodedRows<'a>> {
     let end = parts.last()?.end as usize;
     Some(EncodedRows { bytes: &bytemuck::cast_slice(words)[..end], parts })
 }
@@ -195,14 +195,14 @@ impl RowBlock {
             self.words.give_back();
         }
         (self.range, self.rows) = (range, 0);
-        self.stored.clear();
+        self.encoded.clear();
         self.words.resize(rows + 1 + arcs)?;
         self.rows = rows as usize;
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
-    /// The same for stored rows of `words` words; also returns the file blocks, to be filled.
-    pub fn reset_stored(
+    /// The same for encoded rows of `words` words; also returns the file blocks, to be filled.
+    pub fn reset_encoded(
         &mut self,
         range: Range<u32>,
         rows: u64,
@@ -210,18 +210,18 @@ impl RowBlock {
     ) -> Result<(&mut [u32], &mut [u32], &mut Vec<EncodedPart>)> {
         self.reset(range, rows, words)?;
         let (offsets, bytes) = self.words.split_at_mut(self.rows + 1);
-        Ok((offsets, bytes, &mut self.stored))
+        Ok((offsets, bytes, &mut self.encoded))
     }
 
     /// The view that counters get.
     pub fn view(&self) -> RowBlockView<'_> {
         let (offsets, successors) = self.words.split_at((self.rows + 1).min(self.words.len()));
-        let stored = encoded(successors, &self.stored);
+        let encoded = encoded_rows(successors, &self.encoded);
         RowBlockView {
             range: self.range.clone(),
             offsets,
-            successors: if stored.is_some() { &[] } else { successors },
-            stored,
+            successors: if encoded.is_some() { &[] } else { successors },
+            encoded,
         }
     }
 
@@ -235,7 +235,7 @@ impl RowBlock {
 impl PartialEq for RowBlock {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (self.view(), other.view());
-        (a.range, a.offsets, a.successors) == (b.range, b.offsets, b.successors) && self.stored == other.stored
+        (a.range, a.offsets, a.successors) == (b.range, b.offsets, b.successors) && self.encoded == other.encoded
     }
 }
 
@@ -246,10 +246,10 @@ pub struct RowBlockView<'a> {
     pub range: Range<u32>,
     /// Where each row begins in `successors`; one more at the end.
     pub offsets: &'a [u32],
-    /// The successors of all rows; none where they are stored.
+    /// The successors of all rows; none where they are encoded.
     pub successors: &'a [u32],
-    /// The rows as the graph's file stores them, for a device to unpack.
-    pub stored: Option<EncodedRows<'a>>,
+    /// The rows, where they stay encoded for a device to decode.
+    pub encoded: Option<EncodedRows<'a>>,
 }
 
 impl<'a> RowBlockView<'a> {

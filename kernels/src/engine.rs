@@ -187,3 +187,19 @@ pub trait Engine {
         Ok(value[0])
     }
 }
+
+/// The events around the copy and the kernels of a slot, or of another step that is timed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimedEvents {
+    pub(crate) copy: Event,
+    pub(crate) copied: Event,
+    pub(crate) kernel: Event,
+    pub(crate) counted: Event,
+}
+
+impl TimedEvents {
+    pub(crate) const fn of(slot: usize) -> Self {
+        let first = 4 * slot;
+        Self { copy: first, copied: first + 1, kernel: first + 2, counted: first + 3 }
+    }
+}

@@ -29,10 +29,10 @@ use crate::Gpu;
 use crate::arena::{ALIGNMENT, Allocation, padded};
 use crate::compact::{self, Unpack};
 use crate::edges::{self, EdgeCounters};
-use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed};
+use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed, TimedEvents};
 use crate::error::GpuResult;
 use crate::method::{CountingMethod, MethodCount};
-use crate::received::{Received, TimedEvents};
+use crate::received::Received;
 use crate::sections::RowBlockSlices;
 use crate::sources::LSTC;
 use arguments::LstcArguments;
@@ -225,7 +225,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         // SAFETY: as the caller promised.
         unsafe {
             engine.copy(offsets_at, &[cast_slice(&run.offsets)])?;
-            match run.encoded() {
+            match run.encoded_rows() {
                 None => engine.copy(successors_at, &[cast_slice(&run.successors)])?,
                 Some(encoded) => {
                     let order = Unpack { encoded, offsets_at, wide: true, base: arcs, successors_at, bin_shift: None };

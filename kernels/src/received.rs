@@ -1,6 +1,6 @@
 //! What a counter on a device received of a partition, for all methods: all runs of the resident section, then row blocks that leave no gap.
 
-use crate::engine::{Engine, Event};
+use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
 use crate::sections::{RowBlockSlices, check_run, check_size};
 use rayon::ThreadPool;
@@ -121,20 +121,4 @@ pub(crate) fn counts_of(
 /// The memory of a device of which a counter takes `bytes` of the arena, and further pieces are set apart.
 pub fn all_memory<E: Engine>(engine: &E, bytes: u64) -> CounterMemory {
     CounterMemory::All(Bytes(bytes + engine.scratch().bytes + engine.counters().bytes))
-}
-
-/// The events around the copy and the kernels of a slot, or of another step that is timed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TimedEvents {
-    pub(crate) copy: Event,
-    pub(crate) copied: Event,
-    pub(crate) kernel: Event,
-    pub(crate) counted: Event,
-}
-
-impl TimedEvents {
-    pub(crate) const fn of(section: usize) -> Self {
-        let first = 4 * section;
-        Self { copy: first, copied: first + 1, kernel: first + 2, counted: first + 3 }
-    }
 }

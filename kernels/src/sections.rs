@@ -38,7 +38,7 @@ impl<'a> RowBlockSlices<'a> {
             range: row_block.range.clone(),
             offsets: row_block.offsets,
             successors: row_block.successors,
-            encoded: row_block.stored,
+            encoded: row_block.encoded,
             local_words: &[],
             local_ranks: &[],
             first_local: 0,
@@ -100,7 +100,7 @@ pub(crate) fn check_run(run: &Resident, size: &PartitionExtent, locals: u64, arc
 
 /// The successors that a run really has.
 fn own_arcs(run: &Resident) -> u64 {
-    run.encoded().as_ref().map_or(run.successors.len() as u64, EncodedRows::arcs)
+    run.encoded_rows().as_ref().map_or(run.successors.len() as u64, EncodedRows::arcs)
 }
 
 /// Device addresses of the pieces of a row block.

@@ -6,12 +6,12 @@
 
 #[path = "gpu/edges.rs"]
 mod edges;
+#[path = "gpu/encoded.rs"]
+mod encoded;
 #[path = "gpu/hung.rs"]
 mod hung;
 #[path = "gpu/packed.rs"]
 mod packed;
-#[path = "gpu/stored.rs"]
-mod stored;
 #[path = "gpu/vertices.rs"]
 mod vertices;
 
@@ -44,7 +44,7 @@ fn bytes_of(counter: &dyn PartitionCounter) -> u64 {
 /// The rows of all vertices, which are local.
 fn all_local(offsets: &[u64], successors: &[u32]) -> Resident {
     let numbers = (0..offsets.len() as u32 - 1).collect();
-    Resident { numbers, offsets: offsets.to_vec(), successors: successors.to_vec().into(), stored: Vec::new() }
+    Resident { numbers, offsets: offsets.to_vec(), successors: successors.to_vec().into(), encoded: Vec::new() }
 }
 
 /// Page-locked memory for row blocks.

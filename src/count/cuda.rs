@@ -1,8 +1,8 @@
 //! The CUDA backend: one GPU counts a partition, a row block at a time; by default by `packed` or `lstc` (Algorithm 3 of LSTC),
 //! whichever is estimated to be faster.
 //!
-//! The kernels and everything that touches the driver are in the crate `trimill-kernels`; this module translates between its
-//! sections, footprint and errors and those of the pipeline. All device memory is one arena of the size of the budget.
+//! The kernels and everything that touches the driver are in the crate `trimill-kernels`, with the counters of the methods; this module
+//! chooses a method and lends the pipeline page-locked memory. All device memory is one arena of the size of the budget.
 //!
 //! Of a partition, the host holds the locals' numbers and what is in flight: three runs of the resident section, and two row
 //! blocks, which are decoded into page-locked memory and copied from there.
@@ -144,14 +144,14 @@ impl Cuda {
         self.chunk = chunk;
     }
 
-    /// Gives up the memory that is set apart for stored rows: rows are then sent plain.
+    /// Gives up the memory that is set apart for encoded rows: rows are then sent plain.
     pub fn without_scratch(&mut self) -> Result<()> {
         self.gpu.reserve(self.gpu.reserved())?;
         self.reserve_counters(Bytes::ZERO);
         Ok(())
     }
 
-    /// What the method takes where nothing is set apart for stored rows, and few counters are held.
+    /// What the method takes where nothing is set apart for encoded rows, and few counters are held.
     pub fn least_footprint(&self) -> Footprint {
         let counters = self.vertices.map_or(0, |(vertices, _)| vertex_counters(vertices, Bytes::ZERO));
         footprint(&*self.method, self.edges, Bytes(COUNTER_BYTES * counters))
@@ -210,7 +210,7 @@ impl Cuda {
     /// says are free where it refuses the budget.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
         let reserved = match self.method.takes_encoded_rows() {
-            true => self.gpu.reserve_for_stored_rows(budget.get()),
+            true => self.gpu.reserve_for_encoded_rows(budget.get()),
             false => self.gpu.reserve(budget.get()),
         };
         if reserved.is_ok() {
@@ -270,7 +270,7 @@ impl CountBackend for Cuda {
         self.buffers.lend(&self.gpu, words).map_or_else(WordBuffer::default, WordBuffer::lent)
     }
 
-    fn stored_rows(&self) -> Option<Bytes> {
+    fn encoded_rows(&self) -> Option<Bytes> {
         let takes = self.method.takes_encoded_rows() && self.gpu.scratch_bytes() > 0;
         takes.then(|| Bytes(self.gpu.longest_part()))
     }

@@ -140,7 +140,7 @@ impl<'a> SharedWork<'a> {
     /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
     fn open(&self, taken: TakenItem<'a, Item>, chunk: Bytes, room: Bytes, by: &By) -> TakenSource<'a> {
         let start = Instant::now();
-        let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
+        let source = || Ahead::new(self.source(&taken.item, by.encoded)?, chunk, room);
         let source = parallel::within(self.pool, source);
         if room > Bytes::ZERO {
             let control = self.control.at(by.device, taken.item.part());
@@ -153,8 +153,8 @@ impl<'a> SharedWork<'a> {
 /// What counts a partition.
 struct By {
     device: Option<u32>,
-    /// The most stored bytes of a file block that it unpacks, where it takes rows as they are stored.
-    stored: Option<Bytes>,
+    /// The most encoded bytes of a file block that it decodes, where it takes encoded rows.
+    encoded: Option<Bytes>,
 }
 
 /// A device's thread: counts partitions from the queue until all are counted.
@@ -164,7 +164,7 @@ fn count_queue<'a>(
     share: &mut DeviceOutcome,
 ) -> Result<(), PartitionFailure> {
     let device = backend.device().map(|device| device.ordinal);
-    let (chunk, by) = (backend.resident_chunk(), By { device, stored: backend.stored_rows() });
+    let (chunk, by) = (backend.resident_chunk(), By { device, encoded: backend.encoded_rows() });
     let mut next: Option<TakenSource<'a>> = None;
     loop {
         let begin = Instant::now();
@@ -240,10 +240,10 @@ fn count_item(
     work: &SharedWork<'_>,
     control: &Control,
 ) -> Result<CountedPartition, PartitionFailure> {
-    let stored = backend.stored_rows();
+    let encoded = backend.encoded_rows();
     let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn CountBackend| {
         let mut source = source?;
-        let again = || work.source(item, stored);
+        let again = || work.source(item, encoded);
         let mut thread = DeviceThread { backend, pool: work.pool, control };
         let mut counted = work.details.count(item.part(), &mut source, again, &mut thread)?;
         counted.reading += source.reading();

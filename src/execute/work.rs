@@ -82,16 +82,16 @@ pub(super) struct SpillWork<'a> {
 }
 
 impl<'a> SharedWork<'a> {
-    /// Opens a partition. `stored`: the most stored bytes of a file block that the backend unpacks, where it takes rows as they are stored.
-    pub(super) fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
+    /// Opens a partition. `longest`: the most encoded bytes of a file block that the backend decodes, where it takes encoded rows.
+    pub(super) fn source(&self, item: &Item, longest: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.ranges) {
             (Item::Built(built), _) => {
-                let stored = stored.filter(|_| !self.details.needs_rows());
-                Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored)))
+                let longest = longest.filter(|_| !self.details.needs_rows());
+                Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).encoded(longest)))
             }
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
                 let range = RankRange::new(graph, blocks, &ranges[*part as usize])?;
-                Ok(Box::new(range.stored(stored)))
+                Ok(Box::new(range.encoded(longest)))
             }
             (Item::Range(_), None) => Err(Error::defect("a rank range that was not planned")),
         }

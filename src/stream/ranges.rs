@@ -62,7 +62,7 @@ pub struct RankRange<'g> {
     /// The rank whose row is read next.
     next: u32,
     /// Whether rows are read as they are stored.
-    stored: bool,
+    encoded: bool,
 }
 
 impl<'g> RankRange<'g> {
@@ -92,14 +92,14 @@ impl<'g> RankRange<'g> {
             // A graph without vertices has one row block, too.
             streamed.push(Streamed { ranks: locals.clone(), rows: BlockRows::Resident });
         }
-        Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, stored: false })
+        Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, encoded: false })
     }
 
     /// Reads rows as they are stored, where the range consists of whole file blocks and none of these has more than `longest` stored
     /// bytes; `None`: the counter does not take such rows.
     #[must_use]
-    pub fn stored(mut self, longest: Option<Bytes>) -> Self {
-        let [stored, plain] = self.graph.largest_block();
+    pub fn encoded(mut self, longest: Option<Bytes>) -> Self {
+        let [encoded, plain] = self.graph.largest_block();
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
         let of_blocks = |block: &Streamed| {
             let Range { start, end } = block.ranks;
@@ -107,14 +107,14 @@ impl<'g> RankRange<'g> {
                 || (self.graph.begins_block(start) && self.graph.begins_block(end))
         };
         let passes = (self.blocks.whole && self.streamed.iter().all(of_blocks)) || self.ranks.start == 0;
-        self.stored = longest.is_some_and(|longest| stored <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
+        self.encoded = longest.is_some_and(|longest| encoded <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
         self
     }
 
     /// The end of a run of resident rows from `first` on, of at most `most` rows and `most` arcs.
     fn end_of_run(&self, first: u32, most: u64) -> Result<u32> {
         let fits = |rows: u64, arcs: u64| rows.max(arcs) <= most;
-        let end = match self.stored {
+        let end = match self.encoded {
             true => self.graph.last_fitting_block(first, fits)?,
             false => self.graph.last_fitting(first, fits)?,
         };
@@ -138,7 +138,9 @@ impl PartitionSource for RankRange<'_> {
     fn row_block_words(&self, i: usize) -> u64 {
         let Streamed { ranks, rows } = &self.streamed[i];
         match rows {
-            BlockRows::Read(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
+            BlockRows::Read(_) if self.encoded => {
+                ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4)
+            }
             _ => self.row_block_size(i).words(),
         }
     }
@@ -147,7 +149,7 @@ impl PartitionSource for RankRange<'_> {
         // Buffers are kept for later ranges, which may stream larger blocks; a range that streams no rows needs no such buffer.
         let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
         let passes = self.streamed.iter().any(|block| matches!(block.rows, BlockRows::Read(_)));
-        if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
+        if passes { own.max(self.blocks.most_words(self.graph, self.encoded)) } else { own }
     }
 
     fn resident_size(&self) -> ResidentSize {
@@ -178,13 +180,13 @@ impl PartitionSource for RankRange<'_> {
         into.numbers.extend(ranks.clone());
         into.offsets.reserve_exact((rows + 1).saturating_sub(into.offsets.len()));
         into.offsets.resize(ranks.len() + 1, 0);
-        into.stored.clear();
-        if self.stored {
+        into.encoded.clear();
+        if self.encoded {
             let bytes = self.graph.stored_of(&ranks).get();
             let before = self.graph.first_arc(first)? - self.graph.first_arc(self.ranks.start)?;
             into.successors.resize(bytes.div_ceil(4))?;
             let into_bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut into.successors);
-            into.stored =
+            into.encoded =
                 self.graph.read_stored(ranks, before, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
         } else {
             into.successors.resize(self.graph.first_arc(self.next)? - self.graph.first_arc(first)?)?;
@@ -198,10 +200,10 @@ impl PartitionSource for RankRange<'_> {
         match rows {
             BlockRows::Resident => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
             BlockRows::Skipped => into.reset(ranks.clone(), ranks.len() as u64, 0)?.0.fill(0),
-            BlockRows::Read(_) if self.stored => {
+            BlockRows::Read(_) if self.encoded => {
                 let bytes = self.graph.stored_of(ranks).get();
                 let (offsets, words, parts) =
-                    into.reset_stored(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
+                    into.reset_encoded(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
                 let words: &mut [u8] = bytemuck::cast_slice_mut(words);
                 *parts = self.graph.read_stored(ranks.clone(), 0, offsets, &mut words[..bytes as usize])?;
             }
@@ -285,7 +287,7 @@ mod tests {
         while more {
             more = range.read_resident(limit, &mut run).unwrap();
             let length = |pair: &[u64]| (pair[1] - pair[0]) as usize;
-            let rows = match run.encoded() {
+            let rows = match run.encoded_rows() {
                 Some(compact) => unpacked(&compact, run.offsets.windows(2).map(length)),
                 None => (0..run.numbers.len()).map(|i| run.row(i).to_vec()).collect(),
             };
@@ -297,7 +299,7 @@ mod tests {
             let view = row_block.view();
             assert_eq!(view.size(), range.row_block_size(i));
             let length = |pair: &[u32]| (pair[1] - pair[0]) as usize;
-            let rows = match &view.stored {
+            let rows = match &view.encoded {
                 Some(compact) => unpacked(compact, view.offsets.windows(2).map(length)),
                 None => (0..view.offsets.len() - 1).map(|i| view.row(i).to_vec()).collect(),
             };
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_rows_are_the_same_rows() {
+    fn encoded_rows_are_the_same_rows() {
         let n = 60_000u64;
         let arcs = (0..1_500_000u64).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
         let dir = tempfile::tempdir().unwrap();
@@ -405,8 +407,8 @@ mod tests {
             (of(inner..n, inner..n), true),
         ] {
             for (longest, takes) in [(Some(Bytes::mib(1)), true), (Some(Bytes(10)), false), (None, false)] {
-                let range = RankRange::new(&graph, &blocks, &ranks).unwrap().stored(longest);
-                assert_eq!(range.stored, whole && takes, "{ranks:?} {longest:?}");
+                let range = RankRange::new(&graph, &blocks, &ranks).unwrap().encoded(longest);
+                assert_eq!(range.encoded, whole && takes, "{ranks:?} {longest:?}");
                 assert_read(&rows, &ranks, limit, range, Some(Bytes(1_000_000)));
             }
         }

@@ -40,10 +40,10 @@ impl RowBlocks {
     }
 
     /// Words of the block with the most, rows and arcs decoded or as they are stored.
-    pub(super) fn most_words(&self, graph: &OrientedGraph, stored: bool) -> u64 {
+    pub(super) fn most_words(&self, graph: &OrientedGraph, encoded: bool) -> u64 {
         let words = |pair: &[(u32, u64)]| {
             let (ranks, arcs) = (pair[0].0..pair[1].0, pair[1].1 - pair[0].1);
-            let successors = if stored { graph.stored_of(&ranks).get().div_ceil(4) } else { arcs };
+            let successors = if encoded { graph.stored_of(&ranks).get().div_ceil(4) } else { arcs };
             ranks.len() as u64 + 1 + successors
         };
         self.starts.windows(2).map(words).max().unwrap_or(0)

@@ -133,7 +133,7 @@ struct SerialCounter {
 
 impl PartitionCounter for SerialCounter {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
-        if self.resident.is_some() || run.encoded().is_some() {
+        if self.resident.is_some() || run.encoded_rows().is_some() {
             let text = format!("method {} takes plain rows, all resident ones at once", self.method.name());
             return Err(GpuError::Section(text).into());
         }

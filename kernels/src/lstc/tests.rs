@@ -32,7 +32,7 @@ fn count_with(
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
     let mut counting = LstcCounter::begin(&mut double, shape, size, longest_grid as u32).unwrap();
     let rows = if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 };
-    let stored = row_blocks.iter().any(|row_block| row_block.view().stored.is_some());
+    let stored = row_blocks.iter().any(|row_block| row_block.view().encoded.is_some());
     let runs = if stored { partition.encoded_runs(rows, 5) } else { partition.runs(rows) };
     give(&mut counting, runs, row_blocks).unwrap();
     let work = counting.work;

@@ -30,7 +30,7 @@ impl<'g, E: Engine> PackedPartition<'g, E> {
 impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         match &mut self.counting.into {
-            Some(_) if run.encoded().is_some() => self.counting.binned = true,
+            Some(_) if run.encoded_rows().is_some() => self.counting.binned = true,
             Some(into) => parallel::within(pool, || into.add(&run.successors)),
             None => {}
         }

@@ -23,7 +23,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         self.blocks.extend(&run.offsets[1..]);
         // SAFETY: as the caller promised.
         unsafe {
-            match run.encoded() {
+            match run.encoded_rows() {
                 None => self.plain(run, first_local, first_successor)?,
                 Some(encoded) => self.encoded(&run.offsets, encoded, first_local)?,
             }

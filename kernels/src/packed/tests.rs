@@ -31,7 +31,7 @@ fn count_with(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, rows: 
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
     let mut counter =
         Box::new(PackedPartition::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
-    let stored = row_blocks.iter().any(|row_block| row_block.view().stored.is_some());
+    let stored = row_blocks.iter().any(|row_block| row_block.view().encoded.is_some());
     let runs = if stored { partition.encoded_runs(rows, 1) } else { partition.runs(rows) };
     give(&mut *counter, runs, row_blocks).unwrap();
     assert!(matches!(counter.memory(), CounterMemory::All(Bytes(bytes)) if bytes <= arena + (1 << 18)));
@@ -167,7 +167,7 @@ fn words_say_what_was_packed() {
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
         let mut counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
         let numbers = (numbered - 4..numbered).collect();
-        let mut run = Resident { numbers, offsets, successors: rows.concat().into(), stored: Vec::new() };
+        let mut run = Resident { numbers, offsets, successors: rows.concat().into(), encoded: Vec::new() };
         // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&mut run).unwrap() };
         let (at, words) = (counting.all.rows, counting.all.words);

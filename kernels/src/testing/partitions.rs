@@ -54,7 +54,7 @@ pub fn encoded(row_block: &RowBlock, in_part: usize) -> RowBlock {
     let (bytes, parts) = put_rows((0..view.size().rows as usize).map(|i| view.row(i)), view.range.start, 1, in_part);
     let words = words_of(&bytes);
     let mut made = RowBlock::default();
-    let (offsets, stored, into) = made.reset_stored(view.range.clone(), view.size().rows, words.len() as u64).unwrap();
+    let (offsets, stored, into) = made.reset_encoded(view.range.clone(), view.size().rows, words.len() as u64).unwrap();
     offsets.copy_from_slice(view.offsets);
     stored.copy_from_slice(&words);
     into.extend(parts);
@@ -63,7 +63,7 @@ pub fn encoded(row_block: &RowBlock, in_part: usize) -> RowBlock {
 
 /// Makes the first number of a part of encoded rows too large for its row.
 pub fn damage(run: &mut Resident, part: usize) {
-    let EncodedPart { begin, end, .. } = run.stored[part.min(run.stored.len() - 1)];
+    let EncodedPart { begin, end, .. } = run.encoded[part.min(run.encoded.len() - 1)];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut run.successors);
     bytes[begin as usize..end as usize].iter_mut().for_each(|byte| *byte |= 0x7f);
 }
@@ -127,7 +127,7 @@ impl Partition {
                 numbers: self.numbers[first..end].to_vec(),
                 offsets: self.offsets[first..=end].iter().map(|offset| offset - self.offsets[first]).collect(),
                 successors: self.successors[successors].to_vec().into(),
-                stored: Vec::new(),
+                encoded: Vec::new(),
             }
         };
         (0..self.numbers.len().max(1)).step_by(rows).map(run).collect()
@@ -142,10 +142,10 @@ impl Partition {
                 (Some(&first), Some(&last)) if (last - first) as usize + 1 == numbers.len() => (first, 1),
                 (_, last) => (last.copied().unwrap_or(0), 0),
             };
-            let (bytes, stored) = put_rows((0..numbers.len()).map(|i| run.row(i)), bound, step, in_part);
+            let (bytes, encoded) = put_rows((0..numbers.len()).map(|i| run.row(i)), bound, step, in_part);
             let offsets = run.offsets.iter().map(|offset| arcs + offset).collect();
             arcs += run.arcs();
-            Resident { numbers: run.numbers, offsets, successors: words_of(&bytes).into(), stored }
+            Resident { numbers: run.numbers, offsets, successors: words_of(&bytes).into(), encoded }
         };
         self.runs(rows).into_iter().map(&mut run).collect()
     }

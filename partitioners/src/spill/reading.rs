@@ -1,6 +1,6 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or packed for a device that unpacks them itself.
+//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them itself.
 //! Blocks are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that
 //! wrong rows are never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB
 //! (more only for longer rows).
@@ -54,8 +54,8 @@ struct SectionToRead<'a, O> {
 enum SuccessorWords<'a> {
     /// Decoded: a word for each.
     Plain(&'a mut [u32]),
-    /// Whole blocks, for a device to unpack.
-    Packed(&'a mut [u32]),
+    /// Whole blocks, for a device to decode.
+    Encoded(&'a mut [u32]),
 }
 
 /// A block and where its rows go.
@@ -71,8 +71,8 @@ struct BlockToRead<'a, O> {
 enum Into<'a> {
     /// Decoded.
     Plain(&'a mut [u32]),
-    /// All of the block, for a device to unpack; and how many bytes come before it.
-    Packed(&'a mut [u8], u64),
+    /// All of the block, for a device to decode; and how many bytes come before it.
+    Encoded(&'a mut [u8], u64),
 }
 
 impl SpillReader {
@@ -126,30 +126,30 @@ impl SpillReader {
         self.index.blocks.iter().map(|block| block.plain).max().unwrap_or(0)
     }
 
-    /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; their successors decoded, or `packed`.
-    pub fn read_resident_run(&self, blocks: Range<usize>, packed: bool, into: &mut Resident) -> Result<()> {
-        let read = self.resident_run(blocks, packed, into);
+    /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; their successors decoded, or `encoded`.
+    pub fn read_resident_run(&self, blocks: Range<usize>, encoded: bool, into: &mut Resident) -> Result<()> {
+        let read = self.resident_run(blocks, encoded, into);
         if read.is_err() {
             *into = Resident::default();
         }
         read
     }
 
-    fn resident_run(&self, blocks: Range<usize>, packed: bool, into: &mut Resident) -> Result<()> {
+    fn resident_run(&self, blocks: Range<usize>, encoded: bool, into: &mut Resident) -> Result<()> {
         let first = self.index.rank_blocks;
         let blocks = first + blocks.start..first + blocks.end;
-        into.stored.clear();
-        let Resident { numbers, offsets, successors, stored } = into;
+        into.encoded.clear();
+        let Resident { numbers, offsets, successors, encoded: parts } = into;
         let (rows, arcs) = self.index.sum(blocks.clone());
         *numbers = resized(std::mem::take(numbers), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
-        successors.resize(if packed { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
-        let successors = match packed {
-            true => SuccessorWords::Packed(successors),
+        successors.resize(if encoded { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
+        let successors = match encoded {
+            true => SuccessorWords::Encoded(successors),
             false => SuccessorWords::Plain(successors),
         };
         let (section, numbers_into) = (SpillSection::Resident, Some(&mut numbers[..]));
-        *stored = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
+        *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
         let bound = self.header.partition.numbered;
         let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
@@ -167,18 +167,18 @@ impl SpillReader {
         self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
     }
 
-    /// Words of the rows of row block `i` when they are read packed.
-    pub fn packed_words(&self, i: usize) -> u64 {
+    /// Words of the rows of row block `i` when they are read encoded.
+    pub fn encoded_words(&self, i: usize) -> u64 {
         let row_block = &self.index.row_blocks[i];
         u64::from(row_block.rows) + 1 + self.index.plain(row_block.blocks.clone()).div_ceil(4)
     }
 
-    /// The same with rows for a device to unpack.
-    pub fn read_packed_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
+    /// The same with rows for a device to decode.
+    pub fn read_encoded_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);
-        let (offsets, words, parts) = into.reset_stored(range, rows.into(), words)?;
-        let (section, successors) = (SpillSection::RowBlock(i), SuccessorWords::Packed(words));
+        let (offsets, words, parts) = into.reset_encoded(range, rows.into(), words)?;
+        let (section, successors) = (SpillSection::RowBlock(i), SuccessorWords::Encoded(words));
         let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
         read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
@@ -195,7 +195,7 @@ impl SpillReader {
         read.map(drop)
     }
 
-    /// Reads blocks of one section. Where they stay packed, what a device needs to know of each block is returned.
+    /// Reads blocks of one section. Where they stay encoded, what a device needs to know of each block is returned.
     fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
             // A hint; reading works without it.
@@ -224,9 +224,9 @@ impl SpillReader {
             }
             [] => return jobs,
         };
-        let packed = matches!(successors, SuccessorWords::Packed(_));
+        let encoded = matches!(successors, SuccessorWords::Encoded(_));
         let (mut successors, mut bytes): (&mut [u32], &mut [u8]) = match successors {
-            SuccessorWords::Packed(words) => (&mut [], bytemuck::cast_slice_mut(words)),
+            SuccessorWords::Encoded(words) => (&mut [], bytemuck::cast_slice_mut(words)),
             SuccessorWords::Plain(words) => (words, &mut []),
         };
         for number in blocks {
@@ -242,10 +242,10 @@ impl SpillReader {
             };
             let (my_ends, rest) = ends.split_at_mut(rows);
             ends = rest;
-            let into = if packed {
+            let into = if encoded {
                 let (mine, rest) = bytes.split_at_mut(block.plain as usize);
                 bytes = rest;
-                Into::Packed(mine, begin)
+                Into::Encoded(mine, begin)
             } else {
                 let (mine, rest) = successors.split_at_mut(block.arcs as usize);
                 successors = rest;
@@ -259,7 +259,7 @@ impl SpillReader {
         jobs
     }
 
-    /// Reads and checks one block, and decodes it unless it stays packed.
+    /// Reads and checks one block, and decodes it unless it stays encoded.
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
@@ -271,7 +271,7 @@ impl SpillReader {
                     block::decode(bytes, rows, successors, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(None)
                 }
-                Into::Packed(bytes, begin) => {
+                Into::Encoded(bytes, begin) => {
                     self.fill(&of, decoder, stored, bytes).map_err(damaged)?;
                     let arc = rows.base as u32;
                     let EncodedSuccessors { begin: first, bound } =

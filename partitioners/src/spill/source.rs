@@ -11,20 +11,20 @@ pub struct Spilled {
     spill: SpillReader,
     /// The block of the resident section that is read next.
     next: usize,
-    /// Whether successors stay encoded, for a device to unpack.
-    packed: bool,
+    /// Whether successors stay encoded, for a device to decode.
+    encoded: bool,
 }
 
 impl Spilled {
     /// From the first block on.
     pub fn new(spill: SpillReader) -> Self {
-        Self { spill, next: 0, packed: false }
+        Self { spill, next: 0, encoded: false }
     }
 
-    /// Leaves rows packed where no block has more than `longest` bytes; `None`: the counter does not take such rows.
+    /// Leaves rows encoded where no block has more than `longest` bytes; `None`: the counter does not take such rows.
     #[must_use]
-    pub fn packed(mut self, longest: Option<Bytes>) -> Self {
-        self.packed = longest.is_some_and(|longest| self.spill.longest_block() <= longest.get());
+    pub fn encoded(mut self, longest: Option<Bytes>) -> Self {
+        self.encoded = longest.is_some_and(|longest| self.spill.longest_block() <= longest.get());
         self
     }
 }
@@ -44,7 +44,7 @@ impl PartitionSource for Spilled {
     }
 
     fn row_block_words(&self, i: usize) -> u64 {
-        if self.packed { self.spill.packed_words(i) } else { self.row_block_size(i).words() }
+        if self.encoded { self.spill.encoded_words(i) } else { self.row_block_size(i).words() }
     }
 
     fn resident_size(&self) -> ResidentSize {
@@ -72,11 +72,11 @@ impl PartitionSource for Spilled {
         }
         let blocks = self.next..end;
         self.next = end;
-        self.spill.read_resident_run(blocks, self.packed, into)?;
+        self.spill.read_resident_run(blocks, self.encoded, into)?;
         Ok(self.next < all)
     }
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
-        if self.packed { self.spill.read_packed_row_block(i, into) } else { self.spill.read_row_block(i, into) }
+        if self.encoded { self.spill.read_encoded_row_block(i, into) } else { self.spill.read_row_block(i, into) }
     }
 }

@@ -30,7 +30,7 @@ fn row_blocks(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -
 }
 
 #[test]
-fn stored_rows_count_as_plain_ones_do() {
+fn encoded_rows_count_as_plain_ones_do() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     for (seed, first, in_part) in [(1, 0, 5), (2, 1000, 64), (3, 2999, 700), (4, 400, 1)] {
         let partition = range(seed, 3000, first);
@@ -39,7 +39,7 @@ fn stored_rows_count_as_plain_ones_do() {
             let row_blocks = row_blocks(&partition, first, &cuts, in_part);
             let size = partition.size_with(&row_blocks);
             let runs = partition.encoded_runs(size.locals as usize / 3 + 1, in_part);
-            gpu.reserve_for_stored_rows(ARENA).unwrap();
+            gpu.reserve_for_encoded_rows(ARENA).unwrap();
             assert!(gpu.scratch_bytes() > 0);
             for method in [&Packed as &dyn CountingMethod, &Lstc::default()] {
                 let mut counter = begin(method, &mut gpu, size).unwrap();
@@ -51,12 +51,12 @@ fn stored_rows_count_as_plain_ones_do() {
 }
 
 #[test]
-fn stored_rows_that_are_none_are_refused() {
+fn encoded_rows_that_are_none_are_refused() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = range(7, 2000, 500);
     let row_blocks = row_blocks(&partition, 500, &[100], 40);
     let size = partition.size_with(&row_blocks);
-    gpu.reserve_for_stored_rows(ARENA).unwrap();
+    gpu.reserve_for_encoded_rows(ARENA).unwrap();
     for damaged in [0, 1, 5] {
         let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
         for mut run in partition.encoded_runs(size.locals as usize / 3 + 1, 30) {
