@@ -1,9 +1,9 @@
 //! Runs a job: the stages one after another, or at the same time where they can overlap.
 //!
-//! Input: a resolved [job](crate::job::Job). Output: its result. [`setup`] turns a job's settings into threads, budgets,
-//! directories and a backend; [`graph`] takes the input to the oriented graph; [`batch`] builds spills, a bounded number ahead
-//! of counting; `counting` counts on one device or several; [`count`], [`partition`] and [`plan`] run the commands of these
-//! names.
+//! Input: a resolved [job](crate::job::Job). Output: its result. [`session`] turns a job's settings into threads, budgets,
+//! directories and devices; [`graph`] takes the input to the oriented graph; `planned` makes the plan; [`building`] has spills built, a
+//! bounded number ahead of counting; `counting` counts on one device or several; [`count`], [`partition`] and [`plan`] run the commands of
+//! these names.
 
 mod absent;
 mod backends;
