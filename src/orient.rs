@@ -10,9 +10,12 @@
 //!
 //! Inputs that are clean already take a shorter path ([`rows`]).
 
+mod blocks;
+mod joined;
 mod place;
-pub(crate) mod ranked;
+mod ranked;
 pub mod rows;
+mod waiting;
 
 use std::path::Path;
 
@@ -20,11 +23,11 @@ use rayon::prelude::*;
 
 use crate::clean::workspace::{IdCount, Pool};
 use crate::clean::{CleanGraph, InputIds, Workspace, needs};
+pub(crate) use blocks::block_starts;
 use place::complete;
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
 use ranked::RankedArcs;
-pub(crate) use ranked::block_starts;
 use trimill_counting::{VertexSet, VertexSetBuilder};
 use trimill_graph::file::{GraphWriter, Layout};
 use trimill_graph::numbering::{numbers, order};
@@ -91,7 +94,7 @@ pub fn orient(
     drop(rank_of);
     let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
     drop(pairs);
-    let rows = |write: &Write<'_>| arcs.rows(|at, bytes| write(at, bytes.into()), &task, control);
+    let rows = |write: &Write<'_>| arcs.rows(write, &task, control);
     Ok((complete(writer, arcs.degrees(), || Ok(source.to_owned()), rows)?, bucket_bytes))
 }
 

@@ -62,21 +62,20 @@ pub fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     end
 }
 
-/// Appends the block of some rows to `out`; `ends` holds the end of each row in `successors`.
-pub fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
-    let mut begin = 0;
-    for &end in ends {
-        put(end - begin, out);
-        begin = end;
-    }
-    let mut begin = 0;
-    for &end in ends {
-        let mut least = 0;
-        for &successor in &successors[begin as usize..end as usize] {
-            put(successor - least, out);
-            least = successor + 1;
+/// Appends the encoding of a row's successors, which ascend strictly.
+#[inline(always)]
+pub fn put_row(successors: &[u32], out: &mut Vec<u8>) {
+    let (mut distances, mut bytes) = ([0; SOME], [0; BATCH_BYTES]);
+    // The first distance is from -1, so that it is the successor itself.
+    let mut before = u32::MAX;
+    for some in successors.chunks(SOME) {
+        distances[0] = some[0].wrapping_sub(before).wrapping_sub(1);
+        for (distance, pair) in distances[1..].iter_mut().zip(some.windows(2)) {
+            *distance = pair[1] - pair[0] - 1;
         }
-        begin = end;
+        let end = put_batch(&distances[..some.len()], &mut bytes);
+        out.extend_from_slice(&bytes[..end]);
+        before = some[some.len() - 1];
     }
 }
 
@@ -255,16 +254,14 @@ mod tests {
     }
 
     fn encoded(rows: &[Vec<u32>]) -> (Vec<u8>, Vec<u32>) {
-        let ends: Vec<u32> = rows
-            .iter()
-            .scan(0, |end, row| {
-                *end += row.len() as u32;
-                Some(*end)
-            })
-            .collect();
-        let mut bytes = Vec::new();
-        encode(&ends, &rows.concat(), &mut bytes);
-        (bytes, ends)
+        let (mut bytes, mut end) = (Vec::new(), 0);
+        rows.iter().for_each(|row| put(row.len() as u32, &mut bytes));
+        rows.iter().for_each(|row| put_row(row, &mut bytes));
+        let ends = rows.iter().map(|row| {
+            end += row.len() as u32;
+            end
+        });
+        (bytes, ends.collect())
     }
 
     fn decoded(bytes: &[u8], first: u32, rows: usize, arcs: usize) -> Result<(Vec<u64>, Vec<u32>), Wrong> {

@@ -14,7 +14,6 @@ mod recent;
 mod store;
 
 pub use clean_report::CleanReport;
-pub use codec::encode;
 pub use index::BlockEntry;
 pub use index::DegreeRun;
 pub use offset::Offset;

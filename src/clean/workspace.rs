@@ -114,6 +114,11 @@ impl Shares<'_> {
         self.in_memory.map_or(self.left.get() / 16 * 5, Bytes::get)
     }
 
+    /// Bytes of encoded rows that wait until they are written; no buckets are needed then, nor memory for the graph if it goes to a file.
+    pub fn rows_that_wait(&self, to_file: bool) -> Bytes {
+        self.in_memory.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
+    }
+
     /// Bytes of rows that had to be decoded before they could be oriented.
     pub fn rows(&self) -> Bytes {
         Bytes(self.left.get() / 4)

@@ -19,6 +19,13 @@ pub enum Destination<'a> {
     Memory(Bytes, &'a Path),
 }
 
+impl Destination<'_> {
+    /// Whether a graph of this size would go to a file.
+    pub(super) fn is_file(&self, layout: &Layout) -> bool {
+        !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && at_most(layout) <= *most)
+    }
+}
+
 pub enum MadeGraph {
     File(OrientedFile),
     Memory(Box<OrientedGraph>),
@@ -46,7 +53,7 @@ pub(crate) fn make(
 ) -> Result<MadeGraph> {
     let VertexSections { degrees, order, ids } = vertices;
     match place {
-        Destination::Memory(most, _) if most > Bytes::ZERO && at_most(&layout) <= most => {
+        Destination::Memory(..) if !place.is_file(&layout) => {
             let chunks = Mutex::new(Vec::new());
             let rows = rows(&|position, bytes| {
                 lock(&chunks).push(BlockBytes { position, bytes: bytes.into_owned() });

@@ -10,9 +10,14 @@
 //! probability 2^-64 only, whatever they are. A loop counts as an arc to a larger id without a reverse. One end of each edge
 //! keeps it, so exactly half of the arcs must be kept.
 //!
-//! All threads take chunks of rows; the arcs that are kept go to the buckets of rank ranges (`ranked`), since rows are read in
-//! the order of ids and written in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within the host's
-//! budget ([`crate::clean::workspace`]); a thread reads 32,768 successors, or a row of a BVGraph, at a time.
+//! All threads take chunks of rows. What is kept of a row is sorted, encoded, and waits in memory for its place in the file ([`waiting`]),
+//! since rows are read in the order of ids and written in rank order. If not all of them fit, the input is read several times. So nothing
+//! is written but the graph.
+//!
+//! `O(arcs)` time for each pass, and a sort of each row that is kept. Memory: within the host's budget ([`crate::clean::workspace`]); a
+//! thread reads 32,768 successors, or a row of a BVGraph, at a time.
+//!
+//! [`waiting`]: super::waiting
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -21,17 +26,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::UsedIds;
+use super::joined::BlocksInOrder;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
-use super::ranked::RankedArcs;
+use super::waiting::WaitingRows;
 use crate::clean::workspace::IdCount;
-use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
+use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs};
+use trimill_counting::VertexSet;
+use trimill_graph::codec::put_row;
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, Task, Unit};
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Result};
 use trimill_system::hash::mix;
 use trimill_system::mapped::prefetch;
 use trimill_system::parallel;
@@ -69,29 +77,64 @@ pub fn orient_rows(
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let (first_id, declared_lines) = (source.first_id(), Some(declared));
     let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&InputIds::Plain, edges) };
-    let ids: Vec<u32> = vertices.present.members();
     let rank_of = numbers(&lengths);
-    let known = RowInputs { rows: &*rows, vertices: &ids, lengths: &lengths, rank_of: &rank_of, key: random() };
-    let task = control.task("orient", Some(2 * edges), Unit::Arcs);
-    let Some(arcs) = known.orient(edges, &shares, &task, control)? else { return Ok(None) };
-    drop((ids, rows));
-    let source = note()?;
+    let mut waiting = WaitingRows::new(&lengths, edges, &shares, shares.rows_that_wait(place.is_file(&layout)));
+    let degrees = waiting.degrees().to_vec();
+    let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
+    let task = control.task("orient", Some(3 * edges), Unit::Arcs);
+    let first = known.orient(&waiting, Some(random()), &task, control)?;
+    if !first.clean || first.kept != edges && !waiting.has_left_out() {
+        return Ok(None);
+    }
     let order = order(&rank_of, &vertices.present);
-    drop(rank_of);
-    let rows = |write: &Write<'_>| arcs.rows(|at, bytes| write(at, bytes.into()), &task, control);
-    let vertices = VertexSections { degrees: arcs.degrees(), order, ids: vertices.ids(&InputIds::Plain) };
-    make(place, layout, vertices, || Ok(source), rows).map(Some)
+    let (present, mut left) = (&vertices.present, Some((rows, lengths, rank_of)));
+    let rows = |write: &Write<'_>| {
+        let in_order = BlocksInOrder::default();
+        while waiting.has_left_out() {
+            waiting.rows(&in_order, write, &task, control)?;
+            waiting.begin_next_pass();
+            if let Some((rows, lengths, rank_of)) = &left {
+                RowInputs { rows: &**rows, present, lengths, rank_of }.orient(&waiting, None, &task, control)?;
+            }
+        }
+        // The last pass needs nothing else of the input.
+        left = None;
+        waiting.rows(&in_order, write, &task, control)?;
+        match in_order.arcs() == edges {
+            true => Ok(in_order.finish()),
+            false => Err(Error::data("", "the rows of the input changed while they were read")
+                .advice("run again when nothing writes to it")),
+        }
+    };
+    let vertices = VertexSections { degrees: &degrees, order, ids: vertices.ids(&InputIds::Plain) };
+    make(place, layout, vertices, note, rows).map(Some)
 }
 
 /// What all chunks share.
+#[derive(Clone, Copy)]
 struct RowInputs<'a> {
     rows: &'a dyn AdjacencyRows,
     /// The ids with a row that is not empty.
-    vertices: &'a [u32],
+    present: &'a VertexSet,
     lengths: &'a [u32],
     rank_of: &'a [u32],
-    /// The key of the hash.
-    key: u64,
+}
+
+/// A pass over the rows.
+struct RowPass<'a> {
+    input: RowInputs<'a>,
+    vertices: Vec<u32>,
+    waiting: &'a WaitingRows,
+    /// The key of the hash, in the first pass.
+    key: Option<u64>,
+}
+
+/// What a pass has found.
+struct PassFound {
+    /// Whether all rows are those of a clean graph, as far as the pass has looked.
+    clean: bool,
+    /// The arcs of the rows that it has taken.
+    kept: u64,
 }
 
 struct RowCut {
@@ -100,58 +143,57 @@ struct RowCut {
     rows: RowChunk,
 }
 
+/// What a thread needs while it orients rows.
 #[derive(Default)]
-struct OrientedRows {
-    /// The successors that are kept of a part, as ranks.
-    successors: Vec<u32>,
-    /// The rank of each row of the part, and where it ends in them.
-    rows: Vec<(u32, u32)>,
-    /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
-    sum: u64,
-    /// The number of successors that were kept.
-    kept: u64,
+struct RowScratch {
+    /// The successors that are kept of the current row, as ranks, and their encoding.
+    kept: Vec<u32>,
+    encoded: Vec<u8>,
     /// For reading successors.
     memory: Vec<u32>,
 }
 
-impl OrientedRows {
-    /// The arcs that are kept of a part.
-    fn arcs(&self) -> impl Iterator<Item = (u32, u32)> + use<'_> {
-        let begins = std::iter::once(0).chain(self.rows.iter().map(|&(_, end)| end));
-        begins.zip(&self.rows).flat_map(|(begin, &(rank, end))| {
-            self.successors[begin as usize..end as usize].iter().map(move |&successor| (rank, successor))
-        })
-    }
+/// Sums over rows.
+#[derive(Default, Clone, Copy)]
+struct RowSums {
+    /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
+    hash: u64,
+    kept: u64,
 }
 
 impl RowInputs<'_> {
-    /// The arcs that are kept; `None` if the rows are not clean.
-    fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
-        let arcs = RankedArcs::new(self.lengths, edges, shares);
+    /// Orients all rows that are wanted. With a key it checks that every arc has its reverse.
+    fn orient(&self, waiting: &WaitingRows, key: Option<u64>, task: &Task, control: &Control) -> Result<PassFound> {
+        let pass = RowPass { input: *self, vertices: self.present.members(), waiting, key };
         let clean = AtomicBool::new(true);
-        let oriented = parallel::try_map_with(self.chunks(), OrientedRows::default, |oriented, chunk| {
+        let sums = parallel::try_map_with(pass.chunks(), RowScratch::default, |scratch, chunk| {
             control.check()?;
-            if !clean.load(Ordering::Relaxed) || !self.orient_chunk(&chunk, oriented, &arcs)? {
+            let sums = match clean.load(Ordering::Relaxed) {
+                true => pass.orient_chunk(&chunk, scratch)?,
+                false => None,
+            };
+            if sums.is_none() {
                 clean.store(false, Ordering::Relaxed);
-                return Ok((0, 0));
             }
             task.advance(chunk.rows.arcs.end - chunk.rows.arcs.start);
-            Ok((oriented.sum, oriented.kept))
+            Ok(sums.unwrap_or_default())
         })?;
-        let (sum, kept) = oriented.into_iter().fold((0u64, 0), |a, b| (a.0.wrapping_add(b.0), a.1 + b.1));
-        Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
+        let (hash, kept) = sums.into_iter().fold((0u64, 0), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
+        Ok(PassFound { clean: clean.into_inner() && hash == 0, kept })
     }
+}
 
+impl RowPass<'_> {
     /// Divides the rows: where the source says, or into chunks of at most [`CHUNK`] arcs, or of one row that is longer.
     fn chunks(&self) -> Vec<RowCut> {
-        let starts = self.rows.starts();
-        let n = self.lengths.len() as u64;
+        let RowInputs { rows, lengths, .. } = self.input;
+        let (starts, n) = (rows.starts(), lengths.len() as u64);
         let (mut chunks, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
         if let Some(starts) = starts {
             let ends = starts.iter().skip(1).copied().chain([n]);
             for (id, next_id) in starts.iter().copied().zip(ends) {
                 let next = first + self.vertices[first..].partition_point(|&vertex| u64::from(vertex) < next_id);
-                end += self.vertices[first..next].iter().map(|&id| u64::from(self.lengths[id as usize])).sum::<u64>();
+                end += self.vertices[first..next].iter().map(|&id| u64::from(lengths[id as usize])).sum::<u64>();
                 if next > first {
                     chunks
                         .push(RowCut { vertices: first..next, rows: RowChunk { ids: id..next_id, arcs: start..end } });
@@ -162,7 +204,7 @@ impl RowInputs<'_> {
         }
         let mut id = 0;
         for (vertex, &next_id) in self.vertices.iter().enumerate() {
-            let length = u64::from(self.lengths[next_id as usize]);
+            let length = u64::from(lengths[next_id as usize]);
             if end + length > start + CHUNK && vertex > first {
                 let ids = id..u64::from(next_id);
                 chunks.push(RowCut { vertices: first..vertex, rows: RowChunk { ids: ids.clone(), arcs: start..end } });
@@ -174,19 +216,18 @@ impl RowInputs<'_> {
         chunks
     }
 
-    /// Orients the rows of a chunk into `arcs`; false if they are not clean.
-    fn orient_chunk(&self, chunk: &RowCut, oriented: &mut OrientedRows, arcs: &RankedArcs) -> Result<bool> {
-        let mut memory = std::mem::take(&mut oriented.memory);
-        (oriented.sum, oriented.kept) = (0, 0);
+    /// Orients the rows of a chunk; `None` if they are not clean.
+    fn orient_chunk(&self, chunk: &RowCut, scratch: &mut RowScratch) -> Result<Option<RowSums>> {
+        let RowInputs { rows, rank_of, .. } = self.input;
+        let mut memory = std::mem::take(&mut scratch.memory);
+        let (mut stage, mut sums) = (self.waiting.stage(), RowSums::default());
         let mut vertices = self.vertices[chunk.vertices.clone()].iter();
         let mut row = InputRow::default();
         let mut at = chunk.rows.arcs.start;
         // Rows in several parts that do not ascend from one to the next.
         let mut unsorted = Vec::new();
         let mut clean = true;
-        self.rows.read(&chunk.rows, &mut memory, &mut |part| {
-            oriented.successors.clear();
-            oriented.rows.clear();
+        rows.read(&chunk.rows, &mut memory, &mut |part| {
             let mut rest = part;
             while !rest.is_empty() {
                 if row.left == 0 {
@@ -195,38 +236,45 @@ impl RowInputs<'_> {
                         return Ok(false);
                     };
                     row = InputRow::new(id, self, at);
+                    scratch.kept.clear();
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
                 // Prefetches for the next row, which is taken to be as long as this one.
                 for &successor in &after[..now.min(after.len())] {
-                    prefetch(self.rank_of, successor as usize);
+                    prefetch(rank_of, successor as usize);
                 }
-                if !row.take(part, self, oriented) {
+                if !row.take(part, self, &mut sums, &mut scratch.kept) {
                     clean = false;
                     return Ok(false);
                 }
-                if row.left == 0 && row.is_unsorted {
-                    unsorted.push(row.whole());
-                }
                 (rest, at) = (after, at + now as u64);
+                if row.left == 0 {
+                    if row.is_unsorted {
+                        unsorted.push(row.whole());
+                    }
+                    sums.kept += scratch.kept.len() as u64;
+                    if !scratch.kept.is_empty() {
+                        encode(&mut scratch.kept, &mut scratch.encoded);
+                        self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, &mut stage)?;
+                    }
+                }
             }
-            oriented.kept += oriented.successors.len() as u64;
-            arcs.extend(oriented.arcs())?;
             Ok(true)
         })?;
-        oriented.memory = memory;
+        scratch.memory = memory;
+        self.waiting.give_back(stage);
         for row in unsorted {
             clean = clean && self.is_distinct(&row)?;
         }
-        Ok(clean && at == chunk.rows.arcs.end)
+        Ok((clean && at == chunk.rows.arcs.end).then_some(sums))
     }
 
     /// Whether no successor occurs twice in a row.
     #[cold]
     fn is_distinct(&self, row: &RowChunk) -> Result<bool> {
         let mut all = Vec::with_capacity((row.arcs.end - row.arcs.start) as usize);
-        self.rows.read(row, &mut Vec::new(), &mut |part| {
+        self.input.rows.read(row, &mut Vec::new(), &mut |part| {
             all.extend_from_slice(part);
             Ok(true)
         })?;
@@ -249,12 +297,14 @@ struct InputRow {
     last: Option<u32>,
     /// Whether a part of it does not follow the part before it.
     is_unsorted: bool,
+    /// Whether this pass takes it.
+    is_wanted: bool,
 }
 
 impl InputRow {
-    fn new(id: u32, known: &RowInputs<'_>, at: u64) -> Self {
-        let (length, rank) = (known.lengths[id as usize] as usize, known.rank_of[id as usize]);
-        Self { id, rank, length, at, left: length, last: None, is_unsorted: false }
+    fn new(id: u32, pass: &RowPass<'_>, at: u64) -> Self {
+        let (length, rank) = (pass.input.lengths[id as usize] as usize, pass.input.rank_of[id as usize]);
+        Self { id, rank, length, at, left: length, last: None, is_unsorted: false, is_wanted: pass.waiting.wants(rank) }
     }
 
     /// All of it.
@@ -263,9 +313,13 @@ impl InputRow {
         RowChunk { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
     }
 
-    /// Takes the next part of the row, which is not empty; false if it is not clean.
+    /// Takes the next part of the row, which is not empty: appends the ranks that it keeps to `kept`. False if it is not clean.
     #[inline]
-    fn take(&mut self, part: &mut [u32], known: &RowInputs<'_>, oriented: &mut OrientedRows) -> bool {
+    fn take(&mut self, part: &mut [u32], pass: &RowPass<'_>, sums: &mut RowSums, kept: &mut Vec<u32>) -> bool {
+        self.left -= part.len();
+        if pass.key.is_none() && !self.is_wanted {
+            return true;
+        }
         if !ascends(part) {
             part.sort_unstable();
             if !ascends(part) {
@@ -275,13 +329,16 @@ impl InputRow {
         }
         self.is_unsorted |= self.last.is_some_and(|last| last >= part[0]);
         let last = part[part.len() - 1];
-        if last as usize >= known.rank_of.len() {
+        if last as usize >= pass.input.rank_of.len() {
             return false;
         }
         self.last = Some(last);
-        oriented.sum = oriented.sum.wrapping_add(self.hash(part, known.key));
-        self.keep(part, known.rank_of, oriented);
-        self.left -= part.len();
+        if let Some(key) = pass.key {
+            sums.hash = sums.hash.wrapping_add(self.hash(part, key));
+        }
+        if self.is_wanted {
+            self.keep(part, pass.input.rank_of, kept);
+        }
         true
     }
 
@@ -299,17 +356,24 @@ impl InputRow {
 
     /// Appends the ranks of the successors that are kept.
     #[inline]
-    fn keep(&self, part: &[u32], rank_of: &[u32], OrientedRows { successors, rows, .. }: &mut OrientedRows) {
-        let mut end = successors.len();
-        successors.resize(end + part.len(), 0);
+    fn keep(&self, part: &[u32], rank_of: &[u32], kept: &mut Vec<u32>) {
+        let mut end = kept.len();
+        kept.resize(end + part.len(), 0);
         for &successor in part {
             let rank = rank_of[successor as usize];
-            successors[end] = rank;
+            kept[end] = rank;
             end += usize::from(rank < self.rank);
         }
-        successors.truncate(end);
-        rows.push((self.rank, end as u32));
+        kept.truncate(end);
     }
+}
+
+/// Sorts the successors of a row, which are distinct, and encodes them.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn encode(successors: &mut [u32], encoded: &mut Vec<u8>) {
+    successors.sort_unstable();
+    encoded.clear();
+    put_row(successors, encoded);
 }
 
 fn ascends(part: &[u32]) -> bool {

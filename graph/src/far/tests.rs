@@ -6,10 +6,11 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::OrientedGraph;
+use super::codec::{put, put_row};
 use super::file::{Checksums, Layout};
 use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
 use super::store::{BlockStore, GraphFile};
-use super::{OrientedGraph, encode};
 use trimill_counting::VertexSetBuilder;
 use trimill_system::error::Kind;
 
@@ -20,15 +21,9 @@ const FAR: u64 = (1 << 32) + 5;
 /// Writes the file of a graph whose ranks 3 to 8 are a clique after rows that are holes, and returns the graph as opened from it.
 fn clique_behind_holes(path: &Path) -> OrientedGraph {
     let rows: Vec<Vec<u32>> = (3..9).map(|rank| (3..rank).collect()).collect();
-    let ends: Vec<u32> = rows
-        .iter()
-        .scan(0, |end, row| {
-            *end += row.len() as u32;
-            Some(*end)
-        })
-        .collect();
     let mut clique = Vec::new();
-    encode(&ends, &rows.concat(), &mut clique);
+    rows.iter().for_each(|row| put(row.len() as u32, &mut clique));
+    rows.iter().for_each(|row| put_row(row, &mut clique));
     let (mut entries, mut arc, mut position) = (Vec::new(), 0, 0);
     for (rank, arcs) in (0..).zip(HOLES) {
         entries.push(BlockEntry { first_rank: rank, first_arc: arc, position, checksum: 1 });

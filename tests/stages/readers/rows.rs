@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,6 +14,7 @@ use trimill::testing::error::{Kind, Result};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::graph::file;
 use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::rows::{AdjacencyRows, RowChunk};
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::orient;
@@ -69,6 +71,73 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let footer_at = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
     assert_eq!(in_memory.held_bytes(), Bytes(footer_at - 4096));
     true
+}
+
+/// A source that counts how often its first row is read.
+struct Counted<'a>(&'a Source, AtomicU64);
+
+struct CountedRows<'a>(Box<dyn AdjacencyRows + 'a>, &'a AtomicU64);
+
+impl ArcSource for Counted<'_> {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.0.scan(sink, control)
+    }
+    fn declared_vertices(&self) -> Option<u64> {
+        self.0.declared_vertices()
+    }
+    fn first_id(&self) -> u64 {
+        ArcSource::first_id(self.0)
+    }
+    fn arcs_at_most(&self) -> u64 {
+        self.0.arcs_at_most()
+    }
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let rows = self.0.rows(memory, control)?;
+        Ok(rows.map(|rows| Box::new(CountedRows(rows, &self.1)) as Box<dyn AdjacencyRows>))
+    }
+}
+
+impl AdjacencyRows for CountedRows<'_> {
+    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+        self.0.lengths(control)
+    }
+    fn starts(&self) -> Option<Vec<u64>> {
+        self.0.starts()
+    }
+    fn read(
+        &self,
+        chunk: &RowChunk,
+        part: &mut Vec<u32>,
+        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    ) -> Result<()> {
+        self.1.fetch_add(u64::from(chunk.ids.start == 0), Ordering::Relaxed);
+        self.0.read(chunk, part, take)
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_are_read_again_and_nothing_else_is_written() {
+    for (name, sizes) in [("cnr-symmetric.graph", [512, 1200]), ("delaunay_n15.graph", [256, 256])] {
+        let source = open(&data(name)).unwrap();
+        let made = |buckets: Option<Bytes>| {
+            let dir = tempfile::tempdir().unwrap();
+            let space = Workspace { buckets, ..Workspace::new(HostMemory::new(Bytes::mib(36), 2), dir.path()) };
+            let counted = Counted(&source, AtomicU64::new(0));
+            let place = Destination::File(dir.path());
+            let made = orient_rows(&counted, &mut || Ok("x".into()), place, space, &Control::silent()).unwrap();
+            let Some(MadeGraph::File(made)) = made else { panic!("the rows are clean") };
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the graph");
+            (std::fs::read(&made.file).unwrap(), counted.1.into_inner())
+        };
+        let (whole, passes) = made(None);
+        assert_eq!(passes, 1);
+        let mut before = u64::MAX;
+        for kib in sizes {
+            let (parts, passes) = made(Some(Bytes(kib << 10)));
+            assert!(parts == whole && passes > 1 && passes <= before, "{kib} KiB: {passes} passes");
+            before = passes;
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! Where the file blocks of a graph begin, and which of them are made together.
+//!
+//! Input: the degrees of all ids. No row is longer than `sqrt(2 m)`: each of its successors has at least its tail's degree. So the
+//! beginnings of blocks can be determined before the rows are known, by the bound `min(degree, sqrt(2 m))`, and depend on the graph alone.
+//! As many blocks as fit a thread's share of the memory are a bucket: rows come in any order, wait in the bucket of their rank, and the
+//! file blocks of a bucket are made at once.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::joined::BucketBlocks;
+use crate::clean::Shares;
+use trimill_graph::codec::put;
+use trimill_graph::numbering::degree_runs;
+use trimill_graph::{BlockEntry, DegreeRun};
+
+/// The most buckets: each has a staging area in every thread.
+const MOST_BUCKETS: u64 = 4096;
+
+/// The largest sum of the rows and of their bounds on arcs in a file block, unless a single row has more. A block is decoded by
+/// one thread, and reading a single row reads a whole block.
+const BLOCK: u64 = 1 << 17;
+
+/// Bytes that a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and,
+/// if rows are short, of the rows' counts and ends.
+pub(super) const PER_ARC: u64 = 24;
+
+/// The file blocks of a graph, in buckets.
+pub(super) struct BlockBuckets {
+    degrees: Vec<DegreeRun>,
+    /// The first rank of each file block; one more at the end.
+    starts: Vec<u32>,
+    /// The file blocks of each bucket.
+    blocks: Vec<Range<usize>>,
+    index: RangeIndex,
+}
+
+impl BlockBuckets {
+    /// For a graph with these degrees of ids (0: not a vertex) and this number of edges.
+    pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
+        let degrees = degree_runs(degrees);
+        let bounds = bounds(&degrees, edges);
+        let ranges = ranges(&bounds, BLOCK);
+        let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
+        let most = shares.staged().min(MOST_BUCKETS);
+        let share = (shares.sorting() / PER_ARC).min(1 << 20).max(total / most);
+        let per_bucket = (share / BLOCK).max(1) as usize;
+        let blocks: Vec<Range<usize>> =
+            (0..ranges.len()).step_by(per_bucket).map(|first| first..ranges.len().min(first + per_bucket)).collect();
+        let ends = blocks.iter().map(|blocks| ranges[blocks.end - 1].end).collect();
+        Self { degrees, starts: starts(&ranges), blocks, index: RangeIndex::new(ends) }
+    }
+
+    /// How many buckets there are.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// How many vertices have each degree, falling.
+    pub(super) fn degrees(&self) -> &[DegreeRun] {
+        &self.degrees
+    }
+
+    #[inline]
+    pub(super) fn bucket_of(&self, rank: u32) -> usize {
+        self.index.range_of(rank)
+    }
+
+    /// The ranks of a bucket's rows.
+    pub(super) fn ranks(&self, bucket: usize) -> Range<u32> {
+        self.starts[self.blocks[bucket].start]..self.starts[self.blocks[bucket].end]
+    }
+
+    /// Makes the file blocks of a bucket from the lengths of its rows; `successors` appends the encoded successors of a range of them.
+    pub(super) fn made(
+        &self,
+        bucket: usize,
+        lengths: &[u32],
+        mut successors: impl FnMut(Range<usize>, &mut Vec<u8>),
+    ) -> BucketBlocks {
+        let first = self.ranks(bucket).start;
+        let mut made = BucketBlocks::default();
+        for (&length, degree) in lengths.iter().zip(self.degrees_from(first)) {
+            made.longest = made.longest.max(length);
+            made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
+        }
+        for block in self.blocks[bucket].clone() {
+            let rows = (self.starts[block] - first) as usize..(self.starts[block + 1] - first) as usize;
+            let position = made.bytes.len();
+            lengths[rows.clone()].iter().for_each(|&length| put(length, &mut made.bytes));
+            let arcs = lengths[rows.clone()].iter().map(|&length| u64::from(length)).sum::<u64>();
+            successors(rows, &mut made.bytes);
+            made.entries.push(BlockEntry {
+                first_rank: self.starts[block].into(),
+                first_arc: made.arcs,
+                position: position as u64,
+                checksum: xxh3_64(&made.bytes[position..]),
+            });
+            made.arcs += arcs;
+        }
+        made
+    }
+
+    /// The degrees from rank `first` on.
+    fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        let (mut run, mut before) = (0, 0);
+        while run < self.degrees.len() && before + self.degrees[run].vertices <= first {
+            before += self.degrees[run].vertices;
+            run += 1;
+        }
+        let each = self.degrees[run..].iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
+        each.skip((first - before) as usize)
+    }
+}
+
+/// The first rank of each file block of a graph with these degrees, and the number of vertices behind them.
+pub(crate) fn block_starts(degrees: &[DegreeRun], edges: u64) -> Vec<u32> {
+    starts(&ranges(&bounds(degrees, edges), BLOCK))
+}
+
+/// The weights of rows: a bound on their arcs, and one more; and how many rows have each.
+fn bounds(degrees: &[DegreeRun], edges: u64) -> Vec<(u64, u32)> {
+    let longest = (2 * edges).isqrt() + 1;
+    degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect()
+}
+
+fn starts(blocks: &[Range<u32>]) -> Vec<u32> {
+    let end = blocks.last().map_or(0, |last| last.end);
+    blocks.iter().map(|block| block.start).chain([end]).collect()
+}
+
+/// Divides the ranks, whose bounds come in runs of equal ones, into ranges of at most `share` in bounds, or of one row.
+fn ranges(bounds: &[(u64, u32)], share: u64) -> Vec<Range<u32>> {
+    let (mut ranges, mut start, mut rank, mut sum) = (Vec::new(), 0u32, 0u32, 0u64);
+    for &(bound, many) in bounds {
+        let mut left = many;
+        while left > 0 {
+            let room = (share.saturating_sub(sum) / bound).min(u64::from(left)) as u32;
+            if room == 0 && rank > start {
+                ranges.push(start..rank);
+                (start, sum) = (rank, 0);
+                continue;
+            }
+            let taken = room.max(1);
+            rank += taken;
+            left -= taken;
+            sum += bound * u64::from(taken);
+        }
+    }
+    if rank > start {
+        ranges.push(start..rank);
+    }
+    ranges
+}
+
+/// Finds the range of a rank: by a table over runs of 64 ranks, then by a step or two.
+struct RangeIndex {
+    first: Vec<u16>,
+    ends: Vec<u32>,
+}
+
+impl RangeIndex {
+    fn new(ends: Vec<u32>) -> Self {
+        let n = ends.last().copied().unwrap_or(0);
+        let first = (0..n.div_ceil(64)).map(|run| ends.partition_point(|&end| end <= run * 64) as u16).collect();
+        Self { first, ends }
+    }
+
+    #[inline]
+    fn range_of(&self, rank: u32) -> usize {
+        let mut range = self.first[rank as usize / 64] as usize;
+        while self.ends[range] <= rank {
+            range += 1;
+        }
+        range
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranges_tile_the_ranks_and_keep_to_the_share(
+            mut bounds in prop::collection::vec((1u64..500, 1u32..300), 1..40),
+            share in 1u64..5000,
+        ) {
+            bounds.sort_by_key(|&(bound, _)| std::cmp::Reverse(bound));
+            let of_rank: Vec<u64> =
+                bounds.iter().flat_map(|&(bound, many)| std::iter::repeat_n(bound, many as usize)).collect();
+            let (ranges, mut end) = (ranges(&bounds, share), 0);
+            let index = RangeIndex::new(ranges.iter().map(|range| range.end).collect());
+            for (i, range) in ranges.iter().enumerate() {
+                prop_assert_eq!(range.start, end);
+                end = range.end;
+                let sum: u64 = of_rank[range.start as usize..range.end as usize].iter().sum();
+                prop_assert!(range.len() == 1 || sum <= share, "{range:?} has {sum} of {share}");
+                // The next row would not have fitted.
+                prop_assert!(of_rank.get(end as usize).is_none_or(|next| sum + next > share));
+                prop_assert!(range.clone().all(|rank| index.range_of(rank) == i));
+            }
+            prop_assert_eq!(end as usize, of_rank.len());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Writes the file blocks of buckets, which threads make, one bucket after another.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::place::Write;
+use trimill_graph::BlockEntry;
+use trimill_graph::file::RowsWritten;
+use trimill_system::error::Result;
+use trimill_system::lock;
+use trimill_system::parallel;
+
+/// Buckets per thread whose rows may be made before those of earlier buckets are complete.
+const AHEAD: usize = 2;
+
+/// The file blocks of a bucket, with arcs and positions counted from the beginning of the bucket.
+#[derive(Default)]
+pub(super) struct BucketBlocks {
+    pub(super) bytes: Vec<u8>,
+    pub(super) entries: Vec<BlockEntry>,
+    pub(super) arcs: u64,
+    pub(super) longest: u32,
+    pub(super) probes: u64,
+}
+
+/// The file blocks of all buckets so far, as threads add them.
+#[derive(Default)]
+pub(super) struct BlocksInOrder {
+    joined: Mutex<JoinedBlocks>,
+    changed: Condvar,
+}
+
+impl BlocksInOrder {
+    /// Makes the file blocks of `buckets`, which follow those that were made before. `write` receives the position of some consecutive
+    /// blocks among the bytes of all, and their bytes; it is called from many threads, in no order. Runs in the current thread pool.
+    pub(super) fn add_all(
+        &self,
+        buckets: Range<usize>,
+        make: impl Fn(usize) -> Result<BucketBlocks> + Sync,
+        write: &Write<'_>,
+    ) -> Result<()> {
+        let next = AtomicUsize::new(buckets.start);
+        let one = |bucket: usize| -> Result<()> {
+            let ready = self.add(bucket, make(bucket)?);
+            ready.into_iter().try_for_each(|(position, bytes)| write(position, bytes.into()))
+        };
+        // Threads take buckets in order, so that few are complete before their position is known.
+        let ahead = AHEAD * rayon::current_num_threads();
+        parallel::try_each(0..rayon::current_num_threads(), |_| {
+            loop {
+                let bucket = next.fetch_add(1, Ordering::Relaxed);
+                if bucket >= buckets.end || !self.reaches(bucket, ahead) {
+                    return Ok(());
+                }
+                one(bucket).inspect_err(|_| self.fail())?;
+            }
+        })
+    }
+
+    /// The rows, when all are written.
+    pub(super) fn finish(self) -> RowsWritten {
+        let JoinedBlocks { entries, position, longest, probes, .. } =
+            self.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
+        RowsWritten { entries, block_bytes: position, longest_row: longest, probes }
+    }
+
+    /// The arcs of all rows so far.
+    pub(super) fn arcs(&self) -> u64 {
+        lock(&self.joined).arcs
+    }
+
+    /// Waits until all buckets before this one except the last `ahead` were added. `false`: a thread failed.
+    fn reaches(&self, bucket: usize, ahead: usize) -> bool {
+        let far = |joined: &mut JoinedBlocks| !joined.failed && bucket > joined.next + ahead;
+        let joined = self.changed.wait_while(lock(&self.joined), far);
+        !joined.unwrap_or_else(PoisonError::into_inner).failed
+    }
+
+    fn add(&self, bucket: usize, made: BucketBlocks) -> Vec<(u64, Vec<u8>)> {
+        let ready = lock(&self.joined).add(bucket, made);
+        self.changed.notify_all();
+        ready
+    }
+
+    fn fail(&self) {
+        lock(&self.joined).failed = true;
+        self.changed.notify_all();
+    }
+}
+
+/// The file blocks of all buckets so far, in order.
+#[derive(Default)]
+struct JoinedBlocks {
+    failed: bool,
+    /// Buckets that were made before one of those in front of them.
+    waiting: BTreeMap<usize, BucketBlocks>,
+    next: usize,
+    position: u64,
+    arcs: u64,
+    entries: Vec<BlockEntry>,
+    longest: u32,
+    probes: u64,
+}
+
+impl JoinedBlocks {
+    /// Adds the blocks of a bucket. Returns all blocks whose position is known now and was not before.
+    fn add(&mut self, bucket: usize, made: BucketBlocks) -> Vec<(u64, Vec<u8>)> {
+        self.waiting.insert(bucket, made);
+        let mut ready = Vec::new();
+        while let Some(made) = self.waiting.remove(&self.next) {
+            let (position, arcs) = (self.position, self.arcs);
+            let placed = |entry: BlockEntry| BlockEntry {
+                first_arc: arcs + entry.first_arc,
+                position: position + entry.position,
+                ..entry
+            };
+            self.entries.extend(made.entries.into_iter().map(placed));
+            self.position += made.bytes.len() as u64;
+            self.arcs += made.arcs;
+            self.longest = self.longest.max(made.longest);
+            self.probes = self.probes.saturating_add(made.probes);
+            self.next += 1;
+            ready.push((position, made.bytes));
+        }
+        ready
+    }
+}

@@ -1,0 +1,273 @@
+//! Encoded rows that wait in memory until all rows of their bucket are there.
+//!
+//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row waits as it is written later: encoded,
+//! behind its number in the bucket ([`BlockBuckets`]), its length and its number of bytes. So nothing is sorted, and nothing but the file
+//! is written to disk.
+//!
+//! Rows that do not fit in memory are left to another pass over the input: when the memory is full, the buckets of the largest ranks are
+//! emptied and take no more rows. After the pass the file blocks of the other buckets are made, and the next pass begins behind them.
+//!
+//! Cost: a copy of the encoded rows to their bucket and one to their file block, for each pass. Memory: the share of buckets; a staging area
+//! of 2 KiB for each thread and bucket; while blocks are made, once more what a bucket holds, and 12 bytes for each of its rows.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::blocks::BlockBuckets;
+use super::joined::{BlocksInOrder, BucketBlocks};
+use super::place::Write;
+use crate::clean::Shares;
+use crate::clean::workspace::Pool;
+use trimill_graph::DegreeRun;
+use trimill_graph::codec::{numbers, put};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
+
+/// Bytes that a thread stages for a bucket.
+const STAGED: usize = 2048;
+
+/// Bytes of a bucket that are allocated at a time: at most, and where memory is scarce.
+const CHUNK: Range<u64> = STAGED as u64..64 << 10;
+
+pub(super) struct WaitingRows {
+    blocks: BlockBuckets,
+    buckets: Vec<Mutex<RowBucket>>,
+    /// Staging areas that no thread uses at the moment.
+    idle: Mutex<Vec<StagedRows>>,
+    /// Bytes of a chunk.
+    chunk: usize,
+    most: u64,
+    held: AtomicU64,
+    /// The buckets that take rows in this pass.
+    taking: Mutex<Range<usize>>,
+    /// Their ranks.
+    first_rank: u32,
+    end_rank: AtomicU32,
+    pool: Pool,
+}
+
+#[derive(Default)]
+struct RowBucket {
+    /// Whole records.
+    chunks: Vec<Vec<u8>>,
+    /// Whether its rows are left to another pass.
+    is_left_out: bool,
+}
+
+impl RowBucket {
+    fn bytes(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.capacity() as u64).sum()
+    }
+}
+
+/// A thread's staging area.
+pub(super) struct StagedRows {
+    bytes: Vec<u8>,
+    ends: Vec<u16>,
+    record: Vec<u8>,
+}
+
+/// Where an encoded row is among the chunks of its bucket.
+#[derive(Clone, Copy, Default)]
+struct RowPlace {
+    chunk: u32,
+    begin: u32,
+    bytes: u32,
+}
+
+impl WaitingRows {
+    /// No rows yet, of a graph with these degrees of ids (0: not a vertex) and this number of edges; at most `most` bytes of rows wait.
+    pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>, most: Bytes) -> Self {
+        let blocks = BlockBuckets::new(degrees, edges, shares);
+        let buckets = blocks.len();
+        let chunk = (most.get() / 4 / buckets.max(1) as u64).clamp(CHUNK.start, CHUNK.end) as usize;
+        let vertices = if buckets > 0 { blocks.ranks(buckets - 1).end } else { 0 };
+        Self {
+            blocks,
+            buckets: (0..buckets).map(|_| Mutex::default()).collect(),
+            idle: Mutex::default(),
+            chunk,
+            most: most.get(),
+            held: AtomicU64::new(0),
+            taking: Mutex::new(0..buckets),
+            first_rank: 0,
+            end_rank: AtomicU32::new(vertices),
+            pool: Pool::of_sorting(shares),
+        }
+    }
+
+    /// How many vertices have each degree, falling.
+    pub(super) fn degrees(&self) -> &[DegreeRun] {
+        self.blocks.degrees()
+    }
+
+    /// Whether the row of a rank is wanted in this pass.
+    #[inline]
+    pub(super) fn wants(&self, rank: u32) -> bool {
+        rank >= self.first_rank && rank < self.end_rank.load(Ordering::Relaxed)
+    }
+
+    /// Whether this pass has left out rows, so that another one is needed.
+    pub(super) fn has_left_out(&self) -> bool {
+        lock(&self.taking).end < self.buckets.len()
+    }
+
+    /// A staging area, for a thread that adds rows; [`Self::give_back`] takes it back.
+    pub(super) fn stage(&self) -> StagedRows {
+        let new = || StagedRows {
+            bytes: vec![0; self.buckets.len() * STAGED],
+            ends: vec![0; self.buckets.len()],
+            record: Vec::new(),
+        };
+        lock(&self.idle).pop().unwrap_or_else(new)
+    }
+
+    pub(super) fn give_back(&self, stage: StagedRows) {
+        lock(&self.idle).push(stage);
+    }
+
+    /// Adds a row: `encode` appends the encoding of its `length` successors. Rows that are not wanted are dropped.
+    #[inline]
+    pub(super) fn add(
+        &self,
+        rank: u32,
+        length: u32,
+        encoded: &[u8],
+        StagedRows { bytes, ends, record }: &mut StagedRows,
+    ) -> Result<()> {
+        let bucket = self.blocks.bucket_of(rank);
+        record.clear();
+        put(rank - self.blocks.ranks(bucket).start, record);
+        put(length, record);
+        put(encoded.len() as u32, record);
+        let (staged, all) = (&mut bytes[bucket * STAGED..][..STAGED], record.len() + encoded.len());
+        let end = &mut ends[bucket];
+        if *end as usize + all > STAGED {
+            self.append(bucket, &[&staged[..*end as usize]])?;
+            *end = 0;
+        }
+        if all > STAGED {
+            return self.append(bucket, &[record, encoded]);
+        }
+        let (header, row) = staged[*end as usize..][..all].split_at_mut(record.len());
+        header.copy_from_slice(record);
+        row.copy_from_slice(encoded);
+        *end += all as u16;
+        Ok(())
+    }
+
+    /// Adds records to a bucket: `parts`, one after another.
+    fn append(&self, bucket: usize, parts: &[&[u8]]) -> Result<()> {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let mut of = lock(&self.buckets[bucket]);
+        if of.is_left_out || bytes == 0 {
+            return Ok(());
+        }
+        let fits = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= bytes;
+        let mut more = 0;
+        if !of.chunks.last().is_some_and(fits) {
+            let chunk = Vec::with_capacity(self.chunk.max(bytes));
+            more = chunk.capacity() as u64;
+            of.chunks.push(chunk);
+        }
+        if let Some(chunk) = of.chunks.last_mut() {
+            parts.iter().for_each(|part| chunk.extend_from_slice(part));
+        }
+        drop(of);
+        match self.held.fetch_add(more, Ordering::Relaxed) + more > self.most {
+            true => self.leave_out(),
+            false => Ok(()),
+        }
+    }
+
+    /// Empties the last buckets, until the others fit.
+    #[cold]
+    fn leave_out(&self) -> Result<()> {
+        let mut taking = lock(&self.taking);
+        while self.held.load(Ordering::Relaxed) > self.most {
+            if taking.len() == 1 {
+                let (held, most) = (Bytes(self.held.load(Ordering::Relaxed)), Bytes(self.most));
+                return Err(Error::resource(format!("a bucket takes {held}, and the host's budget has {most} for it"))
+                    .advice("raise --host-memory, or lower --threads"));
+            }
+            taking.end -= 1;
+            self.end_rank.store(self.blocks.ranks(taking.end).start, Ordering::Relaxed);
+            let emptied = RowBucket { chunks: Vec::new(), is_left_out: true };
+            let left_out = std::mem::replace(&mut *lock(&self.buckets[taking.end]), emptied);
+            self.held.fetch_sub(left_out.bytes(), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Makes the file blocks of the rows that this pass has taken; `write` is called as by [`BlocksInOrder::add_all`].
+    pub(super) fn rows(
+        &self,
+        in_order: &BlocksInOrder,
+        write: &Write<'_>,
+        task: &Task,
+        control: &Control,
+    ) -> Result<()> {
+        for stage in lock(&self.idle).iter_mut() {
+            for (bucket, end) in stage.ends.iter_mut().enumerate() {
+                self.append(bucket, &[&stage.bytes[bucket * STAGED..][..*end as usize]])?;
+                *end = 0;
+            }
+        }
+        // What follows needs the memory, unless there is another pass.
+        if !self.has_left_out() {
+            lock(&self.idle).clear();
+        }
+        let make = |bucket: usize| {
+            control.check()?;
+            let rows = self.blocks.ranks(bucket).len() as u64;
+            let of = std::mem::take(&mut *lock(&self.buckets[bucket]));
+            let taken = self.pool.take(of.bytes() + (size_of::<RowPlace>() as u64 + 4) * rows);
+            let made = self.made(bucket, &of.chunks);
+            self.held.fetch_sub(of.bytes(), Ordering::Relaxed);
+            task.advance(made.arcs);
+            drop((of, taken));
+            Ok(made)
+        };
+        let buckets = lock(&self.taking).clone();
+        in_order.add_all(buckets, make, write)
+    }
+
+    /// Begins the pass over the rows that were left out so far.
+    pub(super) fn begin_next_pass(&mut self) {
+        let next = lock(&self.taking).end..self.buckets.len();
+        let ranks = self.blocks.ranks(next.start).start..self.blocks.ranks(next.end - 1).end;
+        self.buckets[next.clone()].iter_mut().for_each(|bucket| *bucket = Mutex::default());
+        (self.first_rank, self.end_rank) = (ranks.start, AtomicU32::new(ranks.end));
+        self.taking = Mutex::new(next);
+    }
+
+    /// The file blocks of a bucket with these records.
+    fn made(&self, bucket: usize, chunks: &[Vec<u8>]) -> BucketBlocks {
+        let ranks = self.blocks.ranks(bucket);
+        let (mut lengths, mut places) = (zeros(ranks.len()), vec![RowPlace::default(); ranks.len()]);
+        for (chunk, records) in (0..).zip(chunks) {
+            let mut at = 0;
+            while at < records.len() {
+                let mut header = [0; 3];
+                // The header was encoded by `add`.
+                at += numbers(&records[at..], &mut header).unwrap_or(records.len());
+                let [row, length, bytes] = header;
+                lengths[row as usize] = length;
+                places[row as usize] = RowPlace { chunk, begin: at as u32, bytes };
+                at += bytes as usize;
+            }
+        }
+        self.blocks.made(bucket, &lengths, |rows, out| {
+            out.reserve(places[rows.clone()].iter().map(|place| place.bytes as usize).sum());
+            for &RowPlace { chunk, begin, bytes } in &places[rows] {
+                if bytes > 0 {
+                    out.extend_from_slice(&chunks[chunk as usize][begin as usize..][..bytes as usize]);
+                }
+            }
+        })
+    }
+}
