@@ -1,4 +1,4 @@
-//! Products of a given graph: the blow-up, and the tensor product with a complete graph. They turn a real crawl into a graph
+//! Graphs made from a given one: the blow-up, the tensor product with a complete graph, and copies side by side. They turn a real crawl into a graph
 //! of any size that keeps its hubs, locality and cores, with a count that follows from the crawl's.
 //!
 //! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`,
@@ -7,10 +7,13 @@
 //!
 //! The base is read twice: once to count the edges of each chunk of its vertices, so that any position of the product can be
 //! located, and once to write. A block reads the chunks that it overlaps from their beginning; chunks hold a few thousand
-//! edges, more only if a single vertex has more. Memory: at most 8 MiB for the chunks.
+//! edges, more only if a single vertex has more. Memory: at most 8 MiB for the chunks. Rows of the product are made from rows of the base,
+//! which take 8 bytes an edge and 16 a vertex of the base.
 
 use std::ops::Range;
+use std::path::Path;
 
+use crate::rows::{Adjacency, GeneratedRows};
 use crate::{KnownCounts, Sequence, sized};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -154,5 +157,130 @@ impl Sequence for Product<'_> {
                 start = end;
             });
         }
+    }
+
+    fn rows<'a>(&'a self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+        Ok(Some(Box::new(ProductRows { base: self.base_rows(path, control)?, product: self })))
+    }
+}
+
+impl Product<'_> {
+    /// The rows of the base, which is its own blow-up with one copy.
+    fn base_rows(&self, path: &Path, control: &Control) -> Result<Adjacency> {
+        Adjacency::new(&Product::blowup(self.base, 1, control)?, path, control)
+    }
+}
+
+struct ProductRows<'a> {
+    base: Adjacency,
+    product: &'a Product<'a>,
+}
+
+impl GeneratedRows for ProductRows<'_> {
+    fn vertices(&self) -> u64 {
+        self.product.vertices
+    }
+
+    fn arcs(&self) -> u64 {
+        2 * self.product.edges
+    }
+
+    fn length(&self, vertex: u64) -> u64 {
+        self.base.length(vertex / self.product.k) * self.product.partners()
+    }
+
+    fn append(&self, vertex: u64, row: &mut Vec<u32>) {
+        let Product { k, diagonal, .. } = *self.product;
+        let (v, x) = (vertex / k, (vertex % k) as u32);
+        for &u in self.base.row(v) {
+            let first = u * k as u32;
+            match diagonal {
+                true => row.extend(first..first + k as u32),
+                false => row.extend((first..first + k as u32).filter(|&id| id != first + x)),
+            }
+        }
+    }
+
+    fn repeats(&self, vertex: u64) -> bool {
+        self.product.diagonal && !vertex.is_multiple_of(self.product.k)
+    }
+}
+
+/// Copies of a given graph side by side.
+pub(super) struct Copies<'a> {
+    one: Product<'a>,
+    copies: u64,
+    vertices: u64,
+    edges: u64,
+}
+
+impl<'a> Copies<'a> {
+    pub(super) fn new(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<Self> {
+        let times = |of: u64, what| sized(u128::from(of).checked_mul(copies.into()), what);
+        let (vertices, edges) = (times(base.vertices(), "vertices")?, times(base.edges(), "edges")?);
+        Ok(Self { one: Product::blowup(base, 1, control)?, copies, vertices, edges })
+    }
+}
+
+impl Sequence for Copies<'_> {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> KnownCounts {
+        let of = self.one.known();
+        KnownCounts {
+            vertices: Some(self.vertices),
+            edges: Some(self.edges.into()),
+            triangles: of.triangles.and_then(|triangles| triangles.checked_mul(self.copies.into())),
+        }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let (n, m) = (self.one.vertices, self.one.edges);
+        let mut next = range.start;
+        while next < range.end {
+            let (copy, begin, first) = (next / m, next % m, out.len());
+            let end = m.min(begin + range.end - next);
+            self.one.append(begin..end, out);
+            out[first..].iter_mut().for_each(|edge| *edge = edge.map(|id| copy * n + id));
+            next += end - begin;
+        }
+    }
+
+    fn rows<'b>(&'b self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'b>>> {
+        Ok(Some(Box::new(CopiedRows { base: self.one.base_rows(path, control)?, of: self })))
+    }
+}
+
+struct CopiedRows<'a> {
+    base: Adjacency,
+    of: &'a Copies<'a>,
+}
+
+impl GeneratedRows for CopiedRows<'_> {
+    fn vertices(&self) -> u64 {
+        self.of.vertices
+    }
+
+    fn arcs(&self) -> u64 {
+        2 * self.of.edges
+    }
+
+    fn length(&self, vertex: u64) -> u64 {
+        self.base.length(vertex % self.period())
+    }
+
+    fn append(&self, vertex: u64, row: &mut Vec<u32>) {
+        let n = self.period();
+        row.extend(self.base.row(vertex % n).iter().map(|id| (vertex / n * n) as u32 + id));
+    }
+
+    fn period(&self) -> u64 {
+        self.of.one.vertices
     }
 }

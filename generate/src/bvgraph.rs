@@ -14,13 +14,14 @@ use dsi_bitstream::traits::{BE, BitWrite};
 
 use crate::Sequence;
 use crate::output::check_vertices;
-use crate::rows::Adjacency;
+use crate::rows::{GeneratedRows, chunks, rows};
 use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
+use trimill_system::parallel;
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
 pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) -> Result<u64> {
@@ -32,12 +33,12 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
     }
     check_vertices(sequence, MOST_VERTICES, "the limit of a BVGraph", graph)?;
     let (properties_path, offsets_path) = (graph.with_extension("properties"), graph.with_extension("offsets"));
-    let task = control.task("generate", Some(4 * sequence.edges()), Unit::Arcs);
+    let rows = rows(sequence, graph, control)?;
+    let task = control.task("write", Some(rows.arcs()), Unit::Arcs);
     let progress = task.progress(control);
-    let rows = Adjacency::new(sequence, graph, &progress)?;
     let (mut graph_file, mut offsets) = (Output::create(graph)?, Output::create(&offsets_path)?);
     let row_bits = BitStrings::new(&mut graph_file, graph);
-    let bytes = write_rows(&rows, row_bits, BitStrings::new(&mut offsets, &offsets_path), &progress)?;
+    let bytes = write_rows(&*rows, row_bits, BitStrings::new(&mut offsets, &offsets_path), &progress)?;
     let mut properties = Output::create(&properties_path)?;
     let text = format!(
         "#BVGraph properties\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes={}\narcs={}\nwindowsize={WINDOW}\n\
@@ -59,35 +60,49 @@ struct Encoded {
     lengths: (Vec<u64>, u64),
 }
 
-fn encode(rows: &Adjacency, vertices: Range<usize>) -> Encoded {
+fn encode(rows: &dyn GeneratedRows, vertices: Range<u64>, progress: &Progress) -> Encoded {
     let (mut encoded, mut lengths) = (BvRowWriter::default(), RowStream::default());
+    let mut arcs = 0;
     for vertex in vertices {
-        lengths.number(encoded.add(vertex as u64, rows.row(vertex)));
+        arcs += rows.length(vertex);
+        lengths.number(match rows.repeats(vertex) {
+            true => encoded.repeat(vertex),
+            false => encoded.add(vertex, |row| rows.append(vertex, row)),
+        });
     }
+    progress.advance(arcs);
     Encoded { rows: encoded.finish(), lengths: lengths.finish() }
 }
 
 /// Writes all rows and their lengths; returns the bytes of the rows.
 fn write_rows(
-    rows: &Adjacency,
+    rows: &dyn GeneratedRows,
     mut graph: BitStrings<'_>,
     mut offsets: BitStrings<'_>,
     progress: &Progress,
 ) -> Result<u64> {
     // The first row begins at bit 0.
     offsets.add(&[1 << 63], 1)?;
-    let chunks = rows.chunks();
+    let (chunks, periods) = (chunks(rows), rows.vertices() / rows.period());
     let make = |chunk: u64| {
         progress.check()?;
-        let vertices = chunks[chunk as usize].clone();
-        let encoded = encode(rows, vertices.clone());
-        progress.advance(vertices.map(|vertex| rows.row(vertex).len() as u64).sum::<u64>() / 2);
-        Ok(encoded)
+        Ok(encode(rows, chunks[chunk as usize].clone(), progress))
     };
-    make_and_write(chunks.len() as u64, make, |Encoded { rows, lengths }| {
+    let mut add = |Encoded { rows, lengths }: &Encoded| {
         graph.add(&rows.0, rows.1)?;
         offsets.add(&lengths.0, lengths.1)
-    })?;
+    };
+    if periods == 1 {
+        make_and_write(chunks.len() as u64, make, add)?;
+    } else {
+        // A row is encoded by its distances from its vertex, so all periods have the same bits.
+        let period = parallel::try_map(0..chunks.len() as u64, make)?;
+        for _ in 0..periods {
+            progress.check()?;
+            period.iter().try_for_each(&mut add)?;
+            progress.advance(rows.arcs() / periods);
+        }
+    }
     let bytes = graph.finish()?;
     offsets.finish()?;
     Ok(bytes)

@@ -1,6 +1,6 @@
 //! Graphs of any size with known triangle counts, for [`trimill`](https://crates.io/crates/trimill): GAP's random graphs, products of stars, blow-ups, regular families.
 //!
-//! Input: a [`Family`], and for the two products of a given graph that graph as a [`BaseGraph`]. Output: a file of
+//! Input: a [`Family`], and for those made from a given graph that graph as a [`BaseGraph`]. Output: a file of
 //! edges (`.bin`: pairs of little-endian `u32`; `.txt`: lines `u v`) or of rows (`.graph`: a BVGraph; `.sg`: GAP's
 //! format), and a [`Generated`] that says what it holds.
 //!
@@ -35,6 +35,7 @@ pub use base::BaseGraph;
 use output::GeneratedFormat;
 pub use output::SUFFIXES;
 use permuted::{Permutation, Permuted};
+use rows::GeneratedRows;
 pub use stars::{StarKind, parse_leaves};
 
 /// Edges that are generated at once; also the block of the GAP Benchmark Suite that has its own seed.
@@ -75,6 +76,13 @@ pub enum Family {
         /// Permute the ids of the product with this seed; without it, copies of a vertex have consecutive ids
         #[arg(long, value_name = "SEED")]
         permute: Option<u64>,
+    },
+    /// Copies of a given graph side by side: E and T times k
+    // The id of `v` in copy `x` is `x n + v`, where the graph has `n` vertices.
+    Copies {
+        /// Copies of the graph
+        #[arg(long, value_name = "K", value_parser = value_parser!(u64).range(1..))]
+        copies: u64,
     },
     /// The tensor product of a given graph with a complete graph: E times q (q - 1), T times q (q - 1) (q - 2)
     // `(u, x)` is adjacent to `(v, y)` when `u` is adjacent to `v` and `x != y`. The id of `(v, x)` is `v * q + x`.
@@ -160,6 +168,12 @@ trait Sequence: Sync {
     /// Appends the edges of `range`, which begins at a multiple of [`BLOCK`], is at most one block long, and is within
     /// `0..self.edges()`.
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>);
+
+    /// Its rows, if they can be made without all edges in memory; for a file at `path`.
+    fn rows<'a>(&'a self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+        let _ = (path, control);
+        Ok(None)
+    }
 }
 
 impl Family {
@@ -175,13 +189,14 @@ impl Family {
             Self::RingOfCliques { .. } => "ring-of-cliques",
             Self::Hamming { .. } => "hamming",
             Self::Blowup { .. } => "blowup",
+            Self::Copies { .. } => "copies",
             Self::TensorComplete { .. } => "tensor-complete",
         }
     }
 
     /// Whether it is made from a given graph.
     pub fn needs_base(&self) -> bool {
-        matches!(self, Self::Blowup { .. } | Self::TensorComplete { .. })
+        matches!(self, Self::Blowup { .. } | Self::Copies { .. } | Self::TensorComplete { .. })
     }
 
     fn sequence<'a>(&self, base: Option<&'a dyn BaseGraph>, control: &Control) -> Result<Box<dyn Sequence + 'a>> {
@@ -207,6 +222,7 @@ impl Family {
                     None => Box::new(of),
                 }
             }
+            Self::Copies { copies } => Box::new(base::Copies::new(given()?, copies, control)?),
             Self::TensorComplete { q } => Box::new(base::Product::tensor_complete(given()?, q, control)?),
         })
     }

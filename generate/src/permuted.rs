@@ -5,8 +5,12 @@
 //! with arbitrary finite domains', CT-RSA 2002).
 
 use std::ops::Range;
+use std::path::Path;
 
+use crate::rows::GeneratedRows;
 use crate::{KnownCounts, Sequence};
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 use trimill_system::hash::mix;
 
 /// Rounds of the network.
@@ -35,14 +39,35 @@ impl Permutation {
         loop {
             let (mut left, mut right) = (at >> self.half, at & mask);
             for round in 0..ROUNDS {
-                let key = mix(self.seed.wrapping_mul(ROUNDS).wrapping_add(round).wrapping_add(1));
-                (left, right) = (right, left ^ mix(right ^ key) & mask);
+                (left, right) = (right, left ^ mix(right ^ self.key(round)) & mask);
             }
             at = left << self.half | right;
             if at < self.n {
                 return at;
             }
         }
+    }
+}
+
+impl Permutation {
+    /// The id whose image is `image`, which is below `n`.
+    pub(super) fn inverse(&self, image: u64) -> u64 {
+        let mask = (1 << self.half) - 1;
+        let mut at = image;
+        loop {
+            let (mut left, mut right) = (at >> self.half, at & mask);
+            for round in (0..ROUNDS).rev() {
+                (left, right) = (right ^ mix(left ^ self.key(round)) & mask, left);
+            }
+            at = left << self.half | right;
+            if at < self.n {
+                return at;
+            }
+        }
+    }
+
+    fn key(&self, round: u64) -> u64 {
+        mix(self.seed.wrapping_mul(ROUNDS).wrapping_add(round).wrapping_add(1))
     }
 }
 
@@ -71,6 +96,38 @@ impl<S: Sequence> Sequence for Permuted<S> {
             *edge = edge.map(|id| self.permutation.of(id));
         }
     }
+
+    fn rows<'a>(&'a self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+        let of = self.of.rows(path, control)?;
+        Ok(of.map(|of| Box::new(PermutedRows { of, permutation: self.permutation }) as Box<dyn GeneratedRows>))
+    }
+}
+
+struct PermutedRows<'a> {
+    of: Box<dyn GeneratedRows + 'a>,
+    permutation: Permutation,
+}
+
+impl GeneratedRows for PermutedRows<'_> {
+    fn vertices(&self) -> u64 {
+        self.of.vertices()
+    }
+
+    fn arcs(&self) -> u64 {
+        self.of.arcs()
+    }
+
+    fn length(&self, vertex: u64) -> u64 {
+        self.of.length(self.permutation.inverse(vertex))
+    }
+
+    fn append(&self, vertex: u64, row: &mut Vec<u32>) {
+        let first = row.len();
+        self.of.append(self.permutation.inverse(vertex), row);
+        let own = &mut row[first..];
+        own.iter_mut().for_each(|id| *id = self.permutation.of((*id).into()) as u32);
+        own.sort_unstable();
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +141,7 @@ mod tests {
                 let permutation = Permutation::new(n, seed);
                 let mut met = vec![false; n as usize];
                 (0..n).for_each(|id| assert!(!std::mem::replace(&mut met[permutation.of(id) as usize], true)));
+                assert!((0..n).all(|id| permutation.inverse(permutation.of(id)) == id));
             }
         }
         let stays = |seed: u64| {

@@ -1,7 +1,8 @@
 //! The rows of a generated graph, for formats that store rows.
 //!
-//! The graph is symmetric: each edge is in both rows, once, without loops. All rows are made in memory, by counting and placing the edges,
-//! which are generated twice. Cost: 8 bytes an edge and 16 a vertex of memory.
+//! The graph is symmetric: each edge is in both rows, once, without loops. Graphs made from a given one make any row from that graph's
+//! rows. Of other families all rows are made in memory ([`Adjacency`]), by counting and placing the edges, which are generated twice.
+//! Cost: 8 bytes an edge and 16 a vertex of memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 use crate::output::{blocks, fill};
 use crate::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::Progress;
+use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::mapped::zeros;
@@ -20,6 +21,58 @@ use trimill_system::parallel;
 
 /// Arcs of a chunk, at least.
 const CHUNK: u64 = 1 << 18;
+
+/// Rows that can be made in any order.
+pub(super) trait GeneratedRows: Sync {
+    fn vertices(&self) -> u64;
+
+    /// The number of arcs, two for each edge.
+    fn arcs(&self) -> u64;
+
+    fn length(&self, vertex: u64) -> u64;
+
+    /// Appends the successors of a vertex, ascending.
+    fn append(&self, vertex: u64, row: &mut Vec<u32>);
+
+    /// Whether the row of a vertex is that of the vertex before it.
+    fn repeats(&self, vertex: u64) -> bool {
+        let _ = vertex;
+        false
+    }
+
+    /// The rows from this one on are those from the first one on, with all ids larger by this number.
+    fn period(&self) -> u64 {
+        self.vertices()
+    }
+}
+
+/// The rows of `sequence`, for a file at `path`.
+pub(super) fn rows<'a>(
+    sequence: &'a dyn Sequence,
+    path: &Path,
+    control: &Control,
+) -> Result<Box<dyn GeneratedRows + 'a>> {
+    match sequence.rows(path, control)? {
+        Some(rows) => Ok(rows),
+        None => Ok(Box::new(Adjacency::new(sequence, path, control)?)),
+    }
+}
+
+/// Consecutive vertices of the first period with about [`CHUNK`] arcs together. They depend on the graph alone.
+pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
+    let (mut chunks, mut start, mut arcs) = (Vec::new(), 0, 0);
+    let end = rows.period();
+    for vertex in 0..end {
+        arcs += rows.length(vertex);
+        // Many repeated rows take as little time as one.
+        if arcs >= CHUNK && vertex + 1 < end && !rows.repeats(vertex + 1) {
+            chunks.push(start..vertex + 1);
+            (start, arcs) = (vertex + 1, 0);
+        }
+    }
+    chunks.push(start..end);
+    chunks
+}
 
 /// The rows of all vertices.
 pub(super) struct Adjacency {
@@ -31,9 +84,10 @@ pub(super) struct Adjacency {
 }
 
 impl Adjacency {
-    /// The rows of `sequence`, for a file at `path`. Advances `progress` by three times the number of edges.
-    pub(super) fn new(sequence: &dyn Sequence, path: &Path, progress: &Progress) -> Result<Self> {
+    pub(super) fn new(sequence: &dyn Sequence, path: &Path, control: &Control) -> Result<Self> {
         check_memory(sequence, path)?;
+        let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
+        let progress = &task.progress(control);
         let n = sequence.vertices() as usize;
         let each = |place: &(dyn Fn(u64, u64) + Sync)| {
             let buffer = || Vec::with_capacity(BLOCK as usize);
@@ -74,11 +128,16 @@ impl Adjacency {
 
     /// Sorts all rows, and counts their distinct successors.
     fn sort(&mut self, progress: &Progress) -> Result<()> {
-        let chunks = self.chunks();
         let Self { begins, lengths, successors } = self;
+        let mut chunks = vec![0];
+        for end in 1..=lengths.len() {
+            if begins[end] - begins[chunks[chunks.len() - 1]] >= CHUNK || end == lengths.len() {
+                chunks.push(end);
+            }
+        }
         let (mut lengths, mut successors) = (&mut lengths[..], &mut successors[..]);
         let mut parts = Vec::with_capacity(chunks.len());
-        for chunk in chunks {
+        for chunk in chunks.windows(2).map(|ends| ends[0]..ends[1]) {
             let begins = &begins[chunk.start..=chunk.end];
             let (own, rest) = std::mem::take(&mut lengths).split_at_mut(chunk.len());
             let many = begins[chunk.len()] - begins[0];
@@ -104,31 +163,27 @@ impl Adjacency {
         })
     }
 
-    pub(super) fn vertices(&self) -> usize {
-        self.lengths.len()
+    /// The successors of a vertex, ascending.
+    pub(super) fn row(&self, vertex: u64) -> &[u32] {
+        &self.successors[self.begins[vertex as usize] as usize..][..self.lengths[vertex as usize] as usize]
+    }
+}
+
+impl GeneratedRows for Adjacency {
+    fn vertices(&self) -> u64 {
+        self.lengths.len() as u64
     }
 
-    /// The number of arcs, two for each edge.
-    pub(super) fn arcs(&self) -> u64 {
+    fn arcs(&self) -> u64 {
         self.lengths.par_iter().map(|&length| u64::from(length)).sum()
     }
 
-    /// The successors of a vertex, ascending.
-    pub(super) fn row(&self, vertex: usize) -> &[u32] {
-        &self.successors[self.begins[vertex] as usize..][..self.lengths[vertex] as usize]
+    fn length(&self, vertex: u64) -> u64 {
+        self.lengths[vertex as usize].into()
     }
 
-    /// Consecutive vertices with about [`CHUNK`] arcs together. They depend on the graph alone.
-    pub(super) fn chunks(&self) -> Vec<Range<usize>> {
-        let (mut chunks, mut start) = (Vec::new(), 0);
-        let n = self.vertices();
-        for end in 1..=n {
-            if self.begins[end] - self.begins[start] >= CHUNK || end == n {
-                chunks.push(start..end);
-                start = end;
-            }
-        }
-        chunks
+    fn append(&self, vertex: u64, row: &mut Vec<u32>) {
+        row.extend_from_slice(self.row(vertex));
     }
 }
 

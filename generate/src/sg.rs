@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Sequence;
 use crate::output::check_vertices;
-use crate::rows::Adjacency;
+use crate::rows::{chunks, rows};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
@@ -18,33 +18,35 @@ const MOST_VERTICES: u64 = 1 << 31;
 /// Writes `sequence` to `output`; returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, output: &Path, control: &Control) -> Result<u64> {
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
-    let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
-    let rows = Adjacency::new(sequence, output, &task.progress(control))?;
-    let (n, arcs) = (rows.vertices() as u64, rows.arcs());
+    let rows = rows(sequence, output, control)?;
+    let (n, arcs) = (rows.vertices(), rows.arcs());
+    let task = control.task("write", Some(arcs), Unit::Arcs);
     let mut file = Output::create(output)?;
     let mut out = BufWriter::with_capacity(1 << 20, &mut file);
     let mut put = |bytes: &[u8]| out.write_all(bytes).map_err(|e| Error::write(output, e));
     put(&[0])?;
     put(&arcs.to_le_bytes())?;
     put(&n.to_le_bytes())?;
-    let (chunks, mut begin) = (rows.chunks(), 0u64);
-    for chunk in &chunks {
-        control.check()?;
-        for vertex in chunk.clone() {
-            put(&begin.to_le_bytes())?;
-            begin += rows.row(vertex).len() as u64;
+    let mut begin = 0u64;
+    for vertex in 0..n {
+        if vertex.is_multiple_of(1 << 16) {
+            control.check()?;
         }
+        put(&begin.to_le_bytes())?;
+        begin += rows.length(vertex);
     }
     put(&begin.to_le_bytes())?;
-    let bytes = |chunk: u64| {
+    let (chunks, period) = (chunks(&*rows), rows.period());
+    let bytes = |number: u64| {
         control.check()?;
-        Ok(chunks[chunk as usize]
-            .clone()
-            .flat_map(|vertex| rows.row(vertex))
-            .flat_map(|id| id.to_le_bytes())
-            .collect::<Vec<u8>>())
+        let many = chunks.len() as u64;
+        let (chunk, first) = (&chunks[(number % many) as usize], number / many * period);
+        let mut ids = Vec::new();
+        chunk.clone().for_each(|vertex| rows.append(first + vertex, &mut ids));
+        task.advance(ids.len() as u64);
+        Ok(ids.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
     };
-    make_and_write(chunks.len() as u64, bytes, |bytes| put(bytes))?;
+    make_and_write(chunks.len() as u64 * (n / period), bytes, |bytes| put(bytes))?;
     out.flush().map_err(|e| Error::write(output, e))?;
     drop(out);
     control.check()?;

@@ -48,6 +48,7 @@ fn any_stretch_of_a_sequence_is_made_alone() {
         Family::Hamming { d: 3, q: 5 },
         Family::Blowup { copies: 3, permute: None },
         Family::Blowup { copies: 3, permute: Some(5) },
+        Family::Copies { copies: 3 },
         Family::TensorComplete { q: 4 },
     ] {
         let base: Option<&dyn BaseGraph> = if family.needs_base() { Some(&base) } else { None };

@@ -211,6 +211,11 @@ fn products_of_a_graph_follow_their_definition() {
         let q = u128::from(q);
         assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * q * (q - 1) * (q - 2)));
     }
+    for copies in [1, 2, 5] {
+        let family = Family::Copies { copies };
+        is_defined_by(&family, Some(&base), |u, v| u / 7 == v / 7 && joined.contains(&(u % 7, v % 7)));
+        assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * u128::from(copies)));
+    }
     // With permuted ids it is the same graph: edge by edge, an id is always mapped to the same other id.
     let [plain, permuted] = [None, Some(9)].map(|permute| make(&Family::Blowup { copies: 3, permute }, Some(&base)));
     assert_eq!(permuted.0, plain.0);
@@ -222,6 +227,14 @@ fn products_of_a_graph_follow_their_definition() {
     assert!(name.iter().filter(|(id, other)| id == other).count() < name.len() / 2);
     let uncounted = Base { triangles: None, ..base };
     assert_eq!(make(&Family::Blowup { copies: 2, permute: None }, Some(&uncounted)).0.known.triangles, None);
+}
+
+#[test]
+fn rows_of_many_chunks_are_repeated_in_order() {
+    let path = (0..150_000).map(|v| (v, v + 1)).collect();
+    let base = Base { vertices: 150_001, edges: path, triangles: Some(0) };
+    make(&Family::Copies { copies: 3 }, Some(&base));
+    make(&Family::Blowup { copies: 2, permute: None }, Some(&base));
 }
 
 #[test]

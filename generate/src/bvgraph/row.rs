@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
+use std::rc::Rc;
 
 use dsi_bitstream::codes::{GammaWrite, ZetaWrite, len_gamma, len_zeta};
 use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
@@ -89,38 +90,69 @@ impl RowStream {
 #[derive(Default)]
 pub(super) struct BvRowWriter {
     stream: RowStream,
-    /// The last rows, and the length of the chain of each.
-    window: Vec<(Vec<u32>, u32)>,
+    /// The last rows.
+    window: Vec<WindowRow>,
     parts: RowEncoding,
+    /// The memory of a row that nobody needs any more.
+    spare: Vec<u32>,
+}
+
+/// A row from which later ones may copy; equal rows that follow one another share their ids.
+#[derive(Clone)]
+struct WindowRow {
+    ids: Rc<Vec<u32>>,
+    /// How many rows copy from one another down to this one.
+    chain: u32,
 }
 
 impl BvRowWriter {
-    /// Writes the row of `node`, which ascends strictly; returns its bits.
-    pub(super) fn add(&mut self, node: u64, row: &[u32]) -> u64 {
-        let Self { stream, window, parts } = self;
+    /// Writes the row of `node`, which `append` makes and which ascends strictly; returns its bits.
+    pub(super) fn add(&mut self, node: u64, append: impl FnOnce(&mut Vec<u32>)) -> u64 {
+        let mut row = std::mem::take(&mut self.spare);
+        row.clear();
+        append(&mut row);
+        self.put(node, Rc::new(row))
+    }
+
+    /// Writes once more the row that was written last, as that of `node`; returns its bits.
+    pub(super) fn repeat(&mut self, node: u64) -> u64 {
+        let row = self.window.last().map(|last| Rc::clone(&last.ids)).unwrap_or_default();
+        self.put(node, row)
+    }
+
+    fn put(&mut self, node: u64, row: Rc<Vec<u32>>) -> u64 {
+        let Self { stream, window, parts, spare } = self;
         let before = stream.written;
         stream.gamma(row.len() as u64);
         let mut best = 0;
         if !row.is_empty() {
             let mut fewest = u64::MAX;
-            for distance in 0..=window.len() {
-                if distance > 0 && window[window.len() - distance].1 >= LONGEST_CHAIN {
-                    continue;
+            // Of equal rows the nearest one that may be copied from takes the fewest bits, and no other does better than a copy.
+            let mut tried: Option<&Rc<Vec<u32>>> = None;
+            for distance in (1..=window.len()).chain([0]) {
+                if let Some(from) = window.len().checked_sub(distance).and_then(|place| window.get(place)) {
+                    if from.chain >= LONGEST_CHAIN || tried.is_some_and(|tried| Rc::ptr_eq(tried, &from.ids)) {
+                        continue;
+                    }
+                    tried = Some(&from.ids);
+                    if Rc::ptr_eq(&from.ids, &row) {
+                        best = distance;
+                        break;
+                    }
                 }
                 let mut counted = BitCount(0);
-                parts.write(node, row, reference(window, distance), &mut counted);
-                if counted.0 < fewest {
+                parts.write(node, &row, reference(window, distance), &mut counted);
+                if counted.0 < fewest || counted.0 == fewest && distance == 0 {
                     (best, fewest) = (distance, counted.0);
                 }
             }
-            parts.write(node, row, reference(window, best), stream);
+            parts.write(node, &row, reference(window, best), stream);
         }
-        let chain = if best == 0 { 0 } else { window[window.len() - best].1 + 1 };
-        // The oldest row's memory serves the new one.
-        let mut kept = if window.len() == WINDOW { window.remove(0).0 } else { Vec::new() };
-        kept.clear();
-        kept.extend_from_slice(row);
-        window.push((kept, chain));
+        let chain = if best == 0 { 0 } else { window[window.len() - best].chain + 1 };
+        if window.len() == WINDOW {
+            *spare = Rc::try_unwrap(window.remove(0).ids).unwrap_or_default();
+        }
+        window.push(WindowRow { ids: row, chain });
         stream.written - before
     }
 
@@ -135,8 +167,8 @@ struct RowReference<'a> {
     row: &'a [u32],
 }
 
-fn reference(window: &[(Vec<u32>, u32)], distance: usize) -> RowReference<'_> {
-    RowReference { distance, row: if distance == 0 { &[] } else { &window[window.len() - distance].0 } }
+fn reference(window: &[WindowRow], distance: usize) -> RowReference<'_> {
+    RowReference { distance, row: if distance == 0 { &[] } else { &window[window.len() - distance].ids } }
 }
 
 #[derive(Default)]

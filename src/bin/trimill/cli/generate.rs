@@ -107,7 +107,7 @@ impl Args for GenerateCommand {
 }
 
 fn is_product(family: &str) -> bool {
-    ["blowup", "tensor-complete"].contains(&family)
+    ["blowup", "copies", "tensor-complete"].contains(&family)
 }
 
 impl FromArgMatches for GenerateCommand {
