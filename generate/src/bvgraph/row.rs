@@ -126,7 +126,7 @@ impl BvRowWriter {
         stream.gamma(row.len() as u64);
         let mut best = 0;
         if !row.is_empty() {
-            let mut fewest = u64::MAX;
+            let (mut fewest, mut copies_all) = (u64::MAX, false);
             // Of equal rows the nearest one that may be copied from takes the fewest bits, and no other does better than a copy.
             let mut tried: Option<&Rc<Vec<u32>>> = None;
             for distance in (1..=window.len()).chain([0]) {
@@ -136,7 +136,7 @@ impl BvRowWriter {
                     }
                     tried = Some(&from.ids);
                     if Rc::ptr_eq(&from.ids, &row) {
-                        best = distance;
+                        (best, copies_all) = (distance, true);
                         break;
                     }
                 }
@@ -146,7 +146,14 @@ impl BvRowWriter {
                     (best, fewest) = (distance, counted.0);
                 }
             }
-            parts.write(node, &row, reference(window, best), stream);
+            match copies_all {
+                // One block, whose length is not written, and nothing else.
+                true => {
+                    stream.unary(best as u64);
+                    stream.gamma(0);
+                }
+                false => parts.write(node, &row, reference(window, best), stream),
+            }
         }
         let chain = if best == 0 { 0 } else { window[window.len() - best].chain + 1 };
         if window.len() == WINDOW {
