@@ -22,6 +22,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -65,6 +66,7 @@ pub fn orient_rows(
     let Ok(shares) = space.beside(&needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space)) else {
         return Ok(None);
     };
+    let start = Instant::now();
     let Some(rows) = source.rows(shares.rows(), control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
@@ -82,15 +84,18 @@ pub fn orient_rows(
     let degrees = waiting.degrees().to_vec();
     let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
     let task = control.task("orient", Some(3 * edges), Unit::Arcs);
+    let looking = start.elapsed();
     let first = known.orient(&waiting, Some(random()), &task, control)?;
+    let first_pass = start.elapsed() - looking;
     if !first.clean || first.kept != edges && !waiting.has_left_out() {
         return Ok(None);
     }
     let order = order(&rank_of, &vertices.present);
     let (present, mut left) = (&vertices.present, Some((rows, lengths, rank_of)));
     let rows = |write: &Write<'_>| {
-        let in_order = BlocksInOrder::default();
+        let (in_order, writing, mut passes) = (BlocksInOrder::default(), Instant::now(), 1);
         while waiting.has_left_out() {
+            passes += 1;
             waiting.rows(&in_order, write, &task, control)?;
             waiting.begin_next_pass();
             if let Some((rows, lengths, rank_of)) = &left {
@@ -100,6 +105,13 @@ pub fn orient_rows(
         // The last pass needs nothing else of the input.
         left = None;
         waiting.rows(&in_order, write, &task, control)?;
+        tracing::debug!(
+            "the lengths of rows took {:.3} s, the first pass over them {:.3} s, writing and {} more passes {:.3} s",
+            looking.as_secs_f64(),
+            first_pass.as_secs_f64(),
+            passes - 1,
+            writing.elapsed().as_secs_f64()
+        );
         match in_order.arcs() == edges {
             true => Ok(in_order.finish()),
             false => Err(Error::data("", "the rows of the input changed while they were read")
@@ -334,24 +346,12 @@ impl InputRow {
         }
         self.last = Some(last);
         if let Some(key) = pass.key {
-            sums.hash = sums.hash.wrapping_add(self.hash(part, key));
+            sums.hash = sums.hash.wrapping_add(hash(self.id, part, key));
         }
         if self.is_wanted {
             self.keep(part, pass.input.rank_of, kept);
         }
         true
-    }
-
-    /// The hashes of the arcs to larger ids, less those of the arcs to smaller ids.
-    #[inline]
-    fn hash(&self, part: &[u32], key: u64) -> u64 {
-        let id = u64::from(self.id);
-        let (below, above) = part.split_at(part.partition_point(|&successor| successor < self.id));
-        let down =
-            below.iter().fold(0u64, |sum, &successor| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key)));
-        let up =
-            above.iter().fold(0u64, |sum, &successor| sum.wrapping_add(mix((id << 32 | u64::from(successor)) ^ key)));
-        up.wrapping_sub(down)
     }
 
     /// Appends the ranks of the successors that are kept.
@@ -366,6 +366,16 @@ impl InputRow {
         }
         kept.truncate(end);
     }
+}
+
+/// The hashes of the arcs of a part of a row to larger ids, less those of the arcs to smaller ids.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn hash(id: u32, part: &[u32], key: u64) -> u64 {
+    let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));
+    let id = u64::from(id);
+    let down = |sum: u64, &successor: &u32| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key));
+    let up = |sum: u64, &successor: &u32| sum.wrapping_add(mix((id << 32 | u64::from(successor)) ^ key));
+    above.iter().fold(0, up).wrapping_sub(below.iter().fold(0, down))
 }
 
 /// Sorts the successors of a row, which are distinct, and encodes them.

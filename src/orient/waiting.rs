@@ -167,15 +167,21 @@ impl WaitingRows {
         if of.is_left_out || bytes == 0 {
             return Ok(());
         }
-        let fits = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= bytes;
+        let room = |chunk: &Vec<u8>| chunk.capacity() - chunk.len();
         let mut more = 0;
-        if !of.chunks.last().is_some_and(fits) {
+        if of.chunks.last().is_none_or(|last| room(last) < bytes) {
             let chunk = Vec::with_capacity(self.chunk.max(bytes));
             more = chunk.capacity() as u64;
             of.chunks.push(chunk);
         }
         if let Some(chunk) = of.chunks.last_mut() {
             parts.iter().for_each(|part| chunk.extend_from_slice(part));
+        }
+        // The chunk with the most room stays the last one, which takes what follows: a long row has one of its own.
+        if let [.., before, last] = &mut of.chunks[..]
+            && room(before) > room(last)
+        {
+            std::mem::swap(before, last);
         }
         drop(of);
         match self.held.fetch_add(more, Ordering::Relaxed) + more > self.most {
