@@ -24,7 +24,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};
-use trimill_system::free_disk::free_disk;
 
 const SUFFIX: &str = "trimgraf";
 
@@ -213,7 +212,7 @@ impl Cache {
         let others = self.entries()?;
         let most = match self.most {
             Some(most) => most,
-            None => Bytes((free_space(&self.dir)?.get() + others.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
+            None => Bytes((disk::free_space(&self.dir)?.get() + others.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
         };
         if oriented.file_bytes > most {
             return open_temporary(oriented.file);
@@ -292,9 +291,4 @@ fn log_failure(done: Result<()>) -> bool {
 
 fn without_cache(error: &Error) {
     tracing::warn!("{error}: the job goes on without the cache; name another folder with --cache-dir");
-}
-
-/// The free space for unprivileged users on the disk of `dir`.
-pub fn free_space(dir: &Path) -> Result<Bytes> {
-    free_disk(dir).map_err(|e| Error::write(dir, e))
 }

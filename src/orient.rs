@@ -58,6 +58,9 @@ pub fn orient(
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = UsedIds::new(&degrees);
     let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&ids, edges) };
+    // Where it does not go to the cache, this is the work directory.
+    let place = if dir == space.dir { Destination::Memory(Bytes::ZERO, dir) } else { Destination::File(dir) };
+    place.check_room(&layout)?;
     let mut writer = GraphWriter::create(dir, layout)?;
     if writer.layout().has_ids {
         writer.ids(vertices.ids(&ids))?;

@@ -24,7 +24,7 @@ pub use crate::report::{files, json, views};
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
 #[cfg(feature = "cli")]
-pub use trimill_generate::{Family, SUFFIXES};
+pub use trimill_generate::{Family, RowArcs, SUFFIXES};
 pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
 pub use trimill_system::machine::own_process;

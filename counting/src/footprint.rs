@@ -33,6 +33,8 @@ pub struct Footprint {
     pub fixed: Bytes,
     /// What the device sets apart to decode rows in, and for counters of vertices.
     pub apart: Bytes,
+    /// The most bytes of a resident section that the method can number, whatever the device's memory.
+    pub most_resident: Bytes,
     /// The bytes that the method takes of a budget, if it can use more than the least; none: it takes the least.
     pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,
 }
@@ -66,6 +68,7 @@ impl Footprint {
         row_blocks: RowBlockRoom::Always(0),
         fixed: Bytes::ZERO,
         apart: Bytes::ZERO,
+        most_resident: Bytes(u64::MAX),
         of_budget: None,
     };
 
@@ -108,6 +111,7 @@ mod tests {
             row_blocks: RowBlockRoom::Always(1),
             fixed: Bytes(100),
             apart: Bytes(1000),
+            most_resident: Bytes(u64::MAX),
             of_budget: None,
         };
         let more = Footprint { of_budget: Some(|_, arena| arena.min(5000)), ..least };

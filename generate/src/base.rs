@@ -11,9 +11,8 @@
 //! which take 8 bytes an edge and 16 a vertex of the base.
 
 use std::ops::Range;
-use std::path::Path;
 
-use crate::rows::{Adjacency, GeneratedRows};
+use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
 use crate::{KnownCounts, Sequence, sized};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -159,15 +158,15 @@ impl Sequence for Product<'_> {
         }
     }
 
-    fn rows<'a>(&'a self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
-        Ok(Some(Box::new(ProductRows { base: self.base_rows(path, control)?, product: self })))
+    fn rows<'a>(&'a self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+        Ok(Some(Box::new(ProductRows { base: self.base_rows(wanted)?, product: self })))
     }
 }
 
 impl Product<'_> {
     /// The rows of the base, which is its own blow-up with one copy.
-    fn base_rows(&self, path: &Path, control: &Control) -> Result<Adjacency> {
-        Adjacency::new(&Product::blowup(self.base, 1, control)?, path, control)
+    fn base_rows(&self, wanted: &RowsWanted<'_>) -> Result<Adjacency> {
+        Adjacency::new(&Product::blowup(self.base, 1, wanted.control)?, wanted)
     }
 }
 
@@ -182,7 +181,7 @@ impl GeneratedRows for ProductRows<'_> {
     }
 
     fn arcs(&self) -> u64 {
-        2 * self.product.edges
+        self.base.arcs() * self.product.k * self.product.partners()
     }
 
     fn length(&self, vertex: u64) -> u64 {
@@ -252,8 +251,8 @@ impl Sequence for Copies<'_> {
         }
     }
 
-    fn rows<'b>(&'b self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'b>>> {
-        Ok(Some(Box::new(CopiedRows { base: self.one.base_rows(path, control)?, of: self })))
+    fn rows<'b>(&'b self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'b>>> {
+        Ok(Some(Box::new(CopiedRows { base: self.one.base_rows(wanted)?, of: self })))
     }
 }
 
@@ -268,7 +267,7 @@ impl GeneratedRows for CopiedRows<'_> {
     }
 
     fn arcs(&self) -> u64 {
-        2 * self.of.edges
+        self.base.arcs() * self.of.copies
     }
 
     fn length(&self, vertex: u64) -> u64 {

@@ -14,17 +14,18 @@ use dsi_bitstream::traits::{BE, BitWrite};
 
 use crate::Sequence;
 use crate::output::check_vertices;
-use crate::rows::{GeneratedRows, chunks, rows};
+use crate::rows::{GeneratedRows, RowsWanted, chunks, rows};
 use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
-use trimill_system::control::{Control, Progress, Unit};
+use trimill_system::control::{Progress, Unit};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 use trimill_system::parallel;
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
-pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) -> Result<u64> {
+pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<u64> {
+    let &RowsWanted { path: graph, control, .. } = wanted;
     if let Some(better) = name_without_dots(&graph.with_extension("")) {
         return Err(Error::usage("the name of a BVGraph with a dot before .graph")
             .at(graph)
@@ -33,7 +34,7 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
     }
     check_vertices(sequence, MOST_VERTICES, "the limit of a BVGraph", graph)?;
     let (properties_path, offsets_path) = (graph.with_extension("properties"), graph.with_extension("offsets"));
-    let rows = rows(sequence, graph, control)?;
+    let rows = rows(sequence, wanted)?;
     let task = control.task("write", Some(rows.arcs()), Unit::Arcs);
     let progress = task.progress(control);
     let (mut graph_file, mut offsets) = (Output::create(graph)?, Output::create(&offsets_path)?);

@@ -35,7 +35,8 @@ pub use base::BaseGraph;
 use output::GeneratedFormat;
 pub use output::SUFFIXES;
 use permuted::{Permutation, Permuted};
-use rows::GeneratedRows;
+pub use rows::RowArcs;
+use rows::{GeneratedRows, RowsWanted};
 pub use stars::{StarKind, parse_leaves};
 
 /// Edges that are generated at once; also the block of the GAP Benchmark Suite that has its own seed.
@@ -169,9 +170,9 @@ trait Sequence: Sync {
     /// `0..self.edges()`.
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>);
 
-    /// Its rows, if they can be made without all edges in memory; for a file at `path`.
-    fn rows<'a>(&'a self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
-        let _ = (path, control);
+    /// Its rows, if they can be made without all edges in memory.
+    fn rows<'a>(&'a self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+        let _ = wanted;
         Ok(None)
     }
 }
@@ -233,14 +234,31 @@ impl Family {
 /// The file is written under a temporary name in the same directory and renamed when it is complete; after an error or an
 /// interruption nothing is left of it, and a file that was there before is untouched.
 pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
+    generate_arcs(family, base, RowArcs::Both, output, control)
+}
+
+/// As [`generate`]; in `.graph` and `.sg` files, rows have these arcs of each edge.
+pub fn generate_arcs(
+    family: &Family,
+    base: Option<&dyn BaseGraph>,
+    arcs: RowArcs,
+    output: &Path,
+    control: &Control,
+) -> Result<Generated> {
     let format = GeneratedFormat::of(output)?;
     let sequence = family.sequence(base, control)?;
     if sequence.edges() == 0 {
         return Err(Error::usage(format!("this {} has no edges, and an empty file is no graph", family.name())));
     }
+    let wanted = RowsWanted { path: output, arcs, control };
     let bytes = match format {
-        GeneratedFormat::BvGraph => bvgraph::write(&*sequence, output, control)?,
-        GeneratedFormat::Sg => sg::write(&*sequence, output, control)?,
+        GeneratedFormat::BvGraph => bvgraph::write(&*sequence, &wanted)?,
+        GeneratedFormat::Sg => sg::write(&*sequence, &wanted)?,
+        _ if arcs != RowArcs::Both => {
+            return Err(Error::usage("only .graph and .sg files have rows")
+                .at(output)
+                .expected("no choice of arcs for a file of pairs, which has every edge once"));
+        }
         edges => output::write(&*sequence, edges, output, control)?,
     };
     Ok(Generated {

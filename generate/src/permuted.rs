@@ -5,11 +5,9 @@
 //! with arbitrary finite domains', CT-RSA 2002).
 
 use std::ops::Range;
-use std::path::Path;
 
-use crate::rows::GeneratedRows;
+use crate::rows::{GeneratedRows, RowsWanted};
 use crate::{KnownCounts, Sequence};
-use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::hash::mix;
 
@@ -97,8 +95,8 @@ impl<S: Sequence> Sequence for Permuted<S> {
         }
     }
 
-    fn rows<'a>(&'a self, path: &Path, control: &Control) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
-        let of = self.of.rows(path, control)?;
+    fn rows<'a>(&'a self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+        let of = self.of.rows(wanted)?;
         Ok(of.map(|of| Box::new(PermutedRows { of, permutation: self.permutation }) as Box<dyn GeneratedRows>))
     }
 }

@@ -22,11 +22,41 @@ use trimill_system::parallel;
 /// Arcs of a chunk, at least.
 const CHUNK: u64 = 1 << 18;
 
+/// Which arcs of an edge are in the rows of a file that stores rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum RowArcs {
+    /// Both: the file is symmetric
+    #[default]
+    Both,
+    /// One: from the smaller id to the larger, before ids are permuted
+    Up,
+    /// One: from the larger id to the smaller, before ids are permuted
+    Down,
+}
+
+impl RowArcs {
+    fn has(self, tail: u64, head: u64) -> bool {
+        match self {
+            Self::Both => tail != head,
+            Self::Up => tail < head,
+            Self::Down => tail > head,
+        }
+    }
+}
+
+/// What rows are made for.
+#[derive(Clone, Copy)]
+pub(super) struct RowsWanted<'a> {
+    /// The file, for messages.
+    pub(super) path: &'a Path,
+    pub(super) arcs: RowArcs,
+    pub(super) control: &'a Control,
+}
+
 /// Rows that can be made in any order.
 pub(super) trait GeneratedRows: Sync {
     fn vertices(&self) -> u64;
 
-    /// The number of arcs, two for each edge.
     fn arcs(&self) -> u64;
 
     fn length(&self, vertex: u64) -> u64;
@@ -46,15 +76,11 @@ pub(super) trait GeneratedRows: Sync {
     }
 }
 
-/// The rows of `sequence`, for a file at `path`.
-pub(super) fn rows<'a>(
-    sequence: &'a dyn Sequence,
-    path: &Path,
-    control: &Control,
-) -> Result<Box<dyn GeneratedRows + 'a>> {
-    match sequence.rows(path, control)? {
+/// The rows of `sequence`.
+pub(super) fn rows<'a>(sequence: &'a dyn Sequence, wanted: &RowsWanted<'_>) -> Result<Box<dyn GeneratedRows + 'a>> {
+    match sequence.rows(wanted)? {
         Some(rows) => Ok(rows),
-        None => Ok(Box::new(Adjacency::new(sequence, path, control)?)),
+        None => Ok(Box::new(Adjacency::new(sequence, wanted)?)),
     }
 }
 
@@ -84,7 +110,8 @@ pub(super) struct Adjacency {
 }
 
 impl Adjacency {
-    pub(super) fn new(sequence: &dyn Sequence, path: &Path, control: &Control) -> Result<Self> {
+    pub(super) fn new(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<Self> {
+        let &RowsWanted { path, arcs, control } = wanted;
         check_memory(sequence, path)?;
         let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
         let progress = &task.progress(control);
@@ -93,9 +120,10 @@ impl Adjacency {
             let buffer = || Vec::with_capacity(BLOCK as usize);
             parallel::try_each_with(0..blocks(sequence), buffer, |edges, number| {
                 fill(sequence, number, edges, progress)?;
-                for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
-                    place(u, v);
-                    place(v, u);
+                for (tail, head) in edges.iter().flat_map(|&[u, v]| [(u, v), (v, u)]) {
+                    if arcs.has(tail, head) {
+                        place(tail, head);
+                    }
                 }
                 progress.advance(edges.len() as u64);
                 Ok(())

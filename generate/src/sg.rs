@@ -1,13 +1,12 @@
-//! Writes a sequence of edges as a serialized graph of the GAP Benchmark Suite (`.sg`): whether it is directed (a byte, 0), the numbers of
+//! Writes a sequence of edges as a serialized graph of the GAP Benchmark Suite (`.sg`): whether it is directed (a byte), the numbers of
 //! arcs and of vertices, where each row begins, and all rows. Numbers have 8 bytes, ids 4; all are little-endian.
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 use crate::Sequence;
 use crate::output::check_vertices;
-use crate::rows::{chunks, rows};
-use trimill_system::control::{Control, Unit};
+use crate::rows::{RowArcs, RowsWanted, chunks, rows};
+use trimill_system::control::Unit;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
@@ -15,16 +14,17 @@ use trimill_system::ordered::make_and_write;
 /// The most vertices: ids are signed.
 const MOST_VERTICES: u64 = 1 << 31;
 
-/// Writes `sequence` to `output`; returns the number of bytes.
-pub(super) fn write(sequence: &dyn Sequence, output: &Path, control: &Control) -> Result<u64> {
+/// Writes `sequence`; returns the number of bytes.
+pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<u64> {
+    let &RowsWanted { path: output, arcs: of_edge, control } = wanted;
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
-    let rows = rows(sequence, output, control)?;
+    let rows = rows(sequence, wanted)?;
     let (n, arcs) = (rows.vertices(), rows.arcs());
     let task = control.task("write", Some(arcs), Unit::Arcs);
     let mut file = Output::create(output)?;
     let mut out = BufWriter::with_capacity(1 << 20, &mut file);
     let mut put = |bytes: &[u8]| out.write_all(bytes).map_err(|e| Error::write(output, e));
-    put(&[0])?;
+    put(&[u8::from(of_edge != RowArcs::Both)])?;
     put(&arcs.to_le_bytes())?;
     put(&n.to_le_bytes())?;
     let mut begin = 0u64;

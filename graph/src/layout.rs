@@ -83,6 +83,12 @@ impl Layout {
         self.degrees().end
     }
 
+    /// The least bytes of the file of a graph of so many vertices and edges: a row and an arc take a byte each, or more.
+    pub fn file_at_least(&self) -> Bytes {
+        let rows = section(self.ids().end, u64::from(self.vertices) + self.edges);
+        Bytes(rows.end)
+    }
+
     /// The bytes of all sections.
     pub fn sections_bytes(&self) -> Bytes {
         Bytes(self.end() - PAGE)

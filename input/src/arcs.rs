@@ -39,6 +39,11 @@ pub trait ArcSource: Sync {
     /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
 
+    /// As [`Source::arcs_at_least`].
+    fn arcs_at_least(&self) -> u64 {
+        0
+    }
+
     /// The rows, as [`Source::rows`].
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
@@ -74,6 +79,10 @@ impl ArcSource for Source {
 
     fn arcs_at_most(&self) -> u64 {
         Self::arcs_at_most(self)
+    }
+
+    fn arcs_at_least(&self) -> u64 {
+        Self::arcs_at_least(self)
     }
 
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {

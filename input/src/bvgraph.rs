@@ -194,6 +194,11 @@ impl Reader for Bvgraph {
         self.properties.arcs
     }
 
+    /// A row has a vertex once, so there is a loop at most for each.
+    fn arcs_at_least(&self) -> u64 {
+        self.properties.arcs.saturating_sub(self.properties.encoding.nodes)
+    }
+
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         if self.properties.little_endian {
             self.scan_as::<LowFirst>(sink, control, task)

@@ -135,6 +135,11 @@ trait Reader: Send + Sync {
     /// An upper estimate of the arcs.
     fn arcs_at_most(&self) -> u64;
 
+    /// As [`Source::arcs_at_least`].
+    fn arcs_at_least(&self) -> u64 {
+        0
+    }
+
     /// Whether each arc stands for its reverse, too.
     fn symmetric(&self) -> bool {
         false

@@ -265,6 +265,11 @@ impl Source {
         self.reader.arcs_at_most()
     }
 
+    /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
+    pub fn arcs_at_least(&self) -> u64 {
+        self.reader.arcs_at_least()
+    }
+
     /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ pub use images::ImageForm;
 pub use lstc::{Lstc, Shape};
 pub use method::{CountingMethod, MethodCount};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
-pub use packed::{Packed, takes as packed_takes, takes_edges as packed_takes_edges};
+pub use packed::{Packed, takes as packed_takes};
 pub use pinned::Pinned;
 pub use received::{Received, all_memory};
 pub use sections::RowBlockSlices;

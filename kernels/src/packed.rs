@@ -87,12 +87,20 @@ const OTHER_BLOCKS: u32 = 16;
 /// The bytes whose chunks can be numbered with 32 bits: 64 GiB.
 const REACH: u64 = 16 << 32;
 
+/// Those of them that are for row blocks: more than two of the largest take.
+const REACH_OF_ROW_BLOCKS: u64 = 1 << 30;
+
+/// The most counters of arcs, which are numbered with 32 bits.
+const MOST_COUNTERS: u64 = 1 << 32;
+
 /// What the method takes at least: two slots, and a work space that includes the size of two more.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
     fixed: Bytes(32 + 8 + LEAST + 7 * (ALIGNMENT - 1)),
     row_blocks: RowBlockRoom::Always(SLOTS as u64 + LEAST_ROW_BLOCKS),
+    // A row's words take at most 4 bytes an arc and 12 more: less, of what the row takes, than 4 of the bytes of each arc.
+    most_resident: Bytes((REACH - REACH_OF_ROW_BLOCKS) / 4 * (4 + LEAST_PER_ARC)),
     of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
     ..Footprint::NOTHING
 };
@@ -103,6 +111,9 @@ pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     per_local: FOOTPRINT.per_local + 3,
     fixed: Bytes(FOOTPRINT.fixed.get() + (edges::PIECES + 1) * (ALIGNMENT - 1) + 4),
     row_blocks: RowBlockRoom::Always((SLOTS + edges::SLOTS) as u64 + LEAST_ROW_BLOCKS_WITH_EDGES),
+    most_resident: Bytes(
+        (MOST_COUNTERS - REACH_OF_ROW_BLOCKS / 4) * (4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1),
+    ),
     of_budget: Some(|size, budget| preferred_bytes_with_edges(size).min(budget)),
     ..FOOTPRINT
 };
@@ -142,21 +153,10 @@ fn bits_for(numbered: u32) -> Option<u32> {
     [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
 }
 
-/// Whether every partition of a graph with `vertices` and `edges` can be packed in an arena of `arena` bytes.
-pub fn takes(vertices: u32, edges: u64, arena: u64) -> bool {
-    let all = PackedWords::of(u64::from(vertices), edges).bytes() + LEAST;
-    bits_for(vertices).is_some() && (all <= REACH || arena <= REACH)
+/// Whether partitions of a graph with so many vertices can be packed.
+pub fn takes(vertices: u32) -> bool {
+    bits_for(vertices).is_some()
 }
-
-/// Whether the counters of all arcs of a partition can be numbered, whatever its size in an arena of `arena` bytes, of a graph with
-/// `edges` edges.
-pub fn takes_edges(edges: u64, arena: u64) -> bool {
-    let counters = arena / EDGE_COUNTER_BYTES;
-    edges + ALIGNMENT <= MOST_COUNTERS || counters <= MOST_COUNTERS
-}
-
-/// The most counters of arcs.
-const MOST_COUNTERS: u64 = 1 << 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedWords {

@@ -18,6 +18,7 @@ use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
+use trimill_system::disk::DiskNeed;
 use trimill_system::error::{Error, Result};
 use trimill_system::memory::Needs;
 
@@ -38,6 +39,10 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         return Err(refused_unread(source, space, control)?);
     };
     let estimate = source.arcs_at_most();
+    let bytes = |arcs: u64| Bytes(arcs.saturating_mul(8).saturating_sub(shares.buckets()));
+    let (least, most) = (bytes(source.arcs_at_least()), bytes(estimate));
+    let what = "the arcs that do not fit in memory while they are sorted";
+    DiskNeed { what, dir: space.dir, least, most, option: "--work-dir" }.check()?;
     let many = shares.class_count(estimate);
     let seen = Seen::default();
     let classes = match id_ranges(source, many, space, control)? {

@@ -169,6 +169,7 @@ impl CountBackend for Cpu {
                 per_numbered: 0,
                 // The counts of a row block, and of the one before while they are not read.
                 row_blocks: RowBlockRoom::Always(5),
+                most_resident: Bytes(u64::MAX),
                 of_budget: None,
                 fixed: tables + Bytes(edges::per_row(longest).get() * self.workers + 8) + edges::FIXED,
                 apart: Bytes::ZERO,
@@ -181,6 +182,7 @@ impl CountBackend for Cpu {
             workers: self.workers,
             per_numbered: 0,
             row_blocks: RowBlockRoom::UpTo(2),
+            most_resident: Bytes(u64::MAX),
             of_budget: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8) + self.at_vertices(),

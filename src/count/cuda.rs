@@ -18,7 +18,6 @@ use trimill_counting::{
 };
 use trimill_kernels::{
     ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, Timed, TimedCommand, packed_takes,
-    packed_takes_edges,
 };
 
 use super::method::CudaMethod;
@@ -111,23 +110,22 @@ impl Cuda {
 
     /// The methods between which the caller may choose for a graph of this size, with their footprints; none where the job named its
     /// method. To be called once the budget is reserved.
-    pub fn choices(&self, vertices: u32, edges: u64) -> Vec<(CudaMethod, Footprint)> {
+    pub fn choices(&self, vertices: u32) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();
         }
         let (shape, asked) = self.shape;
         let apart = self.apart();
         let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, self.edges, apart))];
-        let packed_counts = !self.edges || packed_takes_edges(edges, self.gpu.reserved());
-        if !asked && packed_counts && packed_takes(vertices, edges, self.gpu.reserved()) {
+        if !asked && packed_takes(vertices) {
             choices.push((CudaMethod::Packed, footprint(&Packed, self.edges, apart)));
         }
         choices
     }
 
     /// The footprints of all methods that may be chosen, or of the one that the job named.
-    pub fn footprints(&self, vertices: u32, edges: u64) -> Vec<Footprint> {
-        let choices = self.choices(vertices, edges);
+    pub fn footprints(&self, vertices: u32) -> Vec<Footprint> {
+        let choices = self.choices(vertices);
         if choices.is_empty() { vec![self.footprint()] } else { choices.into_iter().map(|(_, one)| one).collect() }
     }
 

@@ -148,9 +148,7 @@ impl Session {
             let most = on_the_way(self.host, gpus);
             workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
         }
-        if have_more
-            && !workers[0].footprints(graph.vertices, graph.edges).iter().all(|one| is_ample(graph, one, budget))
-        {
+        if have_more && !workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget)) {
             budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the one that takes the least.
@@ -160,7 +158,7 @@ impl Session {
         let device =
             if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.job.device_memory), least)? };
         // All GPUs have the same budget, so the same method suits all.
-        let choices = workers[0].choices(graph.vertices, graph.edges);
+        let choices = workers[0].choices(graph.vertices);
         let (chosen, methods) = method_for(&self.rates, &choices, graph, GpuMemory { device, largest_row_block });
         for worker in &mut workers {
             worker.set_run_bytes(chunk);

@@ -12,14 +12,13 @@ use std::path::Path;
 use rayon::ThreadPool;
 
 use super::host::LEAST_BLOCK;
-use crate::cache::free_space;
 use crate::plan::Plan;
 use trimill_partitioners::build::spills::{BUFFERS, SpillsBuilder};
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
-use trimill_system::disk::faults::hook;
+use trimill_system::disk::{self, faults::hook};
 use trimill_system::error::Result;
 use trimill_system::parallel;
 
@@ -73,7 +72,7 @@ impl BuildingSpace<'_> {
         let most = (rest.get() / each.get()).clamp(1, MOST_AT_ONCE) as usize;
         // As few batches as possible, of about equal size.
         let mut many = parts.div_ceil(parts.div_ceil(most).max(1)).max(1);
-        let free = free_space(self.dir)?;
+        let free = disk::free_space(self.dir)?;
         while many > 1 && disk(many) > free {
             many /= 2;
         }

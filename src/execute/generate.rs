@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::report::GenerateReport;
-use trimill_generate::{BaseGraph, Family, generate as write};
+use trimill_generate::{BaseGraph, Family, RowArcs, generate_arcs as write};
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -23,6 +23,8 @@ pub struct GenerateRequest {
     pub family: Family,
     /// The graph that a product is made from; it is cleaned first.
     pub graph: Option<Box<Job>>,
+    /// Which arcs of an edge the rows have, in files that store rows.
+    pub arcs: RowArcs,
     /// The file; its suffix determines how edges are written to it.
     pub output: PathBuf,
     /// CPU threads; none: all cores.
@@ -49,7 +51,7 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     let pool = threads::pool(request.threads)?;
     let base = request.graph.as_deref().map(|job| base(job.clone(), control)).transpose()?;
     let base = base.as_ref().map(|base| base as &dyn BaseGraph);
-    let made = parallel::within(&pool, || write(&request.family, base, &request.output, control))?;
+    let made = parallel::within(&pool, || write(&request.family, base, request.arcs, &request.output, control))?;
     Ok(GenerateReport {
         family: request.family.name().into(),
         file: request.output.clone(),

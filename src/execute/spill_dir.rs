@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cache::free_space;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::bytes::Bytes;
-use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::disk::{self, DiskNeed, TemporaryDir};
 use trimill_system::error::{Error, Result};
 
 /// Where a job spills.
@@ -73,14 +72,8 @@ impl SpillDir {
 
     /// Checks that `needed` bytes are free.
     pub fn check_space(&self, needed: Bytes) -> Result<()> {
-        let free = free_space(self.path())?;
-        if free < needed {
-            return Err(Error::resource(format!("{free} free on its disk"))
-                .at(self.path())
-                .expected(format!("{needed} for the spilled partitions"))
-                .advice("free some space or name another --spill-dir"));
-        }
-        Ok(())
+        let (what, option) = ("the spilled partitions", "--spill-dir");
+        DiskNeed { what, dir: self.path(), least: needed, most: needed, option }.check()
     }
 
     /// Records a file, so that it is removed if the job does not complete.

@@ -8,6 +8,7 @@ use super::OrientedFile;
 use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::bytes::Bytes;
+use trimill_system::disk::DiskNeed;
 use trimill_system::error::Result;
 use trimill_system::lock;
 
@@ -23,6 +24,19 @@ impl Destination<'_> {
     /// Whether a graph of this size would go to a file.
     pub(super) fn is_file(&self, layout: &Layout) -> bool {
         !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && at_most(layout) <= *most)
+    }
+
+    /// Checks that a graph of this size fits the disk, if it would go to a file.
+    pub(super) fn check_room(&self, layout: &Layout) -> Result<()> {
+        let (dir, option) = match self {
+            Destination::File(dir) => (dir, "--cache-dir"),
+            Destination::Memory(_, dir) => (dir, "--work-dir"),
+        };
+        let (least, most) = (layout.file_at_least(), layout.file_at_least().max(at_most(layout)));
+        match self.is_file(layout) {
+            true => DiskNeed { what: "the graph file", dir, least, most, option }.check(),
+            false => Ok(()),
+        }
     }
 }
 
@@ -68,6 +82,7 @@ pub(crate) fn make(
             Ok(MadeGraph::Memory(Box::new(graph)))
         }
         Destination::Memory(_, dir) | Destination::File(dir) => {
+            place.check_room(&layout)?;
             let mut writer = GraphWriter::create(dir, layout)?;
             writer.order(&order)?;
             drop(order);

@@ -79,11 +79,13 @@ pub fn orient_rows(
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let (first_id, declared_lines) = (source.first_id(), Some(declared));
     let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&InputIds::Plain, edges) };
+    // Before all rows are read for it; there may be fewer edges if the rows are not clean.
+    place.check_room(&Layout { edges: edges.min(source.arcs_at_least() / 2), ..layout.clone() })?;
     let rank_of = numbers(&lengths);
     let mut waiting = WaitingRows::new(&lengths, edges, &shares, shares.rows_that_wait(place.is_file(&layout)));
     let degrees = waiting.degrees().to_vec();
     let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
-    let task = control.task("orient", Some(3 * edges), Unit::Arcs);
+    let task = control.task("orient rows", Some(3 * edges), Unit::Arcs);
     let looking = start.elapsed();
     let first = known.orient(&waiting, Some(random()), &task, control)?;
     let first_pass = start.elapsed() - looking;

@@ -91,6 +91,7 @@ mod tests {
             row_blocks: RowBlockRoom::Always(2),
             fixed: Bytes(1000),
             apart: Bytes::ZERO,
+            most_resident: Bytes(u64::MAX),
             of_budget: None,
         }
     }

@@ -20,6 +20,9 @@ pub(super) struct Space {
     pub(super) row_block: Bytes,
     /// What the whole graph takes of `room` as one partition.
     pub(super) whole: Bytes,
+    /// The resident section of the whole graph, and the most that the method can number.
+    resident: Bytes,
+    most_resident: Bytes,
     /// What the method takes for any partition.
     pub(super) overhead: Bytes,
 }
@@ -37,8 +40,9 @@ impl Space {
         let row_block = Bytes(device.get() / (4 * passing)).min(largest).max(least_row_block);
         // One partition has no proxies: its one row block has no rows and is never cut.
         let bits = RowBlockSize { range: vertices, rows: 0, arcs: 0 }.bytes().get() * footprint.row_blocks.of(1).max(1);
-        let whole = footprint.resident(u64::from(vertices), edges) + Bytes(bits);
-        Self { room, passing, least_row_block, for_row_block, row_block, whole, overhead }
+        let resident = footprint.resident(u64::from(vertices), edges);
+        let (whole, most_resident) = (resident + Bytes(bits), footprint.most_resident);
+        Self { room, passing, least_row_block, for_row_block, row_block, whole, resident, most_resident, overhead }
     }
 
     /// Whether the longest row fits, resident and in row blocks.
@@ -48,16 +52,35 @@ impl Space {
 
     /// Whether the graph fits as one partition.
     pub(super) fn whole_fits(&self) -> bool {
-        self.whole <= self.room
+        self.whole <= self.room && self.resident <= self.most_resident
     }
 
     /// The most that a resident section may take beside row blocks of at most `row_block`.
     pub(super) fn most(&self, row_block: Bytes) -> Bytes {
-        self.room - Bytes(row_block.get() * self.passing)
+        (self.room - Bytes(row_block.get() * self.passing)).min(self.most_resident)
     }
 }
 
 /// The number of row blocks that must fit when there are many.
 pub(super) fn passing(footprint: &Footprint) -> u64 {
     footprint.row_blocks.of(u64::MAX).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_resident_than_the_method_can_number() {
+        let graph = GraphSize { vertices: 1000, edges: 100_000, longest_row: 300, probes: 0 };
+        let footprint = Footprint { per_resident_arc: 4, per_local: 12, ..Footprint::NOTHING };
+        let space = |most_resident| {
+            let footprint = Footprint { most_resident: Bytes(most_resident), ..footprint };
+            Space::new(&graph, &footprint, Bytes::mib(1024), Bytes::mib(256))
+        };
+        assert!(space(u64::MAX).whole_fits() && space(412_000).whole_fits());
+        assert!(!space(411_999).whole_fits() && space(411_999).is_enough());
+        assert_eq!(space(300_000).most(Bytes::mib(1)), Bytes(300_000));
+        assert!(space(u64::MAX).most(Bytes::mib(1)) > Bytes::mib(900));
+    }
 }

@@ -11,11 +11,11 @@ use trimill_kernels::prepare::{DeviceArcs, HostKeys, MOST_ID_BITS};
 
 use super::run_files::RunFiles;
 use super::starting::{DeviceEngine, StartingDevice, Stop};
-use crate::cache::free_space;
 use crate::clean::Workspace;
 use crate::clean::ids::Seen;
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::bytes::Bytes;
+use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
@@ -94,7 +94,7 @@ impl<'d> Collect<'d> {
                 expected,
                 memory: memory / 4,
                 host: HostKeys { in_memory, store: Some(Arc::new(RunFiles::new(space.dir))) },
-                disk: free_space(space.dir).map_or(0, Bytes::get),
+                disk: disk::free_space(space.dir).map_or(0, Bytes::get),
                 made: 0,
                 waiting: Vec::new(),
             }),

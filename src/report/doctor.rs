@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rates::Rates;
 use trimill_system::bytes::Bytes;
+use trimill_system::disk;
 use trimill_system::path_text;
 
 /// What this machine has, and the defaults of a job.
@@ -77,7 +78,7 @@ impl Directory {
         let Some(there) = path.ancestors().find(|dir| dir.is_dir()) else {
             return Self { path, ..Self::default() };
         };
-        let free = rustix::fs::statvfs(there).ok().map(|found| Bytes(found.f_bavail.saturating_mul(found.f_frsize)));
+        let free = disk::free_space(there).ok();
         let kind = rustix::fs::statfs(there).ok().map(|found| found.f_type);
         Self {
             free,

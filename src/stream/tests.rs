@@ -78,6 +78,7 @@ impl CountBackend for Recorder {
             workers: 1,
             per_numbered: 0,
             row_blocks: RowBlockRoom::Always(2),
+            most_resident: Bytes(u64::MAX),
             of_budget: None,
             fixed: Bytes::ZERO,
             apart: Bytes::ZERO,

@@ -9,6 +9,7 @@ pub mod faults;
 mod new_file;
 mod output;
 mod own;
+mod room;
 mod temporary;
 
 use std::fs::File;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 pub use new_file::{NewFile, PRIVATE, SHARED};
 pub use output::{Output, check_output, end_of_links, file_of_output, write_outputs};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
+pub use room::{DiskNeed, free_space};
 pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
 
 use crate::error::{Error, Result};

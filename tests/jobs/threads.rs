@@ -27,6 +27,7 @@ fn child() {
         assert!(threads < OF_THE_PROCESS, "{what}: {threads} threads");
     };
     let request = GenerateRequest {
+        arcs: Default::default(),
         family: Family::GapKron { scale: 12 },
         graph: None,
         output: base.join("k.bin"),

@@ -15,7 +15,9 @@ use trimill::testing::control::{Control, Observer, Unit};
 use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
 use trimill::testing::error::{Error, Kind};
 use trimill::testing::input::ArcSink;
-use trimill_generate::{BaseGraph, Family, Generated, KnownCounts, StarKind, generate, parse_leaves};
+use trimill_generate::{
+    BaseGraph, Family, Generated, KnownCounts, RowArcs, StarKind, generate, generate_arcs, parse_leaves,
+};
 use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
 type Edges = Vec<(u64, u64)>;
@@ -227,6 +229,44 @@ fn products_of_a_graph_follow_their_definition() {
     assert!(name.iter().filter(|(id, other)| id == other).count() < name.len() / 2);
     let uncounted = Base { triangles: None, ..base };
     assert_eq!(make(&Family::Blowup { copies: 2, permute: None }, Some(&uncounted)).0.known.triangles, None);
+}
+
+#[test]
+fn rows_may_have_each_edge_once() {
+    let edges = vec![(0, 1), (0, 2), (0, 3), (1, 2), (3, 4)];
+    let base = Base { vertices: 5, edges, triangles: Some(1) };
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control::silent();
+    for family in [
+        Family::Blowup { copies: 3, permute: None },
+        Family::Blowup { copies: 3, permute: Some(4) },
+        Family::Copies { copies: 2 },
+        Family::TensorComplete { q: 3 },
+        Family::GapKron { scale: 8 },
+    ] {
+        let base: Option<&dyn BaseGraph> = if family.needs_base() { Some(&base) } else { None };
+        let arcs = |arcs: RowArcs| {
+            let (graph, sg) = (folder.path().join("g.graph"), folder.path().join("g.sg"));
+            generate_arcs(&family, base, arcs, &graph, &control).unwrap();
+            generate_arcs(&family, base, arcs, &sg, &control).unwrap();
+            let rows = BvGraphSeq::with_basename(graph.with_extension("")).endianness::<BE>().load().unwrap();
+            let mut found = BTreeSet::new();
+            for_!((node, successors) in rows.iter() {
+                found.extend(successors.into_iter().map(|head| (node, head)));
+            });
+            let bytes = fs::read(&sg).unwrap();
+            assert_eq!(bytes[0], u8::from(arcs != RowArcs::Both), "whether it is directed");
+            assert_eq!(u64::from_le_bytes(bytes[1..9].try_into().unwrap()), found.len() as u64);
+            found
+        };
+        let [both, up, down] = [RowArcs::Both, RowArcs::Up, RowArcs::Down].map(arcs);
+        assert_eq!(2 * up.len(), both.len(), "{family:?}");
+        assert_eq!(down.iter().map(|&(tail, head)| (head, tail)).collect::<BTreeSet<_>>(), up);
+        assert_eq!(up.union(&down).copied().collect::<BTreeSet<_>>(), both);
+    }
+    let error =
+        generate_arcs(&Family::Complete { vertices: 3 }, None, RowArcs::Up, &folder.path().join("a.bin"), &control);
+    assert_eq!(error.unwrap_err().kind(), Kind::Usage);
 }
 
 #[test]

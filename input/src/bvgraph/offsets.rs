@@ -18,6 +18,9 @@ use super::row::Encoding;
 /// The most rows of a chunk: a thread keeps where each begins.
 const MOST_ROWS: u64 = 1 << 16;
 
+/// About how many chunks there may be: a hundred bytes each are kept.
+const MOST_CHUNKS: u64 = 1 << 20;
+
 pub(super) struct Offsets<'a> {
     pub(super) file: &'a File,
     pub(super) bytes: u64,
@@ -63,7 +66,8 @@ impl<'a> OffsetCuts<'a> {
         if again.max(encoding.window) > AGAIN_ROWS {
             return None;
         }
-        let size = (u128::from(bits) * u128::from(CHUNK) / u128::from(arcs.max(1))).max(1) as u64;
+        let chunk = CHUNK.max(arcs / MOST_CHUNKS);
+        let size = (u128::from(bits) * u128::from(chunk) / u128::from(arcs.max(1))).max(1) as u64;
         let mut bits = BitReader::new(offsets.file, offsets.bytes, None);
         let begin = read(offsets.code, &mut bits).ok()?;
         let next = OffsetPosition { bit: bits.position(), begin };

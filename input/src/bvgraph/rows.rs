@@ -53,7 +53,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
 
     /// The chunks, and the degrees of all rows if there is no file of offsets; `None` if the graph is directed.
     fn find_chunks(&self, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
-        let task = control.task("read", Some(self.graph.file.bytes), Unit::Bytes);
+        let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::new(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
         while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {

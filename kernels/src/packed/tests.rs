@@ -347,9 +347,26 @@ fn triangles_are_counted_on_each_of_their_arcs() {
 }
 
 #[test]
+fn what_may_be_resident_can_be_numbered() {
+    // Beside it two of the largest row blocks, of 256 MiB each.
+    let row_blocks = LEAST_ROW_BLOCKS_WITH_EDGES * (256 << 20);
+    for (footprint, edges) in [(FOOTPRINT, false), (FOOTPRINT_WITH_EDGES, true)] {
+        // Rows of so many arcs each, as many as may be resident.
+        for arcs in [0, 1, 2, 7, 1000, 1 << 20] {
+            let rows = footprint.most_resident.get() / footprint.resident(1, arcs).get();
+            let words = padded(PackedWords::of(rows, rows * arcs).bytes());
+            assert!(words + LEAST + row_blocks <= REACH, "{arcs}");
+            assert!(!edges || rows * arcs + row_blocks / 4 + ALIGNMENT <= MOST_COUNTERS, "{arcs}");
+            // No more than a sixteenth of what could be numbered is left.
+            let long = arcs >= 1000;
+            assert!(!long || edges || words + REACH / 16 > REACH, "{arcs}");
+            assert!(!long || !edges || rows * arcs + MOST_COUNTERS / 8 > MOST_COUNTERS, "{arcs}");
+        }
+    }
+}
+
+#[test]
 fn counters_of_arcs_are_numbered_with_32_bits() {
-    assert!(takes_edges((1 << 32) - 256, u64::MAX) && !takes_edges(1 << 32, u64::MAX));
-    assert!(takes_edges(u64::MAX / 2, 16 << 30) && !takes_edges(u64::MAX / 2, 17 << 30));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let size = PartitionExtent { locals: 1 << 20, arcs: (1 << 32) - 300, numbered: 1 << 20, row_block_limit: 1 << 10 };
     let refused = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).map(drop);

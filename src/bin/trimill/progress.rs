@@ -304,8 +304,8 @@ mod tests {
         );
         assert!(lines[1].ends_with("/s"), "{lines:?}");
         assert!(lines[2].starts_with("read: 1.0 MiB in "), "{lines:?}");
-        // The count is 2 of 12, half of it done.
-        assert!(lines[4].starts_with("92% done, ") && lines[4].contains("count: 2 of 4 partitions"), "{lines:?}");
+        // Reading was 3 of 5, the count is 2, half of it done.
+        assert!(lines[4].starts_with("80% done, ") && lines[4].contains("count: 2 of 4 partitions"), "{lines:?}");
     }
 
     #[test]

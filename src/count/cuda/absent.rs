@@ -3,9 +3,7 @@
 use trimill_counting::{
     COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope,
 };
-use trimill_kernels::{
-    ALIGNMENT, CountingMethod, Lstc, Packed, Shape, packed_takes, packed_takes_edges, scratch_bytes,
-};
+use trimill_kernels::{ALIGNMENT, CountingMethod, Lstc, Packed, Shape, packed_takes, scratch_bytes};
 
 use super::{KernelSettings, footprint};
 use crate::count::method::CudaMethod;
@@ -70,9 +68,7 @@ impl Absent {
             CudaMethod::Baseline(_, method) => vec![absent(name, &method)],
             CudaMethod::Auto => {
                 let asked = settings.block_threads.is_some() || settings.tile.is_some();
-                let takes = packed_takes(graph.vertices, graph.edges, budget.get())
-                    && (!edges || packed_takes_edges(graph.edges, budget.get()));
-                if takes && !asked { vec![lstc, packed] } else { vec![lstc] }
+                if packed_takes(graph.vertices) && !asked { vec![lstc, packed] } else { vec![lstc] }
             }
         })
     }

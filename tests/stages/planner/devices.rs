@@ -31,6 +31,7 @@ impl CountBackend for Holder {
             per_numbered: 0,
             // A device allocates memory for row blocks in advance; host memory is allocated when they arrive.
             row_blocks: if self.own_memory.is_some() { RowBlockRoom::Always(2) } else { RowBlockRoom::UpTo(2) },
+            most_resident: Bytes(u64::MAX),
             of_budget: None,
             fixed: Bytes(8),
             apart: Bytes::ZERO,

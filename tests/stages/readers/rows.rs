@@ -161,6 +161,59 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
     }
 }
 
+/// A source of more arcs than any disk holds.
+struct Vast;
+
+impl ArcSource for Vast {
+    fn scan(&self, _: &dyn ArcSink, _: &Control) -> Result<u64> {
+        panic!("it is refused before it is read")
+    }
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(1 << 20)
+    }
+    fn first_id(&self) -> u64 {
+        0
+    }
+    fn arcs_at_most(&self) -> u64 {
+        1 << 52
+    }
+    fn arcs_at_least(&self) -> u64 {
+        1 << 51
+    }
+    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        Ok(Some(Box::new(Self)))
+    }
+}
+
+impl AdjacencyRows for Vast {
+    fn lengths(&self, _: &Control) -> Result<Option<Vec<u32>>> {
+        Ok(Some(vec![1 << 31; 1 << 20]))
+    }
+    fn read(&self, _: &RowChunk, _: &mut Vec<u32>, _: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        panic!("it is refused before it is read")
+    }
+}
+
+#[test]
+fn arcs_that_cannot_fit_the_disk_are_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+    let control = Control::silent();
+    let cleaned = clean(&Vast, space, &control).map(drop);
+    let oriented = |place| orient_rows(&Vast, &mut || Ok("x".into()), place, space, &control).map(drop);
+    for (refused, expected, option) in [
+        (cleaned, "at least 16.0 PiB for the arcs", "--work-dir"),
+        (oriented(Destination::File(dir.path())), "at least 1.0 PiB for the graph file", "--cache-dir"),
+        (oriented(Destination::Memory(Bytes::mib(64), dir.path())), "at least 1.0 PiB for the graph", "--work-dir"),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        let text = error.to_string();
+        assert!([expected, "free on its disk", option].iter().all(|part| text.contains(part)), "{text}");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
 /// Asserts that two graphs are the same, even if their inputs are not.
 fn same(a: &OrientedGraph, b: &OrientedGraph) {
     assert_eq!((a.vertices(), a.edges(), a.report()), (b.vertices(), b.edges(), b.report()));

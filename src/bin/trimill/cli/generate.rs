@@ -11,7 +11,7 @@ use trimill::Result;
 use trimill::program::Job;
 use trimill::program::execute::GenerateRequest;
 use trimill::program::from_one;
-use trimill::program::{Family, SUFFIXES};
+use trimill::program::{Family, RowArcs, SUFFIXES};
 use trimill::program::{InputTable, Tables};
 
 /// `trimill generate`
@@ -27,9 +27,13 @@ pub(crate) struct GenerateCommand {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
     /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, with .properties and .offsets beside it; .sg
-    /// for GAP's format. The last two are symmetric, and take 8 bytes an edge of memory
+    /// for GAP's format. The last two have rows; all but those made from a given graph take 8 bytes an edge of memory for them
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
     pub(crate) output: PathBuf,
+
+    /// Which arcs of an edge a .graph or .sg file has
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH", help_heading = "Output")]
+    pub(crate) arcs: RowArcs,
 
     /// Replace a file that is there already
     #[arg(long, help_heading = "Output")]
@@ -84,7 +88,8 @@ impl GraphArgs {
 impl GenerateCommand {
     pub(crate) fn request(self) -> Result<GenerateRequest> {
         let graph = self.graph.map(|graph| graph.job(self.file.threads)).transpose()?;
-        Ok(GenerateRequest { family: self.family, graph, output: self.file.output, threads: self.file.threads })
+        let FileArgs { arcs, output, threads, .. } = self.file;
+        Ok(GenerateRequest { family: self.family, graph, arcs, output, threads })
     }
 }
 

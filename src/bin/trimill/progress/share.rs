@@ -1,24 +1,28 @@
 //! The share of a job that is done.
 //!
 //! A job is a sequence of stages. What each of them takes is estimated before it begins: by fixed weights, from the medians of jobs on
-//! edge lists and binary pairs. Stages that are left out count as done, so a job on a cached graph is its count alone.
+//! edge lists, binary pairs and symmetric crawls. Stages that are left out count for nothing, so a job on a cached graph is its count alone.
 
 /// The stages of a count by the names of their tasks, in order, and what they take in relation to each other. `trimill partition` ends
 /// with spills in place of the count.
-const STAGES: [(&[&str], f64); 6] = [
+const STAGES: [(&[&str], f64); 7] = [
     (&["header"], 0.1),
     (&["read"], 3.0),
     (&["clean"], 3.0),
     (&["orient"], 3.0),
+    (&["orient rows"], 6.0),
     (&["size"], 1.0),
     (&["count", "spill"], 2.0),
 ];
 
+/// The stage that stands for reading, cleaning and orienting: where it does not come, these do.
+const ROWS: usize = 4;
+
 /// Where a job is.
 #[derive(Debug, Default)]
 pub(super) struct JobShare {
-    /// The stage that the job began with, and the current one.
-    stages: Option<(usize, usize)>,
+    /// The stages that the job has had, the current one last.
+    stages: Vec<usize>,
 }
 
 impl JobShare {
@@ -27,13 +31,15 @@ impl JobShare {
         let stage = STAGES.iter().position(|(names, _)| names.contains(&name));
         // An input may have to be read twice; a count is the end of a job.
         let follows = |stage, current| stage > current || stage == current && stage < STAGES.len() - 1;
-        match (stage, self.stages) {
-            (Some(stage), Some((first, current))) if follows(stage, current) => {
-                self.stages = Some((first, stage));
+        match (stage, self.stages.last()) {
+            (Some(stage), Some(&current)) if follows(stage, current) => {
+                if stage > current {
+                    self.stages.push(stage);
+                }
                 false
             }
             _ => {
-                self.stages = stage.map(|stage| (stage, stage));
+                self.stages = stage.into_iter().collect();
                 true
             }
         }
@@ -41,9 +47,12 @@ impl JobShare {
 
     /// The share of the job that is done once `fraction` of the current task is.
     pub(super) fn done(&self, fraction: f64) -> f64 {
-        let Some((first, current)) = self.stages else { return fraction };
-        let weight = |stages: &[(&[&str], f64)]| stages.iter().map(|(_, weight)| weight).sum::<f64>();
-        (weight(&STAGES[first..current]) + STAGES[current].1 * fraction) / weight(&STAGES[first..])
+        let [before @ .., current] = &self.stages[..] else { return fraction };
+        let weight = |stage: usize| STAGES[stage].1;
+        let before: f64 = before.iter().map(|&stage| weight(stage)).sum();
+        let after: f64 = (current + 1..STAGES.len()).filter(|&stage| stage != ROWS).map(weight).sum();
+        let current = weight(*current);
+        (before + current * fraction) / (before + current + after)
     }
 }
 
@@ -56,6 +65,7 @@ mod tests {
         for stages in [
             &["read", "clean", "orient", "count"][..],
             &["read", "orient", "count"],
+            &["header", "orient rows", "count"],
             &["read", "read", "clean", "orient", "size", "spill"],
             &["count"],
         ] {
@@ -71,6 +81,16 @@ mod tests {
             }
             assert!(before > 0.999, "{stages:?}: {before}");
         }
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_done() {
+        let mut share = JobShare::default();
+        share.begin("header");
+        share.begin("orient rows");
+        assert!(share.done(0.0) < 0.02 && (0.6..0.7).contains(&share.done(1.0)));
+        share.begin("count");
+        assert!((0.7..0.8).contains(&share.done(0.0)));
     }
 
     #[test]
