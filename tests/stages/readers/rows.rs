@@ -197,7 +197,7 @@ impl AdjacencyRows for Vast {
 #[test]
 fn arcs_that_cannot_fit_the_disk_are_not_read() {
     let dir = tempfile::tempdir().unwrap();
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+    let space = Workspace::new(HostMemory::new(Bytes::mib(1 << 20), 2), dir.path());
     let control = Control::silent();
     let cleaned = clean(&Vast, space, &control).map(drop);
     let oriented = |place| orient_rows(&Vast, &mut || Ok("x".into()), place, space, &control).map(drop);
