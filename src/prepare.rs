@@ -91,16 +91,9 @@ impl Preparation<'_, '_> {
         let dir = cache.map_or(space.dir, Cache::dir);
         let place = cache.map_or(Destination::Memory(space.graph, dir), |_| Destination::File(dir));
         let start = Instant::now();
-        if let Some(prepared) = self.on_device(place)? {
-            let PreparedOnDevice { made, arcs, edges, reading, cleaning, orienting } = prepared;
-            let (graph, written) = self.made(made, cache)?;
-            control.did_stage_for("input", start, reading);
-            control.did_stage_for("clean", start + reading, cleaning);
-            control.did_stage("orient", start + reading + cleaning);
-            stages.push(Stage::new("input", reading, input_bytes, Bytes::ZERO));
-            stages.push(Stage::new("clean", cleaning, Bytes::of::<u64>(arcs), Bytes::ZERO));
-            stages.push(Stage::new("orient", orienting, Bytes::of::<u64>(edges), written));
-            return Ok(graph);
+        // Rows that can be read at any place are oriented without sorting arcs: faster than on a device that cannot hold all of these.
+        if let Some(prepared) = self.on_device(place, source.has_rows())? {
+            return self.prepared(prepared, start, cache, stages);
         }
         let rows = orient_rows(source, &mut || self.finish_reading(), place, space, control);
         if let Some(made) = rows.map_err(|error| self.prefer_changed(error))? {
@@ -108,6 +101,11 @@ impl Preparation<'_, '_> {
             control.did_stage("orient", start);
             stages.push(Stage::since("orient", start, input_bytes, written));
             return Ok(graph);
+        }
+        if source.has_rows()
+            && let Some(prepared) = self.on_device(place, false)?
+        {
+            return self.prepared(prepared, start, cache, stages);
         }
         // Time spent on rows that turned out not to be clean counts as reading.
         let looking = start.elapsed();
@@ -130,11 +128,32 @@ impl Preparation<'_, '_> {
         self.keep(oriented, cache)
     }
 
-    /// The graph as the device makes it; `None`: the CPU is to make it.
-    fn on_device(&mut self, place: Destination<'_>) -> Result<Option<PreparedOnDevice>> {
+    /// The graph that a device made since `start`.
+    fn prepared(
+        &self,
+        prepared: PreparedOnDevice,
+        start: Instant,
+        cache: Option<&Cache>,
+        stages: &mut Vec<Stage>,
+    ) -> Result<OrientedGraph> {
+        let PreparedOnDevice { made, arcs, edges, reading, cleaning, orienting } = prepared;
+        let (graph, written) = self.made(made, cache)?;
+        self.control.did_stage_for("input", start, reading);
+        self.control.did_stage_for("clean", start + reading, cleaning);
+        self.control.did_stage("orient", start + reading + cleaning);
+        stages.push(Stage::new("input", reading, self.input_bytes, Bytes::ZERO));
+        stages.push(Stage::new("clean", cleaning, Bytes::of::<u64>(arcs), Bytes::ZERO));
+        stages.push(Stage::new("orient", orienting, Bytes::of::<u64>(edges), written));
+        Ok(graph)
+    }
+
+    /// The graph as the device makes it; `None`: the CPU is to make it. With `device_only`, and if the CPU may make it, arcs that do not fit
+    /// the device's memory are left to the CPU; then the device may be asked again without that.
+    fn on_device(&mut self, place: Destination<'_>, device_only: bool) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;
-        let outcome = ReadOnDevice::read(device, source, space, control)
+        let device_only = device_only && !required;
+        let outcome = ReadOnDevice::read(device, source, space, device_only, control)
             .and_then(|read| read.prepare(&mut || self.finish_reading(), place, control));
         let stopped = match outcome {
             Ok(prepared) => return Ok(Some(prepared)),
@@ -142,6 +161,10 @@ impl Preparation<'_, '_> {
                 // Keeps the device: if the cache failed, the graph is made again without it.
                 self.device = Some(OnDevice { device, required });
                 return Err(self.prefer_changed(error));
+            }
+            Err(Stop::Unfit(_)) if device_only => {
+                self.device = Some(OnDevice { device, required });
+                return Ok(None);
             }
             Err(Stop::Unfit(reason)) => reason,
         };

@@ -39,6 +39,11 @@ pub trait ArcSource: Sync {
     /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
 
+    /// As [`Source::has_rows`].
+    fn has_rows(&self) -> bool {
+        false
+    }
+
     /// As [`Source::arcs_at_least`].
     fn arcs_at_least(&self) -> u64 {
         0
@@ -79,6 +84,10 @@ impl ArcSource for Source {
 
     fn arcs_at_most(&self) -> u64 {
         Self::arcs_at_most(self)
+    }
+
+    fn has_rows(&self) -> bool {
+        Self::has_rows(self)
     }
 
     fn arcs_at_least(&self) -> u64 {

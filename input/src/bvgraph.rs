@@ -194,6 +194,10 @@ impl Reader for Bvgraph {
         self.properties.arcs
     }
 
+    fn has_rows(&self) -> bool {
+        true
+    }
+
     /// A row has a vertex once, so there is a loop at most for each.
     fn arcs_at_least(&self) -> u64 {
         self.properties.arcs.saturating_sub(self.properties.encoding.nodes)

@@ -235,6 +235,10 @@ impl Reader for GapbsSg {
         Ok((!self.directed).then(|| Box::new(self) as Box<dyn AdjacencyRows + '_>))
     }
 
+    fn has_rows(&self) -> bool {
+        !self.directed
+    }
+
     fn declared_vertices(&self) -> Option<u64> {
         Some(self.vertices)
     }

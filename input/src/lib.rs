@@ -135,6 +135,11 @@ trait Reader: Send + Sync {
     /// An upper estimate of the arcs.
     fn arcs_at_most(&self) -> u64;
 
+    /// As [`Source::has_rows`].
+    fn has_rows(&self) -> bool {
+        false
+    }
+
     /// As [`Source::arcs_at_least`].
     fn arcs_at_least(&self) -> u64 {
         0

@@ -265,6 +265,11 @@ impl Source {
         self.reader.arcs_at_most()
     }
 
+    /// Whether the file has rows, which may hold every edge from both ends and can be read at any place.
+    pub fn has_rows(&self) -> bool {
+        self.reader.has_rows()
+    }
+
     /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
     pub fn arcs_at_least(&self) -> u64 {
         self.reader.arcs_at_least()

@@ -78,22 +78,29 @@ fn refusal() -> Error {
 
 impl<'d> Collect<'d> {
     /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers, and arcs that
-    /// the device's memory does not hold, take at most `memory` bytes; more of these go to files.
+    /// the device's memory does not hold, take at most `memory` bytes; more of these go to files. With `device_only` there are to be none.
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
         expected: u64,
         memory: u64,
         space: Workspace<'_>,
+        device_only: bool,
     ) -> Self {
         let device = SortingDevice::Starting(device);
-        let in_memory = arcs_in(Bytes(memory / 8 * 5), space);
+        let host = match device_only {
+            true => HostKeys { in_memory: 0, store: None },
+            false => HostKeys {
+                in_memory: arcs_in(Bytes(memory / 8 * 5), space),
+                store: Some(Arc::new(RunFiles::new(space.dir))),
+            },
+        };
         Self {
             state: Mutex::new(CollectState {
                 device,
                 expected,
                 memory: memory / 4,
-                host: HostKeys { in_memory, store: Some(Arc::new(RunFiles::new(space.dir))) },
+                host,
                 disk: disk::free_space(space.dir).map_or(0, Bytes::get),
                 made: 0,
                 waiting: Vec::new(),

@@ -63,10 +63,12 @@ pub(super) struct ReadOnDevice<'a> {
 }
 
 impl<'a> ReadOnDevice<'a> {
+    /// `device_only`: arcs that its memory does not hold are refused.
     pub(super) fn read(
         device: &'a mut dyn StartingDevice,
         source: &'a dyn ArcSource,
         space: Workspace<'_>,
+        device_only: bool,
         control: &Control,
     ) -> Result<Self, Stop> {
         if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
@@ -74,7 +76,8 @@ impl<'a> ReadOnDevice<'a> {
         }
         let start = Instant::now();
         let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
-        let mut collect = Collect::new(device, plain_ids(source, left), source.arcs_at_most(), left.get(), space);
+        let expected = source.arcs_at_most();
+        let mut collect = Collect::new(device, plain_ids(source, left), expected, left.get(), space, device_only);
         let scanned = source.scan(&collect, control);
         if collect.is_refused() {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));

@@ -19,7 +19,7 @@ use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, Preparation};
-use trimill_generate::{BaseGraph, Family, StarKind, generate};
+use trimill_generate::{BaseGraph, Family, RowArcs, StarKind, generate, generate_arcs};
 use trimill_kernels::padded;
 use trimill_kernels::prepare::needed;
 use trimill_kernels::testing::{Double, Pace, has_compiler};
@@ -159,6 +159,40 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");
     let error = within(&folder.path().join("missing")).unwrap_err().to_string();
     assert!(error.contains("sorted runs take") && error.contains("0 B are free"), "{error}");
+}
+
+#[test]
+fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_directed() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (ids, family) = (1 << 13, Family::GapUrand { scale: 13 });
+    for (name, arcs, on_device) in [
+        ("both.graph", RowArcs::Both, false),
+        ("both.sg", RowArcs::Both, false),
+        ("up.graph", RowArcs::Up, true),
+        ("down.sg", RowArcs::Down, true),
+    ] {
+        let path = folder.path().join(name);
+        generate_arcs(&family, None, arcs, &path, &Control::silent()).unwrap();
+        let source = opened(&path);
+        // Two runs of the arcs that are there once, or more.
+        let mut device = slow(padded(needed(105_000, 1) + 40 * ids), 3);
+        let made_on = |device: Option<&mut Slow>| {
+            let dir = tempfile::tempdir().unwrap();
+            let mut stages = Vec::new();
+            let device = device.map(|device| OnDevice { device, required: false });
+            let (space, control) = (workspace(dir.path()), &Control::silent());
+            let preparation =
+                Preparation { device, source: &source, input_bytes: Bytes::ZERO, origin: None, space, control };
+            let graph = preparation.prepare(None, &mut stages).unwrap();
+            (rows_of(&graph), stages.len())
+        };
+        let (rows, stages) = made_on(Some(&mut device));
+        assert_eq!(stages, if on_device { 3 } else { 1 }, "{name}");
+        assert!(rows == made_on(None).0, "{name}");
+    }
 }
 
 fn opened(path: &Path) -> Source {
