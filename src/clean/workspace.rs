@@ -2,7 +2,8 @@
 //!
 //! Arrays over ids or vertices come first ([`needs`]). The rest is shared: while arcs are read, buckets 5/16, staging 1/8,
 //! readers up to 1/2; while they are cleaned, two sets of buckets 10/16, sorting 1/4; while they are oriented, two sets of buckets,
-//! staging 1/8, rows 1/4 once the first set is freed; a graph that stays in memory and rows that had to be decoded 1/4 each.
+//! staging 1/8, rows 1/4 once the first set is freed; a graph that stays in memory and rows that had to be decoded 1/4 each. Rows that are
+//! oriented without cleaning wait in 5/16, or in 9/16 if the graph goes to a file.
 
 use std::fmt::Debug;
 use std::path::Path;

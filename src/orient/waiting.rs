@@ -73,7 +73,7 @@ pub(super) struct StagedRows {
 
 /// Where an encoded row is among the chunks of its bucket.
 #[derive(Clone, Copy, Default)]
-struct RowPlace {
+struct EncodedRowPlace {
     chunk: u32,
     begin: u32,
     bytes: u32,
@@ -231,7 +231,7 @@ impl WaitingRows {
             control.check()?;
             let rows = self.blocks.ranks(bucket).len() as u64;
             let of = std::mem::take(&mut *lock(&self.buckets[bucket]));
-            let taken = self.pool.take(of.bytes() + (size_of::<RowPlace>() as u64 + 4) * rows);
+            let taken = self.pool.take(of.bytes() + (size_of::<EncodedRowPlace>() as u64 + 4) * rows);
             let made = self.made(bucket, &of.chunks);
             self.held.fetch_sub(of.bytes(), Ordering::Relaxed);
             task.advance(made.arcs);
@@ -254,7 +254,7 @@ impl WaitingRows {
     /// The file blocks of a bucket with these records.
     fn made(&self, bucket: usize, chunks: &[Vec<u8>]) -> BucketBlocks {
         let ranks = self.blocks.ranks(bucket);
-        let (mut lengths, mut places) = (zeros(ranks.len()), vec![RowPlace::default(); ranks.len()]);
+        let (mut lengths, mut places) = (zeros(ranks.len()), vec![EncodedRowPlace::default(); ranks.len()]);
         for (chunk, records) in (0..).zip(chunks) {
             let mut at = 0;
             while at < records.len() {
@@ -263,13 +263,13 @@ impl WaitingRows {
                 at += numbers(&records[at..], &mut header).unwrap_or(records.len());
                 let [row, length, bytes] = header;
                 lengths[row as usize] = length;
-                places[row as usize] = RowPlace { chunk, begin: at as u32, bytes };
+                places[row as usize] = EncodedRowPlace { chunk, begin: at as u32, bytes };
                 at += bytes as usize;
             }
         }
         self.blocks.made(bucket, &lengths, |rows, out| {
             out.reserve(places[rows.clone()].iter().map(|place| place.bytes as usize).sum());
-            for &RowPlace { chunk, begin, bytes } in &places[rows] {
+            for &EncodedRowPlace { chunk, begin, bytes } in &places[rows] {
                 if bytes > 0 {
                     out.extend_from_slice(&chunks[chunk as usize][begin as usize..][..bytes as usize]);
                 }

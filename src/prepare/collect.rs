@@ -78,22 +78,25 @@ fn refusal() -> Error {
 
 impl<'d> Collect<'d> {
     /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers, and arcs that
-    /// the device's memory does not hold, take at most `memory` bytes; more of these go to files. With `device_only` there are to be none.
+    /// the device's memory does not hold, take at most `memory` bytes; more of these go to files, in the workspace `beyond`. Without that, none
+    /// may be beyond the device's memory.
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
         expected: u64,
         memory: u64,
-        space: Workspace<'_>,
-        device_only: bool,
+        beyond: Option<Workspace<'_>>,
     ) -> Self {
         let device = SortingDevice::Starting(device);
-        let host = match device_only {
-            true => HostKeys { in_memory: 0, store: None },
-            false => HostKeys {
-                in_memory: arcs_in(Bytes(memory / 8 * 5), space),
-                store: Some(Arc::new(RunFiles::new(space.dir))),
-            },
+        let (host, disk) = match beyond {
+            None => (HostKeys { in_memory: 0, store: None }, Bytes::ZERO),
+            Some(space) => (
+                HostKeys {
+                    in_memory: arcs_in(Bytes(memory / 8 * 5), space),
+                    store: Some(Arc::new(RunFiles::new(space.dir))),
+                },
+                disk::free_space(space.dir).unwrap_or_default(),
+            ),
         };
         Self {
             state: Mutex::new(CollectState {
@@ -101,7 +104,7 @@ impl<'d> Collect<'d> {
                 expected,
                 memory: memory / 4,
                 host,
-                disk: disk::free_space(space.dir).map_or(0, Bytes::get),
+                disk: disk.get(),
                 made: 0,
                 waiting: Vec::new(),
             }),

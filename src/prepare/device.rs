@@ -77,7 +77,8 @@ impl<'a> ReadOnDevice<'a> {
         let start = Instant::now();
         let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
         let expected = source.arcs_at_most();
-        let mut collect = Collect::new(device, plain_ids(source, left), expected, left.get(), space, device_only);
+        let beyond = (!device_only).then_some(space);
+        let mut collect = Collect::new(device, plain_ids(source, left), expected, left.get(), beyond);
         let scanned = source.scan(&collect, control);
         if collect.is_refused() {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
