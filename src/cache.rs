@@ -212,9 +212,17 @@ impl Cache {
         let others = self.entries()?;
         let most = match self.most {
             Some(most) => most,
-            None => Bytes((disk::free_space(&self.dir)?.get() + others.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
+            None => {
+                // What would be free without any graph, this one included.
+                let graphs = others.iter().fold(oriented.file_bytes, |sum, other| sum + other.bytes);
+                Bytes((disk::free_space(&self.dir)? + graphs).get() / 2)
+            }
         };
         if oriented.file_bytes > most {
+            let (bytes, dir) = (oriented.file_bytes, self.dir.display());
+            tracing::info!(
+                "the graph takes {bytes} and the cache in {dir} at most {most} (--cache-max): it is not kept"
+            );
             return open_temporary(oriented.file);
         }
         let path = self.path_of(origin)?;
