@@ -74,7 +74,7 @@ pub fn orient(
     let arcs = RankedArcs::new(&degrees, edges, &shares);
     let rank_of = numbers(&degrees);
     drop(degrees);
-    writer.order(&order(&rank_of, &vertices.present))?;
+    writer.order(&order(&rank_of, &vertices.present), arcs.degrees())?;
     drop(vertices);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let pool = Pool::of_keys(&shares);

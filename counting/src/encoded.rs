@@ -6,10 +6,15 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct EncodedPart {
-    /// Where its encoded successors begin in the bytes of the run. The byte before is the last one of a number.
+    /// Where its encoded distances begin in the bytes of the run: their control bits, or if they are LEB128, the numbers, which follow
+    /// the last byte of a number.
     pub begin: u32,
-    /// Where they end.
+    /// Where the data of control bits begin; the words between, and those of the data, are 8 bytes each.
+    pub data: u32,
+    /// Where all of it ends.
     pub end: u32,
+    /// The bits of the first group of each number, and 256 times those of each further one; 0: LEB128.
+    pub groups: u32,
     /// Its first row, counted from the run's.
     pub row: u32,
     pub rows: u32,
@@ -23,7 +28,7 @@ pub struct EncodedPart {
 }
 
 #[allow(unsafe_code, reason = "a device copies it as bytes")]
-// SAFETY: eight `u32`, without padding; any bit pattern is valid.
+// SAFETY: ten `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for EncodedPart {}
 #[allow(unsafe_code, reason = "as above")]
 // SAFETY: as above.

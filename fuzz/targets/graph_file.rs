@@ -1,11 +1,11 @@
 //! Graph files: the bytes as a file, and as a footer and sections that are given valid checksums.
 //!
-//! For the latter, the bytes are the footer without its checksums, a zero byte, and the sections without the gaps between them.
+//! For the latter, the bytes are the footer, whose checksums are replaced, a zero byte, and the sections without the gaps between them.
 
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Result};
-use trimill::testing::graph::file::{Layout, open, read_layout};
+use trimill::testing::graph::file::{GraphSection, Layout, open, read_layout};
 use trimill::testing::graph::{Direction, OrientedGraph};
 
 use super::{Place, before_zero, clean, is_told, seal};
@@ -19,7 +19,8 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
 pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
     let (footer, sections) = before_zero(bytes);
     let layout = near(footer);
-    seal::graph(footer, layout.as_ref(), spread(layout.as_ref(), sections))
+    let sections = spread(layout.as_ref(), sections);
+    seal::graph(footer, layout, sections)
 }
 
 /// The layout that a footer describes, if the file is small enough.
@@ -27,18 +28,19 @@ fn near(footer: &[u8]) -> Option<Layout> {
     let layout: Layout = serde_json::from_slice(footer).ok()?;
     let Layout { vertices, edges, blocks, block_bytes, degree_runs, .. } = layout;
     let largest = u64::from(vertices).max(edges).max(blocks).max(block_bytes).max(degree_runs);
-    (largest <= 1 << 16).then_some(layout)
+    let near = |section: &GraphSection| (4096..1 << 20).contains(&section.at) && section.bytes < 1 << 20;
+    (largest <= 1 << 16 && layout.sections.iter().all(near)).then_some(layout)
 }
 
 /// Places the sections where the footer says.
 fn spread(layout: Option<&Layout>, mut bytes: &[u8]) -> Vec<u8> {
     let Some(layout) = layout else { return bytes.to_vec() };
     let mut sections = Vec::new();
-    for range in [layout.order(), layout.ids(), layout.rows(), layout.index(), layout.degrees()] {
-        let (mine, rest) = bytes.split_at(((range.end - range.start) as usize).min(bytes.len()));
-        sections.resize(range.start as usize - 4096, 0);
+    for section in &layout.sections {
+        let (mine, rest) = bytes.split_at((section.bytes as usize).min(bytes.len()));
+        sections.resize(section.at as usize - 4096, 0);
         sections.extend(mine);
-        sections.resize(range.end as usize - 4096, 0);
+        sections.resize((section.at + section.bytes) as usize - 4096, 0);
         bytes = rest;
     }
     sections

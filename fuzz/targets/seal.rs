@@ -72,31 +72,33 @@ pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
     with(&format!("{checksum:016x}"))
 }
 
-/// A graph file with valid checksums, of a footer without them and of the sections, which are placed as `layout` says, if any.
-pub(super) fn graph(footer: &[u8], layout: Option<&Layout>, mut sections: Vec<u8>) -> Vec<u8> {
+/// A graph file with valid checksums, of a footer and of the sections, which are placed as `layout` says, if the footer is one.
+pub(super) fn graph(footer: &[u8], layout: Option<Layout>, mut sections: Vec<u8>) -> Vec<u8> {
     const PAGE: usize = 4096;
-    let mut sums = [0; 4];
-    if let Some(layout) = layout {
+    let mut footer = footer.to_vec();
+    if let Some(mut layout) = layout {
         let within = |range: Range<u64>| range.start as usize - PAGE..range.end as usize - PAGE;
-        let (rows, index) = (within(layout.rows()), within(layout.index()));
-        for entry in index.clone().step_by(32) {
-            let begin = number(&sections, entry + 16);
-            let next = if entry + 32 < index.end { number(&sections, entry + 48) } else { Some(rows.len()) };
-            let block = begin.zip(next).and_then(|(begin, end)| sections[rows.clone()].get(begin..end));
-            if let Some(checksum) = block.map(xxh3_64) {
-                put(&mut sections, entry + 24, checksum);
+        let (rows, index) = (layout.rows(), layout.index());
+        if rows.start > 0 && index.start > 0 {
+            let (rows, index) = (within(rows), within(index));
+            for entry in index.clone().step_by(32).filter(|entry| entry + 32 <= index.end) {
+                let begin = number(&sections, entry + 16);
+                let next = if entry + 32 < index.end { number(&sections, entry + 48) } else { Some(rows.len()) };
+                let block = begin.zip(next).and_then(|(begin, end)| sections.get(rows.clone())?.get(begin..end));
+                if let Some(checksum) = block.map(xxh3_64) {
+                    put(&mut sections, entry + 24, checksum);
+                }
             }
         }
-        sums = [layout.order(), layout.ids(), layout.index(), layout.degrees()]
-            .map(|range| xxh3_64(&sections[within(range)]));
+        for section in &mut layout.sections {
+            let bytes = sections.get(within(section.at..section.at + section.bytes)).unwrap_or_default();
+            section.checksum = section.checksum.map(|_| xxh3_64(bytes));
+        }
+        footer = serde_json::to_vec(&layout).unwrap_or(footer);
     }
-    let [order, ids, index, degrees] = sums;
-    let sums = format!(",\"checksums\":{{\"order\":{order},\"ids\":{ids},\"index\":{index},\"degrees\":{degrees}}}}}");
-    let brace = footer.iter().rposition(|&byte| byte == b'}').unwrap_or(footer.len());
-    let footer = [&footer[..brace], sums.as_bytes()].concat();
     let mut file = vec![0; PAGE];
     file[..8].copy_from_slice(b"TRIMGRAF");
-    file[8] = 4;
+    file[8] = 5;
     file[12..16].copy_from_slice(&(footer.len() as u32).to_le_bytes());
     put(&mut file, 16, (PAGE + sections.len()) as u64);
     put(&mut file, 24, xxh3_64(&footer));

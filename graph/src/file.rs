@@ -1,20 +1,21 @@
-//! The file of an oriented graph, version 4 (docs/graph-format.md).
+//! The file of an oriented graph, version 5 (docs/graph-format.md).
 //!
 //! ```text
 //! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64
 //! 40    seen u128                   digest of the input's sizes, times and inodes when it last matched the footer; then zeros up to 4096
-//! 4096  order     u32 x n           the vertex of each rank; vertices are numbered in the order of the input's ids
-//!       ids       u64 x n           the input's ids, ascending; only where they are not consecutive
-//!       rows                        file blocks: the rows in rank order, compact (`codec.rs`)
+//! 4096  ids                         the input's ids, ascending (`tables.rs`); only where they are not consecutive
+//!       order                       the vertex of each rank; vertices are numbered in the order of the input's ids
+//!       rows                        file blocks: the rows in rank order, encoded (`rows.rs`)
 //!       index     32 bytes a block  first rank, first arc, position, xxh3 (`index.rs`)
 //!       degrees   8 bytes a run     runs of equal degrees, falling: degree u32, vertices u32
-//! end   footer    JSON: counts, the clean report, the xxh3 of order, ids, index and degrees
+//! end   footer    JSON: counts, the clean report, and of each section its name, place, length and xxh3
 //! ```
 //!
-//! Sections begin at multiples of 4096; numbers are little-endian. A file is written under a temporary name, its header
-//! last, and renamed into place. Its bytes depend on the graph alone. Opening reads and checks the footer, the index and the
-//! degrees; a block is checked whenever it is read, order and ids when they are requested. So a damaged file cannot give a
-//! wrong count, and a crafted file with correct checksums cannot cause an access out of bounds.
+//! Sections begin at multiples of 4096; numbers are little-endian. Further sections may be added: a reader ignores those that it does
+//! not know unless they are needed. A file is written under a temporary name, its header last, and renamed into place. Its bytes depend
+//! on the graph alone. Opening reads and checks the footer, the index and the degrees; a block is checked whenever it is read, order
+//! and ids when they are requested. So a damaged file cannot give a wrong count, and a crafted file with correct checksums cannot cause
+//! an access out of bounds.
 //!
 //! Only `seen` is rewritten later ([`note_seen`]), and no checksum covers it: if it is wrong, the input is hashed once more.
 
@@ -23,21 +24,21 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bytemuck::Pod;
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-pub use super::layout::Layout;
+pub use super::layout::{GraphSection, Layout};
 
 use super::OrientedGraph;
 use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
-use super::layout::{PAGE, REMAKE};
+use super::layout::{DEGREES, IDS, INDEX, ORDER, PAGE, REMAKE, ROWS};
 use super::store::{BlockStore, GraphFile};
+use super::tables::{AscendingIds, CHUNK, CHUNK_BYTES, Order, Table, encode_all};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Bytes of the header that are written once.
 const FIXED: usize = 40;
 /// Bytes of the header with the digest that [`note_seen`] overwrites.
@@ -45,22 +46,6 @@ const HEADER: usize = FIXED + 16;
 
 /// Bytes that a thread reads of a section at a time.
 const READ: usize = 4 << 20;
-
-/// The xxh3 of each section that is read as a whole.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Checksums {
-    pub(super) order: u64,
-    pub(super) ids: u64,
-    index: u64,
-    degrees: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Footer {
-    #[serde(flatten)]
-    layout: Layout,
-    checksums: Checksums,
-}
 
 /// The rows of a graph once all blocks are written.
 pub struct RowsWritten {
@@ -79,18 +64,20 @@ impl RowsWritten {
     }
 }
 
+/// Vertices of which ids or ranks are encoded at a time.
+const AT_ONCE: usize = 16 * CHUNK;
+
 /// A graph file being written. Dropped without [`Self::finish`], it is removed.
 pub struct GraphWriter {
     file: NewFile,
     layout: Layout,
-    checksums: Checksums,
 }
 
 impl GraphWriter {
     /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
     pub fn create(dir: &Path, layout: Layout) -> Result<Self> {
         let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
-        Ok(Self { file, layout, checksums: Checksums::default() })
+        Ok(Self { file, layout })
     }
 
     /// Its layout, as far as it is known yet.
@@ -98,36 +85,54 @@ impl GraphWriter {
         &self.layout
     }
 
-    /// Writes the vertex of each rank.
-    pub fn order(&mut self, order: &[u32]) -> Result<()> {
-        self.checksums.order = self.section(self.layout.order().start, order)?;
+    /// Writes the input's ids, which come in runs, before anything else.
+    pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
+        let mut section = SectionWriter::new(&self.file, self.next());
+        let mut waiting = Vec::new();
+        for run in runs {
+            waiting.extend_from_slice(&run);
+            if waiting.len() >= AT_ONCE {
+                let whole = waiting.len() / CHUNK * CHUNK;
+                section.put_all(encode_all(&AscendingIds, 0, &waiting[..whole]))?;
+                waiting.drain(..whole);
+            }
+        }
+        section.put_all(encode_all(&AscendingIds, 0, &waiting))?;
+        let written = section.finish(IDS);
+        self.layout.sections.push(written);
         Ok(())
     }
 
-    /// Writes the input's ids, which come in runs.
-    pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
-        let (mut hash, mut at) = (Xxh3Default::new(), self.layout.ids().start);
-        for run in runs {
-            let bytes: &[u8] = bytemuck::cast_slice(&run);
-            hash.update(bytes);
-            self.file.write_at(bytes, at)?;
-            at += bytes.len() as u64;
+    /// Writes the vertex of each rank, before any block.
+    pub fn order(&mut self, order: &[u32], degrees: &[DegreeRun]) -> Result<()> {
+        let mut section = SectionWriter::new(&self.file, self.next());
+        let table = Order::new(degrees);
+        for (i, part) in order.chunks(AT_ONCE).enumerate() {
+            section.put_all(encode_all(&table, i * AT_ONCE, part))?;
         }
-        self.checksums.ids = hash.digest();
+        let written = section.finish(ORDER);
+        self.layout.sections.push(written);
         Ok(())
     }
 
     /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
     pub fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
-        self.file.write_at(bytes, self.layout.rows().start + position)
+        self.file.write_at(bytes, self.next() + position)
     }
 
-    /// Writes an array; returns its xxh3.
-    fn section<T: Pod>(&self, at: u64, values: &[T]) -> Result<u64> {
+    /// Where the next section begins.
+    fn next(&self) -> u64 {
+        self.layout.end().next_multiple_of(PAGE)
+    }
+
+    /// Writes an array as the next section.
+    fn section<T: Pod>(&mut self, name: &str, values: &[T]) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
+        let at = self.next();
         let parts = bytes.chunks(READ).enumerate();
         parallel::try_each(parts, |(i, part)| self.file.write_at(part, at + (i * READ) as u64))?;
-        Ok(xxh3_64(bytes))
+        self.layout.sections.push(needed(name, at, bytes.len() as u64, Some(xxh3_64(bytes))));
+        Ok(())
     }
 
     /// Adds the index, the degrees, the footer, which records `source`, and the header. Then the file is complete, still under
@@ -138,11 +143,11 @@ impl GraphWriter {
         let path = self.file.name().to_path_buf();
         let entries: Vec<[u64; 4]> = rows.entries.iter().map(|entry| entry.stored()).collect();
         let runs: Vec<[u32; 2]> = degrees.iter().map(|run| [run.degree, run.vertices]).collect();
-        self.checksums.index = self.section(self.layout.index().start, &entries)?;
-        self.checksums.degrees = self.section(self.layout.degrees().start, &runs)?;
-        let (end, checksums) = (self.layout.end(), self.checksums);
-        let footer = serde_json::to_vec(&Footer { layout: self.layout, checksums })
-            .map_err(|e| Error::write(&path, e.into()))?;
+        self.layout.sections.push(needed(ROWS, self.next(), rows.block_bytes, None));
+        self.section(INDEX, &entries)?;
+        self.section(DEGREES, &runs)?;
+        let end = self.layout.end();
+        let footer = serde_json::to_vec(&self.layout).map_err(|e| Error::write(&path, e.into()))?;
         let mut header = Vec::with_capacity(FIXED);
         header.extend_from_slice(&MAGIC);
         header.extend_from_slice(&VERSION.to_le_bytes());
@@ -153,6 +158,37 @@ impl GraphWriter {
         self.file.write_at(&footer, end)?;
         self.file.write_at(&header, 0)?;
         Ok(self.file.into_temporary())
+    }
+}
+
+fn needed(name: &str, at: u64, bytes: u64, checksum: Option<u64>) -> GraphSection {
+    GraphSection { name: name.into(), at, bytes, checksum, needed: true }
+}
+
+/// Writes a section whose length is not known before.
+struct SectionWriter<'a> {
+    file: &'a NewFile,
+    at: u64,
+    bytes: u64,
+    hash: Xxh3Default,
+}
+
+impl<'a> SectionWriter<'a> {
+    fn new(file: &'a NewFile, at: u64) -> Self {
+        Self { file, at, bytes: 0, hash: Xxh3Default::new() }
+    }
+
+    fn put_all(&mut self, chunks: Vec<Vec<u8>>) -> Result<()> {
+        for bytes in chunks {
+            self.hash.update(&bytes);
+            self.file.write_at(&bytes, self.at + self.bytes)?;
+            self.bytes += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn finish(self, name: &str) -> GraphSection {
+        needed(name, self.at, self.bytes, Some(self.hash.digest()))
     }
 }
 
@@ -172,44 +208,82 @@ pub fn open(path: &Path) -> Result<OrientedGraph> {
 
 /// As [`open`], for a file that is open already, even if it was renamed or removed meanwhile. Messages call it `path`.
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
-    let (Footer { layout, checksums }, checksum) = read_footer(file, path)?;
+    let (layout, checksum) = read_footer(file, path)?;
     let own = file.try_clone().map_err(|e| Error::read(path, e))?;
     let file = GraphFile { file: own, path: path.to_path_buf(), checksum, temporary: None };
-    let entries: Vec<[u64; 4]> = section(&file, layout.index(), checksums.index, "index")?;
-    let runs: Vec<[u32; 2]> = section(&file, layout.degrees(), checksums.degrees, "degrees")?;
+    let entries: Vec<[u64; 4]> = section(&file, &layout, INDEX)?;
+    let runs: Vec<[u32; 2]> = section(&file, &layout, DEGREES)?;
     let entries = entries.into_iter().map(BlockEntry::of).collect();
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
     let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.rows().start;
-    Ok(OrientedGraph {
-        store: BlockStore::File { file, rows },
-        layout,
-        index,
-        degrees,
-        checksums,
-        recent: Default::default(),
-    })
+    Ok(OrientedGraph { store: BlockStore::File { file, rows }, layout, index, degrees, recent: Default::default() })
 }
 
 /// Reads a whole section, in the current thread pool, and checks its bytes.
-pub(super) fn section<T: Pod + Send>(
-    file: &GraphFile,
-    range: std::ops::Range<u64>,
-    checksum: u64,
-    what: &str,
-) -> Result<Vec<T>> {
-    let mut values: Vec<T> = trimill_system::mapped::zeros((range.end - range.start) as usize / size_of::<T>());
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-    let parts = bytes.chunks_mut(READ).enumerate();
-    parallel::try_each(parts, |(i, part)| file.read(range.start + (i * READ) as u64, part))?;
-    if xxh3_64(bytes) != checksum {
-        return Err(
-            Error::data(&file.path, format!("its section '{what}' is damaged (its checksum differs)")).advice(REMAKE)
-        );
+pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &str) -> Result<Vec<T>> {
+    let damaged = |found: &str| Error::data(&file.path, format!("its section '{name}' {found}")).advice(REMAKE);
+    let Some(GraphSection { at, bytes, checksum, .. }) = layout.section(name) else {
+        return Err(damaged("is missing"));
+    };
+    let mut values: Vec<T> = trimill_system::mapped::zeros(*bytes as usize / size_of::<T>());
+    let into: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+    let parts = into.chunks_mut(READ).enumerate();
+    parallel::try_each(parts, |(i, part)| file.read(at + (i * READ) as u64, part))?;
+    if Some(xxh3_64(into)) != *checksum {
+        return Err(damaged("is damaged (its checksum differs)"));
     }
     Ok(values)
+}
+
+/// Reads a table, in the current thread pool, and checks the bytes of its section: some chunks at a time, so that little more memory is
+/// taken than for its numbers.
+pub(super) fn table<T: Send>(
+    file: &GraphFile,
+    layout: &Layout,
+    name: &str,
+    table: &impl Table<T>,
+    into: &mut [T],
+) -> Result<()> {
+    let damaged = |found: &str| Error::data(&file.path, format!("its section '{name}' {found}")).advice(REMAKE);
+    let Some(section) = layout.section(name) else { return Err(damaged("is missing")) };
+    let (mut hash, mut buffer, mut at, mut done) = (Xxh3Default::new(), Vec::new(), 0, 0);
+    let mut wrong = None;
+    while at < section.bytes {
+        // What is left of the bytes before, and more behind them.
+        let (held, more) = (buffer.len(), (section.bytes - at).min(READ as u64) as usize);
+        buffer.resize(held + more, 0);
+        file.read(section.at + at, &mut buffer[held..])?;
+        hash.update(&buffer[held..]);
+        at += more as u64;
+        // At least one whole chunk, if the bytes are right.
+        while wrong.is_none() && done < into.len() && (at == section.bytes || buffer.len() >= CHUNK_BYTES) {
+            match table.decode_all(&buffer, done, &mut into[done..]) {
+                Ok((bytes, numbers)) => {
+                    buffer.drain(..bytes);
+                    done += numbers;
+                }
+                Err(found) => wrong = Some(found),
+            }
+        }
+        if done == into.len() && !buffer.is_empty() {
+            wrong = wrong.or(Some("more bytes than its numbers take"));
+        }
+        if wrong.is_some() {
+            buffer.clear();
+        }
+    }
+    // Damage is told as such, even if the bytes cannot be decoded either.
+    if Some(hash.digest()) != section.checksum {
+        return Err(damaged("is damaged (its checksum differs)"));
+    }
+    match wrong {
+        Some(wrong) => Err(damaged(&format!("has {wrong}"))),
+        None if done < into.len() => Err(damaged("has fewer numbers than there are vertices")),
+        None => Ok(()),
+    }
 }
 
 /// The same of the file with this path.
@@ -220,7 +294,7 @@ pub fn read_layout(path: &Path) -> Result<Layout> {
 
 /// Reads the header and footer of a graph file that is open, without its sections.
 pub fn layout_of(file: &File, path: &Path) -> Result<Layout> {
-    read_footer(file, path).map(|(footer, _)| footer.layout)
+    read_footer(file, path).map(|(layout, _)| layout)
 }
 
 /// The version of a file with the magic of graph files; `None` for any other file.
@@ -273,7 +347,7 @@ impl GraphHeader {
     }
 }
 
-fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
+fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
     let other = |found: String| Error::data(path, found).expected("a graph file as trimill caches it");
     let damaged = |found: String| other(found).advice(REMAKE);
     let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
@@ -290,19 +364,24 @@ fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
         return Err(damaged(format!("holds {len} bytes where its header says {}", end.saturating_add(footer_len))));
     }
     let Some(json) = header.footer(file, len) else { return Err(damaged("its footer is damaged".into())) };
-    let footer: Footer =
+    let layout: Layout =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
-    // Counts larger than the file could overflow below.
-    let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, blocks, degree_runs, block_bytes, .. } =
-        footer.layout;
-    let largest = u64::from(vertices).max(edges).max(blocks).max(degree_runs).max(block_bytes);
-    if largest > len || footer.layout.end() != end {
+    // Counts larger than the file could overflow below. A row and an arc take a bit each, or more.
+    let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, blocks, degree_runs, .. } = layout;
+    let largest = (u64::from(vertices).max(edges) / 8).max(blocks).max(degree_runs);
+    if largest > len {
+        return Err(damaged("its counts are larger than the file".into()));
+    }
+    if let Some(wrong) = layout.wrong_sections() {
+        return Err(damaged(wrong));
+    }
+    if layout.end() != end {
         return Err(damaged("its sections don't end where its footer begins".into()));
     }
-    if u64::from(footer.layout.longest_row) > (2 * edges).isqrt() {
+    if u64::from(layout.longest_row) > (2 * edges).isqrt() {
         return Err(damaged(format!(
             "its longest row has {} successors, more than its edges allow",
-            footer.layout.longest_row
+            layout.longest_row
         )));
     }
     if offset_of_ids.checked_add(vertices.into()).is_none() {
@@ -313,9 +392,9 @@ fn read_footer(file: &File, path: &Path) -> Result<(Footer, u64)> {
             "it declares {declared_lines:?} ids from {first_id} on, more than 64 bits can name"
         )));
     }
-    if !footer.layout.has_ids && vertices > 0 {
+    if !layout.has_ids && vertices > 0 {
         let last = offset_of_ids + u64::from(vertices - 1);
-        footer.layout.check_declared(offset_of_ids, last).map_err(|error| error.at(path))?;
+        layout.check_declared(offset_of_ids, last).map_err(|error| error.at(path))?;
     }
-    Ok((footer, header.u64_at(24)))
+    Ok((layout, header.u64_at(24)))
 }

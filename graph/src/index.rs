@@ -1,7 +1,7 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of an [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one byte for each of
-//! its rows and arcs; so nothing that is read through it is larger than the file. Invariants of [`DegreeRuns`]: degrees fall
+//! Invariants of an [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one bit for each of
+//! its rows and arcs; so nothing that is read through it has more numbers than the file has bits. Invariants of [`DegreeRuns`]: degrees fall
 //! strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. Memory: 32 bytes a block,
 //! 8 bytes a distinct degree.
 
@@ -63,7 +63,7 @@ impl BlockIndex {
             let bytes = b.position.checked_sub(a.position);
             match (rows, arcs, bytes) {
                 (Some(rows), Some(arcs), Some(bytes)) => {
-                    let least = rows.checked_add(arcs).is_some_and(|least| least <= bytes);
+                    let least = rows.checked_add(arcs).is_some_and(|least| least.div_ceil(8) <= bytes);
                     rows > 0 && arcs <= u64::from(u32::MAX) && least && a.first_rank <= u64::from(u32::MAX)
                 }
                 _ => false,

@@ -1,4 +1,4 @@
-//! The positions of the sections of a graph file ([`super::file`]), and the counts that determine them.
+//! The sections of a graph file ([`super::file`]), and the counts that say what is in them.
 
 use std::ops::Range;
 
@@ -16,7 +16,27 @@ pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is mad
 pub(super) const ENTRY: u64 = 32;
 pub(super) const RUN: u64 = 8;
 
-/// Counts and positions: everything in a graph file but the sections themselves.
+/// The names of the sections that this program knows.
+pub(super) const ORDER: &str = "order";
+pub(super) const IDS: &str = "ids";
+pub(super) const ROWS: &str = "rows";
+pub(super) const INDEX: &str = "index";
+pub(super) const DEGREES: &str = "degrees";
+
+/// A section of a graph file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphSection {
+    pub name: String,
+    /// Where it begins in the file.
+    pub at: u64,
+    pub bytes: u64,
+    /// The xxh3 of its bytes; none where its parts have their own.
+    pub checksum: Option<u64>,
+    /// Whether a reader that does not know it must refuse the file.
+    pub needed: bool,
+}
+
+/// Counts, and the sections of the file if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// Vertices with an edge.
@@ -41,29 +61,41 @@ pub struct Layout {
     pub block_bytes: u64,
     pub blocks: u64,
     pub degree_runs: u64,
+    /// In the order in which they lie in the file.
+    pub sections: Vec<GraphSection>,
 }
 
 impl Layout {
+    /// A section by its name.
+    pub(super) fn section(&self, name: &str) -> Option<&GraphSection> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// Where a section lies in the file; nowhere if the file does not have it.
+    fn range(&self, name: &str) -> Range<u64> {
+        self.section(name).map_or(0..0, |section| section.at..section.at.saturating_add(section.bytes))
+    }
+
     /// The bytes of the file that hold the vertex of each rank.
     pub fn order(&self) -> Range<u64> {
-        section(PAGE, u64::from(self.vertices) * 4)
+        self.range(ORDER)
     }
 
     /// The bytes of the file that hold the input's ids, if they are stored.
     pub fn ids(&self) -> Range<u64> {
-        section(self.order().end, if self.has_ids { u64::from(self.vertices) * 8 } else { 0 })
+        self.range(IDS)
     }
 
     pub fn rows(&self) -> Range<u64> {
-        section(self.ids().end, self.block_bytes)
+        self.range(ROWS)
     }
 
     pub fn index(&self) -> Range<u64> {
-        section(self.rows().end, self.blocks * ENTRY)
+        self.range(INDEX)
     }
 
     pub fn degrees(&self) -> Range<u64> {
-        section(self.index().end, self.degree_runs * RUN)
+        self.range(DEGREES)
     }
 
     /// Checks that the ids in use, from `first` to `last`, are among those declared: arrays over the declared ids have their length.
@@ -79,23 +111,55 @@ impl Layout {
         Err(Error::data("", found).expected("ids that are declared").advice(REMAKE))
     }
 
+    /// Where the sections end.
     pub(super) fn end(&self) -> u64 {
-        self.degrees().end
+        self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }
 
-    /// The least bytes of the file of a graph of so many vertices and edges: a row and an arc take a byte each, or more.
+    /// What is wrong with the list of sections, if anything: they follow each other from page to page, each name occurs once, and those
+    /// that are needed are known and there, with as many bytes as the counts say.
+    pub(super) fn wrong_sections(&self) -> Option<String> {
+        let mut next = PAGE;
+        for (i, section) in self.sections.iter().enumerate() {
+            let GraphSection { name, at, bytes, needed, checksum } = section;
+            let expected = match &**name {
+                ORDER | IDS => Some(*bytes),
+                ROWS => Some(self.block_bytes),
+                INDEX => self.blocks.checked_mul(ENTRY),
+                DEGREES => self.degree_runs.checked_mul(RUN),
+                _ if *needed => return Some(format!("has a section '{name}', which this program does not know")),
+                _ => Some(*bytes),
+            };
+            let twice = self.sections[..i].iter().any(|other| other.name == *name);
+            if twice || *at != next || expected != Some(*bytes) || (checksum.is_none() && name != ROWS) {
+                return Some(format!("its section '{name}' is not where it should be, or not as long"));
+            }
+            match at.checked_add(*bytes).and_then(|end| end.checked_next_multiple_of(PAGE)) {
+                Some(after) => next = after,
+                None => return Some(format!("its section '{name}' is longer than files can be")),
+            }
+        }
+        let ids = if self.has_ids { &[IDS][..] } else { &[] };
+        let missing = [ORDER, ROWS, INDEX, DEGREES].iter().chain(ids).find(|name| self.section(name).is_none());
+        missing.map(|name| format!("it has no section '{name}'"))
+    }
+
+    /// The least bytes of the file of a graph of so many vertices and edges: a row, an arc, a rank take a bit each, or more, and an id two.
     pub fn file_at_least(&self) -> Bytes {
-        let rows = section(self.ids().end, u64::from(self.vertices) + self.edges);
-        Bytes(rows.end)
+        let of_vertex = if self.has_ids { 4 } else { 2 };
+        Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))
     }
 
-    /// The bytes of all sections.
-    pub fn sections_bytes(&self) -> Bytes {
-        Bytes(self.end() - PAGE)
+    /// The most bytes of the sections, as a file or in memory: no number is longer than the number of vertices, and one more bit says so.
+    /// In memory the vertex of each rank takes 4 bytes, an id 8.
+    pub fn sections_at_most(&self) -> Bytes {
+        let longest = u64::from(u32::BITS - self.vertices.leading_zeros()) + 1;
+        let of_vertex = if self.has_ids { 4 + 10 } else { 4 };
+        let numbers = u64::from(self.vertices) + self.edges;
+        // Of blocks and chunks: headers, the ends of words, entries of the index.
+        let chunks = 128 * (2 + numbers.div_ceil(1 << 15));
+        // So many different degrees add up to twice the edges.
+        let degrees = RUN * 2 * (self.edges.isqrt() + 1);
+        Bytes(of_vertex * u64::from(self.vertices) + (longest * numbers).div_ceil(8) + chunks + degrees)
     }
-}
-
-fn section(after: u64, len: u64) -> Range<u64> {
-    let start = after.next_multiple_of(PAGE);
-    start..start + len
 }

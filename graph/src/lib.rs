@@ -1,17 +1,20 @@
 //! The oriented graph: its file, its rows, and passes over them.
 
 mod clean_report;
-pub mod codec;
 pub mod file;
 mod index;
 mod layout;
+pub mod leb128;
 pub mod numbering;
 mod offset;
 pub mod oriented;
 pub mod pass;
 mod reading;
 mod recent;
+pub mod rows;
+pub mod sequence;
 mod store;
+mod tables;
 
 pub use clean_report::CleanReport;
 pub use index::BlockEntry;

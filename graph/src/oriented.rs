@@ -13,15 +13,17 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::file::{Checksums, Layout, RowsWritten, section};
+use super::file::{Layout, RowsWritten, table};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
-use super::layout::REMAKE;
+use super::layout::{ENTRY, IDS, ORDER, REMAKE, RUN};
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
+use super::tables::{AscendingIds, Order};
 use crate::CleanReport;
 use trimill_counting::VertexSetBuilder;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
 
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
@@ -30,7 +32,6 @@ pub struct OrientedGraph {
     pub(super) layout: Layout,
     pub(super) index: BlockIndex,
     pub(super) degrees: DegreeRuns,
-    pub(super) checksums: Checksums,
     pub(super) recent: RecentBlocks,
 }
 
@@ -104,7 +105,6 @@ impl OrientedGraph {
             degrees: DegreeRuns::new(degrees, &layout).ok_or_else(defect)?,
             store: BlockStore::Memory(sections),
             layout,
-            checksums: Checksums::default(),
             recent: RecentBlocks::default(),
         })
     }
@@ -146,7 +146,9 @@ impl OrientedGraph {
     pub fn held_bytes(&self) -> Bytes {
         match &self.store {
             BlockStore::File { .. } => Bytes::ZERO,
-            BlockStore::Memory(_) => self.layout.sections_bytes(),
+            BlockStore::Memory(sections) => {
+                sections.bytes() + Bytes(ENTRY * self.layout.blocks + RUN * self.layout.degree_runs)
+            }
         }
     }
 
@@ -189,7 +191,8 @@ impl OrientedGraph {
         match &self.store {
             BlockStore::Memory(sections) => Ok(sections.order.clone()),
             BlockStore::File { file, .. } => {
-                let order: Vec<u32> = section(file, self.layout.order(), self.checksums.order, "order")?;
+                let mut order = zeros(self.vertices() as usize);
+                table(file, &self.layout, ORDER, &Order::new(self.degree_runs()), &mut order)?;
                 let seen = VertexSetBuilder::new(self.vertices());
                 order.par_iter().filter(|&&vertex| vertex < self.vertices()).for_each(|&vertex| seen.set(vertex));
                 if seen.finish().count() != self.vertices() {
@@ -206,7 +209,8 @@ impl OrientedGraph {
             _ if !self.layout.has_ids => None,
             BlockStore::Memory(sections) => Some(sections.ids.clone()),
             BlockStore::File { file, .. } => {
-                let ids: Vec<u64> = section(file, self.layout.ids(), self.checksums.ids, "ids")?;
+                let mut ids = zeros(self.vertices() as usize);
+                table(file, &self.layout, IDS, &AscendingIds, &mut ids)?;
                 if !ids.is_sorted_by(|a, b| a < b) {
                     return Err(Error::data(&file.path, "its ids do not ascend").advice(REMAKE));
                 }

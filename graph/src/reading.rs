@@ -7,11 +7,11 @@ use std::sync::Arc;
 use trimill_counting::EncodedPart;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::codec;
 use super::layout::REMAKE;
 use super::offset::Offset;
 use super::oriented::OrientedGraph;
 use super::recent::DecodedBlock;
+use super::rows;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
@@ -47,7 +47,7 @@ impl OrientedGraph {
         parallel::try_each_with(places, Vec::new, |buffer, (block, lengths)| {
             let bytes = self.block(block, buffer)?;
             let arcs = self.index.arcs(block);
-            codec::lengths(bytes, lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
+            rows::split(bytes, lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
             Ok(())
         })?;
         Ok(lengths)
@@ -145,9 +145,9 @@ impl OrientedGraph {
         let bytes = self.block(of.block, &mut scratch.bytes)?;
         let lengths = &mut scratch.lengths;
         lengths.resize(of.ends.len(), 0);
-        codec::decode(bytes, of.rows.start, self.layout.longest_row, lengths, of.successors)
+        rows::decode(bytes, of.rows.start, self.layout.longest_row, lengths, of.successors)
             .map_err(|wrong| self.wrong(of.block, wrong))?;
-        codec::put_ends(lengths, of.base, of.ends);
+        rows::put_ends(lengths, of.base, of.ends);
         Ok(())
     }
 
@@ -198,6 +198,7 @@ impl OrientedGraph {
         }
         let blocks = self.index.block_of(ranks.start)..self.index.block_of(ranks.end - 1) + 1;
         let (first_byte, first_arc) = (self.index.bytes(blocks.start).start, self.index.arcs(blocks.start).start);
+        let first_rank = ranks.start;
         let (mut ends_left, mut bytes_left) = (&mut begins[1..], bytes);
         let mut parts = Vec::with_capacity(blocks.len());
         for block in blocks {
@@ -210,12 +211,12 @@ impl OrientedGraph {
         let read = |lengths: &mut Vec<u32>, (block, ends, mine): (usize, &mut [O], &mut [u8])| {
             self.store.read(self.index.bytes(block), mine)?;
             self.check(block, mine)?;
-            let (rows, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));
             let wrong = |wrong| self.wrong(block, wrong);
-            lengths.resize(rows.len(), 0);
-            let taken = codec::lengths(mine, lengths, arcs.end - arcs.start).map_err(wrong)?;
-            codec::check_numbers(&mine[taken..], arcs.end - arcs.start).map_err(wrong)?;
-            if (rows.start..).zip(&*lengths).any(|(rank, &length)| length > rank.min(self.layout.longest_row)) {
+            lengths.resize(ranks.len(), 0);
+            let distances = rows::split(mine, lengths, arcs.end - arcs.start).map_err(wrong)?;
+            let (control, data) = (distances.control.len() as u64, distances.data.len() as u64);
+            if (ranks.start..).zip(&*lengths).any(|(rank, &length)| length > rank.min(self.layout.longest_row)) {
                 return Err(wrong("rows that do not ascend to smaller ranks"));
             }
             let mut end = before + (arcs.start - first_arc);
@@ -223,15 +224,17 @@ impl OrientedGraph {
                 end += u64::from(length);
                 *place = O::of(end);
             }
-            let begin = self.index.bytes(block).start - first_byte;
+            let end_of_bytes = self.index.bytes(block).end - first_byte;
             Ok(EncodedPart {
-                begin: (begin + taken as u64) as u32,
-                end: (begin + mine.len() as u64) as u32,
-                row: rows.start - ranks.start,
-                rows: rows.len() as u32,
+                begin: (end_of_bytes - data - control) as u32,
+                data: (end_of_bytes - data) as u32,
+                end: end_of_bytes as u32,
+                groups: distances.groups.first | distances.groups.more << 8,
+                row: ranks.start - first_rank,
+                rows: ranks.len() as u32,
                 arc: (arcs.start - first_arc) as u32,
                 arcs: (arcs.end - arcs.start) as u32,
-                bound: rows.start,
+                bound: ranks.start,
                 bound_step: 1,
             })
         };

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryFile};
 use trimill_system::error::{Error, Result};
 
@@ -52,6 +53,14 @@ pub struct MemorySections {
     pub order: Vec<u32>,
     /// The input's ids, if they are not consecutive.
     pub ids: Vec<u64>,
+}
+
+impl MemorySections {
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> Bytes {
+        let blocks = Bytes(self.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
+        blocks + Bytes::of::<u32>(self.order.len() as u64) + Bytes::of::<u64>(self.ids.len() as u64)
+    }
 }
 
 impl BlockStore {

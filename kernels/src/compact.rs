@@ -1,7 +1,7 @@
-//! Copies rows to the device in the compact form of the graph file; the device unpacks them to the form that kernels read
+//! Copies rows to the device as they are encoded in the graph file, or in a spill; the device unpacks them to the form that kernels read
 //! (`cuda/unpack.cu`).
 //!
-//! Compact rows take a third to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
+//! Encoded rows take a twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
 //! device needs a scratch piece for them ([`Engine::scratch`]): a run goes through it one group of parts at a time, copies and kernels
 //! alternating in the copy stream.
 
@@ -154,6 +154,7 @@ pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::testing::partitions::{FORMS, put_part};
     use crate::testing::{Double, Pace, has_compiler};
 
     fn mixed(i: u64) -> u64 {
@@ -161,47 +162,33 @@ mod tests {
         (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
     }
 
-    fn put(mut number: u32, bytes: &mut Vec<u8>) {
-        while number >= 0x80 {
-            bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        bytes.push(number as u8);
-    }
-
-    /// A random run whose parts have rows of these lengths: its bytes, parts, offsets and successors.
-    fn run(seed: u64, parts: &[Vec<u32>], rank: u32) -> (Vec<u8>, Vec<EncodedPart>, Vec<u64>, Vec<u32>) {
+    /// A random run whose parts have rows of these lengths, in this form: its bytes, parts, offsets and successors.
+    fn run(
+        seed: u64,
+        parts: &[Vec<u32>],
+        rank: u32,
+        form: Option<[u32; 2]>,
+    ) -> (Vec<u8>, Vec<EncodedPart>, Vec<u64>, Vec<u32>) {
         let (mut bytes, mut made, mut offsets, mut successors) = (vec![], vec![], vec![0u64], vec![]);
         let mut row = 0;
         for lengths in parts {
-            lengths.iter().for_each(|&length| put(length, &mut bytes));
-            let (begin, arc) = (bytes.len() as u32, successors.len() as u32);
-            for (i, &length) in (0..).zip(lengths) {
+            let arc = successors.len() as u32;
+            let rows = (0..).zip(lengths).map(|(i, &length)| {
                 let own = rank + row + i;
-                let length = length.min(own);
-                let mut row: Vec<u32> = (0..u64::from(length))
+                let mut row: Vec<u32> = (0..u64::from(length.min(own)))
                     .map(|k| (mixed(seed ^ k << 20 ^ u64::from(i)) % u64::from(own)) as u32)
                     .collect();
                 row.sort_unstable();
                 row.dedup();
-                let mut least = 0;
-                for &successor in &row {
-                    put(successor - least, &mut bytes);
-                    least = successor + 1;
-                }
+                row
+            });
+            let rows: Vec<Vec<u32>> = rows.collect();
+            let part = put_part(&rows.iter().map(|row| &row[..]).collect::<Vec<_>>(), form, &mut bytes);
+            for row in rows {
                 successors.extend(row);
                 offsets.push(successors.len() as u64);
             }
-            made.push(EncodedPart {
-                begin,
-                end: bytes.len() as u32,
-                row,
-                rows: lengths.len() as u32,
-                arc,
-                arcs: successors.len() as u32 - arc,
-                bound: rank + row,
-                bound_step: 1,
-            });
+            made.push(EncodedPart { row, arc, bound: rank + row, bound_step: 1, ..part });
             row += lengths.len() as u32;
         }
         (bytes, made, offsets, successors)
@@ -252,10 +239,12 @@ mod tests {
             (3, vec![lengths(2, 300, 9), lengths(3, 1, 5000), lengths(4, 700, 3), vec![0; 50]], 900_000),
             (4, vec![vec![0, 1, 1, 2, 3, 3, 4, 5, 5, 5]], 0),
         ] {
-            let (bytes, parts, offsets, successors) = run(seed, &parts, rank);
-            for (wide, base) in [(true, 0), (true, 1 << 40), (false, 0)] {
+            for (form, (wide, base)) in
+                FORMS.into_iter().zip([(true, 0), (true, 1 << 40), (false, 0)].into_iter().cycle())
+            {
+                let (bytes, parts, offsets, successors) = run(seed, &parts, rank, form);
                 let (found, wrong, bins) = unpacked((&bytes, &parts, &offsets), successors.len(), (wide, base));
-                assert_eq!((found == successors, wrong), (true, false), "seed {seed}");
+                assert_eq!((found == successors, wrong), (true, false), "seed {seed}, form {form:?}");
                 let mut expected = vec![0u64; BINS];
                 successors.iter().for_each(|&s| expected[(s >> bin_shift(1 << 20)) as usize] += 1);
                 assert!(bins == expected);
@@ -268,26 +257,34 @@ mod tests {
         if !has_compiler() {
             return;
         }
-        let (bytes, parts, offsets, successors) = run(7, &[(0..60).map(|i| i % 12).collect()], 100);
-        let mut told = 0;
-        let rank_of = |arc: usize| 100 + offsets.partition_point(|&offset| offset <= arc as u64) as u64 - 1;
-        for i in 0..60 {
-            let mut damaged = bytes.clone();
-            let at = parts[0].begin as usize + mixed(i) as usize % (bytes.len() - parts[0].begin as usize);
-            damaged[at] ^= 1 << (mixed(!i) % 8);
-            if damaged[parts[0].begin as usize..].iter().filter(|&&byte| byte < 0x80).count() < successors.len() {
-                // Too few bytes: the host notices that before it copies anything.
-                continue;
+        for form in FORMS {
+            let (bytes, parts, offsets, successors) = run(7, &[(0..60).map(|i| i % 12).collect()], 100, form);
+            let EncodedPart { begin, data, .. } = parts[0];
+            let many = |bytes: &[u8]| match form {
+                None => bytes[begin as usize..].iter().filter(|&&byte| byte < 0x80).count(),
+                Some(_) => bytes[begin as usize..data as usize].iter().map(|byte| byte.count_ones() as usize).sum(),
+            };
+            let mut told = 0;
+            let rank_of = |arc: usize| 100 + offsets.partition_point(|&offset| offset <= arc as u64) as u64 - 1;
+            for i in 0..200 {
+                let mut damaged = bytes.clone();
+                let at = begin as usize + mixed(i) as usize % (bytes.len() - begin as usize);
+                damaged[at] ^= 1 << (mixed(!i) % 8);
+                if many(&damaged) < successors.len() || (form.is_some() && many(&damaged) > successors.len()) {
+                    // Too few bytes, or control bits that contradict the header: the host notices that before it copies anything.
+                    continue;
+                }
+                let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0));
+                assert!(found.iter().enumerate().all(|(arc, &s)| u64::from(s) < rank_of(arc)), "{i}");
+                assert!(
+                    offsets.windows(2).all(|row| found[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b))
+                );
+                // Changed bytes may be other valid rows; a wrong number of numbers must be reported.
+                assert!(wrong || many(&damaged) == successors.len(), "{i}");
+                told += u64::from(wrong);
             }
-            let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0));
-            assert!(found.iter().enumerate().all(|(arc, &s)| u64::from(s) < rank_of(arc)), "{i}");
-            assert!(offsets.windows(2).all(|row| found[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b)));
-            // Changed bytes may be other valid rows; a wrong number of numbers must be reported.
-            let numbers = damaged[parts[0].begin as usize..].iter().filter(|&&byte| byte < 0x80).count();
-            assert!(wrong || numbers == successors.len(), "{i}");
-            told += u64::from(wrong);
+            assert!(told > 5, "{told} with {form:?}");
         }
-        assert!(told > 5, "{told}");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::joined::BucketBlocks;
 use crate::clean::Shares;
-use trimill_graph::codec::put;
 use trimill_graph::numbering::degree_runs;
+use trimill_graph::rows::put_block;
 use trimill_graph::{BlockEntry, DegreeRun};
 
 /// The most buckets: each has a staging area in every thread.
@@ -72,15 +72,16 @@ impl BlockBuckets {
         self.starts[self.blocks[bucket].start]..self.starts[self.blocks[bucket].end]
     }
 
-    /// Makes the file blocks of a bucket from the lengths of its rows; `successors` appends the encoded successors of a range of them.
+    /// Makes the file blocks of a bucket from the lengths of its rows; `distances` appends the distances of a range of
+    /// them ([`trimill_graph::rows`]).
     pub(super) fn made(
         &self,
         bucket: usize,
         lengths: &[u32],
-        mut successors: impl FnMut(Range<usize>, &mut Vec<u8>),
+        mut distances: impl FnMut(Range<usize>, &mut Vec<u32>),
     ) -> BucketBlocks {
         let first = self.ranks(bucket).start;
-        let mut made = BucketBlocks::default();
+        let (mut made, mut of_block) = (BucketBlocks::default(), Vec::new());
         for (&length, degree) in lengths.iter().zip(self.degrees_from(first)) {
             made.longest = made.longest.max(length);
             made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
@@ -88,16 +89,16 @@ impl BlockBuckets {
         for block in self.blocks[bucket].clone() {
             let rows = (self.starts[block] - first) as usize..(self.starts[block + 1] - first) as usize;
             let position = made.bytes.len();
-            lengths[rows.clone()].iter().for_each(|&length| put(length, &mut made.bytes));
-            let arcs = lengths[rows.clone()].iter().map(|&length| u64::from(length)).sum::<u64>();
-            successors(rows, &mut made.bytes);
+            of_block.clear();
+            distances(rows.clone(), &mut of_block);
+            put_block(&lengths[rows], &of_block, &mut made.bytes);
             made.entries.push(BlockEntry {
                 first_rank: self.starts[block].into(),
                 first_arc: made.arcs,
                 position: position as u64,
                 checksum: xxh3_64(&made.bytes[position..]),
             });
-            made.arcs += arcs;
+            made.arcs += of_block.len() as u64;
         }
         made
     }

@@ -23,7 +23,7 @@ pub enum Destination<'a> {
 impl Destination<'_> {
     /// Whether a graph of this size would go to a file.
     pub(super) fn is_file(&self, layout: &Layout) -> bool {
-        !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && at_most(layout) <= *most)
+        !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && layout.sections_at_most() <= *most)
     }
 
     /// Checks that a graph of this size fits the disk, if it would go to a file.
@@ -32,7 +32,7 @@ impl Destination<'_> {
             Destination::File(dir) => (dir, "--cache-dir"),
             Destination::Memory(_, dir) => (dir, "--work-dir"),
         };
-        let (least, most) = (layout.file_at_least(), layout.file_at_least().max(at_most(layout)));
+        let (least, most) = (layout.file_at_least(), layout.file_at_least().max(layout.sections_at_most()));
         match self.is_file(layout) {
             true => DiskNeed { what: "the graph file", dir, least, most, option }.check(),
             false => Ok(()),
@@ -84,20 +84,14 @@ pub(crate) fn make(
         Destination::Memory(_, dir) | Destination::File(dir) => {
             place.check_room(&layout)?;
             let mut writer = GraphWriter::create(dir, layout)?;
-            writer.order(&order)?;
-            drop(order);
             if writer.layout().has_ids {
                 writer.ids(ids)?;
             }
+            writer.order(&order, degrees)?;
+            drop(order);
             complete(writer, degrees, source, rows).map(MadeGraph::File)
         }
     }
-}
-
-/// An upper bound of a graph's memory before its rows are known, which take less than 4 bytes an arc and a byte a row.
-fn at_most(layout: &Layout) -> Bytes {
-    let per_vertex = if layout.has_ids { 13 } else { 5 };
-    Bytes(per_vertex * u64::from(layout.vertices)) + Bytes::of::<u32>(layout.edges)
 }
 
 /// Writes all rows, and completes a graph file.

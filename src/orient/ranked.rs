@@ -13,8 +13,8 @@ use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
 use crate::clean::workspace::Pool;
 use trimill_graph::DegreeRun;
-use trimill_graph::codec::put_row;
 use trimill_graph::file::RowsWritten;
+use trimill_graph::rows::put_distances;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
@@ -73,10 +73,10 @@ impl RankedArcs {
         let ranks = self.blocks.ranks(bucket);
         let (mut lengths, mut successors) = (zeros(ranks.len()), zeros(keys.len()));
         let mut rest = rows(keys, ranks.start, &mut lengths, &mut successors);
-        self.blocks.made(bucket, &lengths, |rows, bytes| {
+        self.blocks.made(bucket, &lengths, |rows, distances| {
             for &length in &lengths[rows] {
                 let (row, after) = rest.split_at(length as usize);
-                put_row(row, bytes);
+                put_distances(row, distances);
                 rest = after;
             }
         })

@@ -7,7 +7,7 @@
 //! Rows that do not fit in memory are left to another pass over the input: when the memory is full, the buckets of the largest ranks are
 //! emptied and take no more rows. After the pass the file blocks of the other buckets are made, and the next pass begins behind them.
 //!
-//! Cost: a copy of the encoded rows to their bucket and one to their file block, for each pass. Memory: the share of buckets; a staging area
+//! Cost: a copy of the encoded rows to their bucket, and their file blocks made of them, for each pass. Memory: the share of buckets; a staging area
 //! of 2 KiB for each thread and bucket; while blocks are made, once more what a bucket holds, and 12 bytes for each of its rows.
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ use super::place::Write;
 use crate::clean::Shares;
 use crate::clean::workspace::Pool;
 use trimill_graph::DegreeRun;
-use trimill_graph::codec::{numbers, put};
+use trimill_graph::leb128::{numbers, put};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
@@ -267,11 +267,13 @@ impl WaitingRows {
                 at += bytes as usize;
             }
         }
-        self.blocks.made(bucket, &lengths, |rows, out| {
-            out.reserve(places[rows.clone()].iter().map(|place| place.bytes as usize).sum());
-            for &EncodedRowPlace { chunk, begin, bytes } in &places[rows] {
+        self.blocks.made(bucket, &lengths, |rows, distances| {
+            for (&EncodedRowPlace { chunk, begin, bytes }, &length) in places[rows.clone()].iter().zip(&lengths[rows]) {
                 if bytes > 0 {
-                    out.extend_from_slice(&chunks[chunk as usize][begin as usize..][..bytes as usize]);
+                    let at = distances.len();
+                    distances.resize(at + length as usize, 0);
+                    // They were encoded by `put_row`.
+                    let _ = numbers(&chunks[chunk as usize][begin as usize..][..bytes as usize], &mut distances[at..]);
                 }
             }
         })

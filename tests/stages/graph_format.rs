@@ -25,7 +25,7 @@ use trimill_counting::{Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/graph-v4/dense.trimgraf")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/graph-v5/dense.trimgraf")
 }
 
 /// The edges of the fixture, with gaps between ids: 400 vertices that are nearly all adjacent, and a tail. Two file blocks.
@@ -92,18 +92,40 @@ fn u64s(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
 }
 
-/// Takes a LEB128 number from the front of some bytes.
-fn number(bytes: &mut &[u8]) -> u64 {
-    let mut value = 0;
-    for shift in (0..).step_by(7) {
-        let (first, rest) = bytes.split_first().unwrap();
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << shift;
-        if first & 0x80 == 0 {
-            break;
+/// Takes a sequence of `many` numbers from the front of some bytes: one bit after another.
+fn sequence(bytes: &mut &[u8], many: u64) -> Vec<u64> {
+    let bit = |bytes: &[u8], i: u64| u64::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
+    let header = u64s(&bytes[..8])[0];
+    let (first, more, control_bits) = (header & 0xff, header >> 8 & 0xff, header >> 16);
+    let (control, rest) = bytes[8..].split_at(8 * control_bits.div_ceil(64) as usize);
+    let (mut next, mut data, mut numbers) = (0, 0, Vec::new());
+    for _ in 0..many {
+        let mut length = first;
+        while bit(control, next) == 0 {
+            (next, length) = (next + 1, length + more);
         }
+        next += 1;
+        numbers.push((0..length).map(|i| bit(rest, data + i) << i).sum());
+        data += length;
     }
-    value
+    assert_eq!(next, control_bits);
+    *bytes = &rest[8 * (data.div_ceil(64) + 1) as usize..];
+    numbers
+}
+
+/// The numbers of a table, in chunks.
+fn table(mut bytes: &[u8], many: u64, halves: u32) -> Vec<Vec<u64>> {
+    let chunks = (0..many).step_by(1 << 16).map(|first| {
+        let many = (many - first).min(1 << 16);
+        let low = sequence(&mut bytes, many);
+        match halves {
+            1 => low,
+            _ => low.into_iter().zip(sequence(&mut bytes, many)).map(|(low, high)| low | high << 32).collect(),
+        }
+    });
+    let chunks = chunks.collect();
+    assert!(bytes.is_empty());
+    chunks
 }
 
 fn decode(path: &Path) -> Decoded {
@@ -111,49 +133,67 @@ fn decode(path: &Path) -> Decoded {
     assert_eq!(&file[..8], b"TRIMGRAF");
     let (version, footer_length) = (u32s(&file[8..12])[0], u32s(&file[12..16])[0] as usize);
     let [begin, checksum, of_header] = u64s(&file[16..40])[..] else { panic!("three numbers") };
-    assert_eq!((version, of_header), (4, xxh3_64(&file[..32])));
+    assert_eq!((version, of_header), (5, xxh3_64(&file[..32])));
     let footer = &file[begin as usize..];
     assert_eq!((footer.len(), checksum), (footer_length, xxh3_64(footer)));
     let footer: Value = serde_json::from_slice(footer).unwrap();
     let field = |name: &str| footer[name].as_u64().unwrap();
     let (n, m) = (field("vertices"), field("edges"));
-    let lengths = [
-        4 * n,
-        if footer["has_ids"].as_bool().unwrap() { 8 * n } else { 0 },
-        field("block_bytes"),
-        32 * field("blocks"),
-        8 * field("degree_runs"),
-    ];
-    let mut next = 4096;
-    let [order, ids, rows, index, degrees] = lengths.map(|length| {
-        let range = next as usize..(next + length) as usize;
-        next = (next + length).next_multiple_of(4096);
-        &file[range]
-    });
-    for (name, section) in [("order", order), ("ids", ids), ("index", index), ("degrees", degrees)] {
-        let expected = if section.is_empty() { 0 } else { xxh3_64(section) };
-        assert_eq!(footer["checksums"][name], expected, "{name}");
+    let (mut next, mut sections) = (4096, BTreeMap::new());
+    for section in footer["sections"].as_array().unwrap() {
+        let [at, length] = ["at", "bytes"].map(|name| section[name].as_u64().unwrap());
+        assert_eq!((at, &section["needed"]), (next, &true.into()));
+        let bytes = &file[at as usize..(at + length) as usize];
+        next = (at + length).next_multiple_of(4096);
+        let checksum = section["checksum"].as_u64();
+        assert!(checksum.is_none_or(|checksum| checksum == xxh3_64(bytes)));
+        assert_eq!(checksum.is_none(), section["name"] == "rows");
+        sections.insert(section["name"].as_str().unwrap().to_owned(), bytes);
     }
-    let ids = if ids.is_empty() { (0..n).map(|v| v + field("offset_of_ids")).collect() } else { u64s(ids) };
-    let degrees = u32s(degrees).chunks(2).flat_map(|run| vec![run[0]; run[1] as usize]).collect();
+    let section = |name: &str| sections.get(name).copied();
+    let [order, rows, index, degrees] = ["order", "rows", "index", "degrees"].map(|name| section(name).unwrap());
+    assert_eq!(footer["has_ids"].as_bool().unwrap(), section("ids").is_some());
+    assert_eq!((rows.len() as u64, index.len() as u64), (field("block_bytes"), 32 * field("blocks")));
+    let ids = section("ids").map(|ids| {
+        let chunks = table(ids, n, 2).into_iter().map(|chunk| {
+            let mut next = 0u64;
+            let id = |distance: u64| {
+                let id = next + distance;
+                next = id.wrapping_add(1);
+                id
+            };
+            chunk.into_iter().map(id).collect::<Vec<_>>()
+        });
+        chunks.collect::<Vec<_>>().concat()
+    });
+    let ids = ids.unwrap_or_else(|| (0..n).map(|v| v + field("offset_of_ids")).collect());
+    assert_eq!(degrees.len() as u64, 8 * field("degree_runs"));
+    let degrees: Vec<u32> = u32s(degrees).chunks(2).flat_map(|run| vec![run[0]; run[1] as usize]).collect();
+    let mut vertices: Vec<u32> = Vec::new();
+    for number in table(order, n, 1).concat() {
+        let rank = vertices.len();
+        let begins = rank.is_multiple_of(1 << 16) || degrees[rank] != degrees[rank - 1];
+        vertices.push(if begins { number as u32 } else { vertices[rank - 1] - number as u32 - 1 });
+    }
     let index: Vec<[u64; 4]> = u64s(index).chunks(4).map(|entry| entry.try_into().unwrap()).collect();
     let mut ends = index[1..].to_vec();
     ends.push([n, m, rows.len() as u64, 0]);
     let decoded = index.iter().zip(&ends).flat_map(|(from, to)| {
         let mut bytes = &rows[from[2] as usize..to[2] as usize];
         assert_eq!(from[3], xxh3_64(bytes), "the block of rank {}", from[0]);
-        let lengths: Vec<u64> = (from[0]..to[0]).map(|_| number(&mut bytes)).collect();
+        let lengths = sequence(&mut bytes, to[0] - from[0]);
         assert_eq!(lengths.iter().sum::<u64>(), to[1] - from[1]);
+        let mut distances = sequence(&mut bytes, to[1] - from[1]).into_iter();
         let rows: Vec<Vec<u32>> = lengths
             .into_iter()
             .map(|length| {
                 let mut next = 0;
-                let successor = |_| {
-                    let successor = next + number(&mut bytes);
+                let successor = |distance: u64| {
+                    let successor = next + distance;
                     next = successor + 1;
                     u32::try_from(successor).unwrap()
                 };
-                (0..length).map(successor).collect()
+                distances.by_ref().take(length as usize).map(successor).collect()
             })
             .collect();
         assert!(bytes.is_empty());
@@ -161,7 +201,7 @@ fn decode(path: &Path) -> Decoded {
     });
     let rows = decoded.collect();
     let (longest_row, probes) = (field("longest_row"), field("probes"));
-    Decoded { order: u32s(order), ids, degrees, rows, index, longest_row, probes }
+    Decoded { order: vertices, ids, degrees, rows, index, longest_row, probes }
 }
 
 /// The same from a list of edges.
@@ -214,21 +254,47 @@ fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     }
 }
 
+/// The bytes of a sequence: of all that have these numbers the shortest one.
+fn put_sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
+    let lengths = |number: u32, first: u32, more: u32| {
+        (first..).step_by(more as usize).find(|&length| u64::from(number) >> length == 0).unwrap()
+    };
+    let mut choices = (1..=4).flat_map(|more| (0..=32).map(move |first| (first, more)));
+    let mut shortest: Option<(u64, u32, u32)> = None;
+    for (first, more) in choices.by_ref() {
+        let bits = |&number: &u32| {
+            let length = lengths(number, first, more);
+            u64::from(1 + (length - first) / more + length)
+        };
+        let bits = numbers.iter().map(bits).sum();
+        if shortest.is_none_or(|(least, ..)| bits < least) {
+            shortest = Some((bits, first, more));
+        }
+    }
+    let (_, first, more) = shortest.unwrap();
+    let (mut control, mut data) = (Vec::new(), Vec::new());
+    for &number in numbers {
+        let length = lengths(number, first, more);
+        control.extend(std::iter::repeat_n(0, ((length - first) / more) as usize).chain([1]));
+        data.extend((0..length).map(|bit| u64::from(number) >> bit & 1));
+    }
+    let words = |bits: &[u64]| -> Vec<u64> {
+        bits.chunks(64).map(|word| (0..).zip(word).map(|(i, bit)| bit << i).sum()).collect()
+    };
+    let header = u64::from(first) | u64::from(more) << 8 | (control.len() as u64) << 16;
+    let all = [vec![header], words(&control), words(&data), vec![0]].concat();
+    all.into_iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+}
+
 /// The bytes of a file block of these rows.
 fn block(rows: &[Vec<u32>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut put = |mut value: u32| {
-        while value >= 0x80 {
-            bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        bytes.push(value as u8);
-    };
-    rows.iter().for_each(|row| put(row.len() as u32));
+    let (mut bytes, mut distances) = (Vec::new(), Vec::new());
     for row in rows {
-        row.first().into_iter().for_each(|&first| put(first));
-        row.windows(2).for_each(|pair| put(pair[1] - pair[0] - 1));
+        distances.extend(row.first());
+        distances.extend(row.windows(2).map(|pair| pair[1] - pair[0] - 1));
     }
+    put_sequence(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &mut bytes);
+    put_sequence(&distances, &mut bytes);
     bytes
 }
 

@@ -7,9 +7,10 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::OrientedGraph;
-use super::codec::{put, put_row};
-use super::file::{Checksums, Layout};
+use super::file::Layout;
 use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
+use super::layout::{GraphSection, PAGE, ROWS};
+use super::rows::{put_block, put_distances};
 use super::store::{BlockStore, GraphFile};
 use trimill_counting::VertexSetBuilder;
 use trimill_system::error::Kind;
@@ -21,9 +22,9 @@ const FAR: u64 = (1 << 32) + 5;
 /// Writes the file of a graph whose ranks 3 to 8 are a clique after rows that are holes, and returns the graph as opened from it.
 fn clique_behind_holes(path: &Path) -> OrientedGraph {
     let rows: Vec<Vec<u32>> = (3..9).map(|rank| (3..rank).collect()).collect();
-    let mut clique = Vec::new();
-    rows.iter().for_each(|row| put(row.len() as u32, &mut clique));
-    rows.iter().for_each(|row| put_row(row, &mut clique));
+    let (mut clique, mut distances) = (Vec::new(), Vec::new());
+    rows.iter().for_each(|row| put_distances(row, &mut distances));
+    put_block(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &distances, &mut clique);
     let (mut entries, mut arc, mut position) = (Vec::new(), 0, 0);
     for (rank, arcs) in (0..).zip(HOLES) {
         entries.push(BlockEntry { first_rank: rank, first_arc: arc, position, checksum: 1 });
@@ -32,12 +33,15 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
     }
     assert_eq!(arc, FAR);
     entries.push(BlockEntry { first_rank: 3, first_arc: FAR, position, checksum: xxh3_64(&clique) });
+    let block_bytes = position + clique.len() as u64;
+    let rows = GraphSection { name: ROWS.into(), at: PAGE, bytes: block_bytes, checksum: None, needed: true };
     let layout = Layout {
         vertices: 9,
         edges: FAR + 15,
         longest_row: u32::MAX,
         blocks: 4,
-        block_bytes: position + clique.len() as u64,
+        block_bytes,
+        sections: vec![rows],
         ..Layout::default()
     };
     let file = File::create(path).unwrap();
@@ -48,7 +52,6 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
         degrees: DegreeRuns(Vec::new()),
         store: BlockStore::File { file, rows: layout.rows().start },
         layout,
-        checksums: Checksums::default(),
         recent: Default::default(),
     }
 }

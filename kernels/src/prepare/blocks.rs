@@ -26,6 +26,10 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
     begin: u64,
 }
 
+/// Bytes that hold any file block of fewer than 2^13 arcs: 8 for each of them, a bit for each of 2^17 rows, and the ends of sequences.
+/// Blocks of more arcs take less than 8 bytes for each.
+const LEAST_OUT: u64 = 96 << 10;
+
 /// Sorted keys of arcs.
 enum Sorted {
     /// On the device, with as much other memory.
@@ -111,6 +115,14 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         let ranks = &ranks[first..=end];
         let many = ranks.len() as u64;
         let (table, firsts, positions) = (work.take(4 * many)?, work.take(8 * many)?, work.take(8 * many)?);
+        let headers = work.take(16 * many)?;
+        let out = match out.end - out.start {
+            LEAST_OUT.. => out,
+            _ => {
+                let at = work.take(LEAST_OUT)?;
+                at..at + LEAST_OUT
+            }
+        };
         work.after_kernels()?;
         // SAFETY: the table is not page-locked, so it is read before this returns.
         unsafe { work.engine.copy(table, &[cast_slice(ranks)]) }?;
@@ -118,13 +130,14 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         work.after_copies()?;
         work.for_each("first_arcs", many, &[at, count, wide, table, many, firsts])?;
         if many > 1 {
-            work.launch("measure", many - 1, ENCODE_THREADS, &[at, wide, *lengths, table, firsts, positions])?;
+            let values = [at, wide, *lengths, table, firsts, positions, headers];
+            work.launch("measure", many - 1, ENCODE_THREADS, &values)?;
         }
         work.scan(positions, many - 1)?;
         let (mut first_arcs, mut begins) = (vec![0; ranks.len()], vec![0; ranks.len()]);
         work.engine.read(Stream::Compute, firsts, cast_slice_mut(&mut first_arcs))?;
         work.engine.read(Stream::Compute, positions, cast_slice_mut(&mut begins))?;
-        let sources = [at, wide, *lengths, table, firsts, positions];
+        let sources = [at, wide, *lengths, table, firsts, positions, headers];
         Ok(FileBlocks { work, sources, blocks: first..end, first_arcs, positions: begins, out })
     }
 }
@@ -132,7 +145,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
 /// Consecutive file blocks, to be encoded.
 pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
     work: &'r mut PrepareSpace<'e, E>,
-    sources: [u64; 6],
+    sources: [u64; 7],
     /// Which blocks of the graph these are.
     pub blocks: Range<usize>,
     /// The first arc of each, counted from the first one of all these blocks, and the number of their arcs behind them.
@@ -161,8 +174,8 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");
-        let [at, wide, lengths, table, first, positions] = self.sources;
-        let values = [at, wide, lengths, table, first, positions, blocks.start as u64, self.out.start];
+        let [at, wide, lengths, table, first, positions, headers] = self.sources;
+        let values = [at, wide, lengths, table, first, positions, headers, blocks.start as u64, self.out.start];
         self.work.launch("encode", blocks.len() as u64, ENCODE_THREADS, &values)?;
         self.work.engine.read(Stream::Compute, self.out.start, bytes)
     }

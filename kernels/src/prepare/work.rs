@@ -52,11 +52,13 @@ pub fn needed(arcs: u64, ids: u64) -> u64 {
     let vertices = ids.min(2 * arcs);
     let keys = 2 * padded(8 * arcs);
     let beside = padded(4 * ids) + sort_memory(arcs.max(vertices), arcs.max(ids));
-    keys + beside + kept_per_vertex(vertices) + temporary(vertices).saturating_sub(padded(8 * arcs)) + SLACK
+    keys + beside + kept_per_vertex(vertices) + temporary(vertices).saturating_sub(padded(8 * arcs)) + slack(arcs)
 }
 
-/// For pieces whose sizes are not known in advance: the table of file blocks.
-const SLACK: u64 = 4 << 20;
+/// For pieces whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more on average.
+fn slack(arcs: u64) -> u64 {
+    (4 << 20) + padded(arcs / 512)
+}
 
 /// The largest number of `range` that `holds`, by bisection: the first one does, and none beyond one that does not.
 pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
@@ -146,7 +148,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
 
     /// The most keys that can be sorted and selected in the memory that is left.
     pub(super) fn most_keys(&self) -> u64 {
-        let bytes = |keys: u64| 2 * padded(8 * keys) + sort_memory(keys, keys) + SLACK;
+        let bytes = |keys: u64| 2 * padded(8 * keys) + sort_memory(keys, keys) + slack(keys);
         largest(0..self.left() / 16 + 1, |keys| bytes(keys) <= self.left())
     }
 

@@ -241,6 +241,9 @@ static inline unsigned __match_any_sync(unsigned mask, unsigned mine) {
 static inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 static inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
 static inline int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
 static inline int __ffs(unsigned bits) { return __builtin_ffs((int)bits); }
 static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
     const uint64_t bytes = (uint64_t)b << 32 | a;
@@ -251,6 +254,7 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 template <typename T> static inline T __ldg(const T *at) { return *at; }
 template <typename T> static inline T atomicAdd(T *at, std::type_identity_t<T> by) { T old = *at; *at += by; return old; }
 template <typename T> static inline T atomicAnd(T *at, std::type_identity_t<T> by) { T old = *at; *at &= by; return old; }
+template <typename T> static inline T atomicOr(T *at, std::type_identity_t<T> by) { T old = *at; *at |= by; return old; }
 template <typename T> static inline T atomicMax(T *at, std::type_identity_t<T> by) { T old = *at; *at = std::max(old, by); return old; }
 static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) {
     unsigned old = *at;

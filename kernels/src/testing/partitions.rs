@@ -63,9 +63,11 @@ pub fn encoded(row_block: &RowBlock, in_part: usize) -> RowBlock {
 
 /// Makes the first number of a part of encoded rows too large for its row.
 pub fn damage(run: &mut Resident, part: usize) {
-    let EncodedPart { begin, end, .. } = run.encoded[part.min(run.encoded.len() - 1)];
+    let EncodedPart { begin, data, end, groups, .. } = run.encoded[part.min(run.encoded.len() - 1)];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut run.successors);
-    bytes[begin as usize..end as usize].iter_mut().for_each(|byte| *byte |= 0x7f);
+    // The control bits stay, and so does the last bit of each byte of LEB128: there are as many numbers as before.
+    let (begin, bits) = if groups == 0 { (begin, 0x7f) } else { (data, 0xff) };
+    bytes[begin as usize..end as usize].iter_mut().for_each(|byte| *byte |= bits);
 }
 
 fn words_of(bytes: &[u8]) -> Vec<u32> {
@@ -75,7 +77,25 @@ fn words_of(bytes: &[u8]) -> Vec<u32> {
 }
 
 /// Encodes rows, `in_part` in a part; the successors of the first row are below `bound`, which grows by `step` for each further row.
+/// Parts are in different forms.
 fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_part: usize) -> Encoded {
+    let (rows, mut bytes, mut parts): (Vec<_>, _, Vec<EncodedPart>) = (rows.collect(), vec![], vec![]);
+    for rows in rows.chunks(in_part) {
+        let before = parts.last().copied().unwrap_or_default();
+        let (row, arc) = (before.row + before.rows, before.arc + before.arcs);
+        let form = FORMS[(parts.len() + rows.len()) % FORMS.len()];
+        let part = put_part(rows, form, &mut bytes);
+        parts.push(EncodedPart { row, arc, bound: bound + row * step, bound_step: step, ..part });
+    }
+    (bytes, parts)
+}
+
+/// Forms of encoded distances: LEB128, or the bits of a number's first group and of further ones.
+pub(crate) const FORMS: [Option<[u32; 2]>; 6] =
+    [None, Some([0, 3]), Some([7, 1]), Some([0, 1]), Some([20, 4]), Some([32, 2])];
+
+/// Appends the distances of rows in this form. Returns where they are, and the numbers of rows and arcs.
+pub(crate) fn put_part(rows: &[&[u32]], form: Option<[u32; 2]>, bytes: &mut Vec<u8>) -> EncodedPart {
     fn put(mut value: u32, bytes: &mut Vec<u8>) {
         while value >= 0x80 {
             bytes.push(value as u8 | 0x80);
@@ -83,24 +103,58 @@ fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in
         }
         bytes.push(value as u8);
     }
-    let (rows, mut bytes, mut parts): (Vec<_>, _, Vec<EncodedPart>) = (rows.collect(), vec![], vec![]);
-    let (mut row, mut arc) = (0, 0);
-    for rows in rows.chunks(in_part) {
-        rows.iter().for_each(|row| put(row.len() as u32, &mut bytes));
-        let begin = bytes.len() as u32;
-        for row in rows {
-            let mut least = 0;
-            for &successor in *row {
-                put(successor - least, &mut bytes);
-                least = successor + 1;
-            }
+    let mut distances = Vec::new();
+    for row in rows {
+        let mut least = 0;
+        for &successor in *row {
+            distances.push(successor - least);
+            least = successor + 1;
         }
-        let (rows, arcs) = (rows.len() as u32, rows.iter().map(|row| row.len() as u32).sum());
-        let end = bytes.len() as u32;
-        parts.push(EncodedPart { begin, end, row, rows, arc, arcs, bound: bound + row * step, bound_step: step });
-        (row, arc) = (row + rows, arc + arcs);
     }
-    (bytes, parts)
+    let mut part = EncodedPart { rows: rows.len() as u32, arcs: distances.len() as u32, ..EncodedPart::default() };
+    match form {
+        None => {
+            rows.iter().for_each(|row| put(row.len() as u32, bytes));
+            part.begin = bytes.len() as u32;
+            distances.iter().for_each(|&distance| put(distance, bytes));
+            (part.data, part.end) = (bytes.len() as u32, bytes.len() as u32);
+        }
+        Some(groups) => {
+            part.groups = groups[0] | groups[1] << 8;
+            bytes.resize(bytes.len().next_multiple_of(8) + 8, 0xff);
+            part.begin = bytes.len() as u32;
+            part.data = put_groups(&distances, groups, bytes) as u32;
+            part.end = bytes.len() as u32;
+        }
+    }
+    part
+}
+
+/// Appends the control bits and the data of numbers with these groups of bits (docs/graph-format.md); returns where the data begin.
+pub(crate) fn put_groups(numbers: &[u32], [first, more]: [u32; 2], bytes: &mut Vec<u8>) -> usize {
+    let (mut control, mut data) = (Vec::new(), Vec::new());
+    for &number in numbers {
+        let mut length = first;
+        while u64::from(number) >> length != 0 {
+            control.push(false);
+            length += more;
+        }
+        control.push(true);
+        data.extend((0..length).map(|bit| u64::from(number) >> bit & 1 == 1));
+    }
+    put_bits(&control, bytes);
+    let begin = bytes.len();
+    data.resize(data.len().next_multiple_of(64) + 64, false);
+    put_bits(&data, bytes);
+    begin
+}
+
+/// Appends words of 64 bits, the lowest bit first.
+fn put_bits(bits: &[bool], bytes: &mut Vec<u8>) {
+    for word in bits.chunks(64) {
+        let word = (0..).zip(word).map(|(i, &bit)| u64::from(bit) << i).sum::<u64>();
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
 }
 
 impl Partition {

@@ -6,11 +6,14 @@
 //! successors  LEB128, row after row: the first successor, then the distance from the one before, less 1
 //! ```
 //!
-//! So rows are encoded as in the graph's file (`graph/codec.rs`), and a device unpacks them in the same way. Invariants:
+//! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds the repetitions of a crawl's rows in LEB128, not in the shorter
+//! sequences of the graph's file (docs/spill-format.md). Invariants:
 //! decoded values ascend strictly and stay below their bound, whatever the bytes.
 
 use super::coded::CodedSlice;
-use trimill_graph::codec::{self, Wrong, check_numbers, numbers, put, put_ends, undo_distances};
+use trimill_graph::leb128::{check_numbers, numbers, put};
+use trimill_graph::rows::{put_ends, undo_distances};
+use trimill_graph::sequence::Wrong;
 
 pub use trimill_graph::Offset;
 
@@ -88,7 +91,11 @@ fn before_successors(
         }
     }
     lengths.resize(rows, 0);
-    Ok(at + codec::lengths(&bytes[at..], lengths, arcs)?)
+    at += numbers(&bytes[at..], lengths)?;
+    if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
+        return Err("other lengths of rows than the index says");
+    }
+    Ok(at)
 }
 
 /// Decodes a block, all of `bytes`; as many rows and successors as there is room for.

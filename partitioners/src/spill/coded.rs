@@ -3,7 +3,7 @@
 //! Input: rows of local numbers, from the code that filters them. Output: the bytes of a block ([`super::block`]). Encoded rows
 //! take 1 to 2 bytes an arc, so rows are encoded right where they are filtered, and only these bytes are moved after that.
 
-use trimill_graph::codec::{BATCH_BYTES, SOME, put_batch};
+use trimill_graph::leb128::{BATCH_BYTES, SOME, put_batch};
 
 /// Rows, in ascending order of their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -278,7 +278,9 @@ impl SpillReader {
                         block::decode_lengths(bytes, rows, of.arcs, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(Some(EncodedPart {
                         begin: (begin + first as u64) as u32,
+                        data: (begin + of.plain) as u32,
                         end: (begin + of.plain) as u32,
+                        groups: 0,
                         row: rows_before as u32,
                         rows: of.rows,
                         arc,

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::graph::file::{Layout, open, read_layout};
+use trimill::testing::graph::rows::put_block;
+use trimill::testing::graph::sequence::Sequence;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::place::{CLIQUE, Place, counted, graphs, said};
@@ -57,14 +59,11 @@ impl Parts {
                     }
                 }
             }
-            for (name, range) in [
-                ("order", layout.order()),
-                ("ids", layout.ids()),
-                ("index", layout.index()),
-                ("degrees", layout.degrees()),
-            ] {
-                let checksum = parts.section(range).map(|range| xxh3_64(&parts.sections[range]));
-                footer["checksums"][name] = checksum.unwrap_or_default().into();
+            for (section, of) in layout.sections.iter().zip(footer["sections"].as_array_mut().unwrap()) {
+                let bytes = parts.section(section.at..section.at.saturating_add(section.bytes));
+                if let (Some(bytes), true) = (bytes, section.checksum.is_some()) {
+                    of["checksum"] = xxh3_64(&parts.sections[bytes]).into();
+                }
             }
         }
         let footer = serde_json::to_vec(&footer).unwrap();
@@ -87,6 +86,54 @@ impl Parts {
         let mut parts = self.clone();
         parts.sections[at as usize - PAGE..][..bytes.len()].copy_from_slice(bytes);
         parts
+    }
+
+    /// The rows of a file block: their lengths and distances.
+    fn block(&self, block: u64) -> [Vec<u32>; 2] {
+        let layout = self.layout();
+        let entry = |block: u64| [0, 8, 16].map(|field| self.u64_at(layout.index().start + 32 * block + field));
+        let (from, to) = match block + 1 < layout.blocks {
+            true => (entry(block), entry(block + 1)),
+            false => (entry(block), [layout.vertices.into(), layout.edges, layout.block_bytes]),
+        };
+        let bytes = self.section(layout.rows().start + from[2]..layout.rows().start + to[2]).unwrap();
+        let mut rest = &self.sections[bytes];
+        [to[0] - from[0], to[1] - from[1]].map(|many| {
+            let (sequence, after) = Sequence::split(rest, many).unwrap();
+            let mut numbers = vec![0; many as usize];
+            sequence.decode(&mut numbers).unwrap();
+            rest = after;
+            numbers
+        })
+    }
+
+    /// The same with other bytes of a file block, in a file whose sections and positions are as they should be for it.
+    fn with_block(&self, block: u64, bytes: &[u8]) -> Self {
+        let (layout, mut footer) = (self.layout(), self.footer.clone());
+        let position = |i: u64| match i < layout.blocks {
+            true => self.u64_at(layout.index().start + 32 * i + 16),
+            false => layout.block_bytes,
+        };
+        let (from, to) = (position(block), position(block + 1));
+        let mut sections = Vec::new();
+        for (section, of) in layout.sections.iter().zip(footer["sections"].as_array_mut().unwrap()) {
+            let mut own = self.sections[self.section(section.at..section.at + section.bytes).unwrap()].to_vec();
+            match &*section.name {
+                "rows" => drop(own.splice(from as usize..to as usize, bytes.iter().copied())),
+                "index" => {
+                    for i in block + 1..layout.blocks {
+                        let moved = position(i) + bytes.len() as u64 - (to - from);
+                        own[32 * i as usize + 16..][..8].copy_from_slice(&moved.to_le_bytes());
+                    }
+                }
+                _ => {}
+            }
+            sections.resize(sections.len().next_multiple_of(PAGE), 0);
+            (of["at"], of["bytes"]) = ((PAGE + sections.len()).into(), own.len().into());
+            sections.extend(own);
+        }
+        footer["block_bytes"] = (layout.block_bytes + bytes.len() as u64 - (to - from)).into();
+        Self { version: self.version, footer, sections }
     }
 
     fn u32_at(&self, at: u64) -> u32 {
@@ -117,13 +164,23 @@ fn read(path: &Path) -> Result<()> {
 fn footers(value: &Value, set: &dyn Fn(Value) -> Value, found: &mut Vec<(String, Value)>, name: &str) {
     match value {
         Value::Object(fields) => {
-            for (field, inner) in fields.iter().filter(|(field, _)| *field != "checksums") {
+            for (field, inner) in fields.iter().filter(|(field, _)| *field != "checksum") {
                 let set = |inner: Value| {
                     let mut fields = fields.clone();
                     fields[field] = inner;
                     set(Value::Object(fields))
                 };
                 footers(inner, &set, found, field);
+            }
+        }
+        Value::Array(values) => {
+            for (i, inner) in values.iter().enumerate() {
+                let set = |inner: Value| {
+                    let mut values = values.clone();
+                    values[i] = inner;
+                    set(Value::Array(values))
+                };
+                footers(inner, &set, found, &format!("{name} {i}"));
             }
         }
         Value::Number(number) => {
@@ -144,31 +201,42 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
     let layout = parts.layout();
     let (n, mut all) = (layout.vertices, Vec::new());
     let every = |range: Range<u64>, size: usize| range.step_by(size);
-    for at in every(layout.order(), 4) {
-        let value = parts.u32_at(at);
-        for other in [0, value.wrapping_sub(1), value + 1, n - 1, n, 1 << 31, u32::MAX] {
-            all.push((format!("order at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
-        }
-    }
-    // Lengths and successors: each is one byte, so from 128 on a byte says that the number continues.
-    let rows = layout.rows();
-    for at in rows.clone() {
-        let value = parts.sections[at as usize - PAGE];
-        for other in [0, 1, value.wrapping_sub(1), value + 1, n as u8, 127, 128, 255] {
-            all.push((format!("row byte at {at} = {other}"), parts.with(at, &[other])));
-        }
-        // One more here and one less there: the sum of lengths, or the rest of the row, stays the same.
-        if at + 1 < rows.end && parts.sections[at as usize + 1 - PAGE] > 0 {
-            let next = parts.sections[at as usize + 1 - PAGE];
-            all.push((format!("one of row byte {} to {at}", at + 1), parts.with(at, &[value + 1, next - 1])));
-        }
-        // Numbers of several bytes: far too large, or too long.
-        for long in [&[0xff, 0xff, 0xff, 0xff, 0x0f][..], &[0xff; 6], &[0x80; 8]] {
-            if at + long.len() as u64 <= rows.end {
-                all.push((format!("{} bytes at {at}", long.len()), parts.with(at, long)));
+    // Sequences: their headers, control bits and data.
+    for (name, range) in [("order", layout.order()), ("ids", layout.ids()), ("rows", layout.rows())] {
+        for at in range {
+            let value = parts.sections[at as usize - PAGE];
+            for other in [0, 255, value ^ 1, value ^ 16].into_iter().filter(|&other| other != value) {
+                all.push((format!("byte at {at} of {name} = {other}"), parts.with(at, &[other])));
             }
         }
     }
+    // Rows that are encoded as they should be: each number changed, and one more here and one less there.
+    let [lengths, distances] = parts.block(0);
+    let put = |lengths: &[u32], distances: &[u32]| {
+        let mut bytes = Vec::new();
+        put_block(lengths, distances, &mut bytes);
+        parts.with_block(0, &bytes)
+    };
+    for (i, &value) in lengths.iter().enumerate() {
+        let changed = |to: &[u32]| [&lengths[..i], to, &lengths[i + to.len()..]].concat();
+        for other in [0, value.wrapping_sub(1), value + 1, n, u32::MAX] {
+            all.push((format!("length {i} = {other}"), put(&changed(&[other]), &distances)));
+        }
+        if let Some(next) = lengths.get(i + 1).filter(|&&next| next > 0) {
+            all.push((
+                format!("one more in row {i} than in the next"),
+                put(&changed(&[value + 1, next - 1]), &distances),
+            ));
+        }
+    }
+    for (i, &value) in distances.iter().enumerate() {
+        let changed = |to: &[u32]| [&distances[..i], to, &distances[i + to.len()..]].concat();
+        for other in [0, 1, value.wrapping_sub(1), value + 1, n, u32::MAX] {
+            all.push((format!("distance {i} = {other}"), put(&lengths, &changed(&[other]))));
+        }
+    }
+    all.push(("one distance more".into(), put(&lengths, &[&distances[..], &[0]].concat())));
+    all.push(("one length less".into(), put(&lengths[1..], &distances)));
     for entry in every(layout.index(), 32) {
         for (field, at) in ["first rank", "first arc", "position"].iter().zip(every(entry..entry + 24, 8)) {
             let value = parts.u64_at(at);
@@ -187,12 +255,6 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
         for to in every(degrees.clone(), 4).filter(|&to| to != at && parts.u32_at(to) > 0) {
             let moved = parts.with(at, &(value + 1).to_le_bytes()).with(to, &(parts.u32_at(to) - 1).to_le_bytes());
             all.push((format!("one of {to} of the degrees to {at}"), moved));
-        }
-    }
-    for at in every(layout.ids(), 8) {
-        let value = parts.u64_at(at);
-        for other in [0, value.wrapping_sub(1), value + 1, u64::MAX - 1, u64::MAX] {
-            all.push((format!("id at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
         }
     }
     let mut found = Vec::new();
@@ -286,38 +348,59 @@ fn rows_are_checked_wherever_they_lie() {
         assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
     };
     for block in 0..layout.blocks {
-        let entry = |block: u64| layout.index().start + 32 * block;
-        let begin = layout.rows().start + parts.u64_at(entry(block) + 16);
-        let (rank, arc) = (parts.u64_at(entry(block)), parts.u64_at(entry(block) + 8));
-        let (end, next, arcs) = if block + 1 < layout.blocks {
-            let next = entry(block + 1);
-            (layout.rows().start + parts.u64_at(next + 16), parts.u64_at(next), parts.u64_at(next + 8) - arc)
-        } else {
-            (layout.rows().end, n, layout.edges - arc)
+        let [lengths, distances] = parts.block(block);
+        let put = |lengths: &[u32], distances: &[u32]| {
+            let mut bytes = Vec::new();
+            put_block(lengths, distances, &mut bytes);
+            parts.with_block(block, &bytes)
         };
-        // The last byte is the distance of the last row's last successor from the one before.
-        refused(parts.with(end - 1, &[1]), "rows that do not ascend to smaller ranks");
-        refused(parts.with(end - 1, &[0x80]), "fewer numbers than its rows have");
-        // The last number extends to the end: then there are too few numbers.
-        refused(parts.with(end - 2, &[0x81]), "fewer numbers than its rows have");
+        let with = |numbers: &[u32], i: usize, number: u32| {
+            let mut numbers = numbers.to_vec();
+            numbers[i] = number;
+            numbers
+        };
+        let (last, middle) = (distances.len() - 1, lengths.len() / 2);
+        // The last successor of the last row is the rank before it.
+        refused(
+            put(&lengths, &with(&distances, last, distances[last] + 1)),
+            "rows that do not ascend to smaller ranks",
+        );
+        refused(put(&lengths, &distances[..last]), "fewer or more numbers than it should have");
+        refused(put(&lengths, &[&distances[..], &[0]].concat()), "fewer or more numbers than it should have");
         // Lengths: one more, or one more and one less, which makes a row of three.
-        let length = parts.sections[begin as usize + 5 - PAGE];
-        assert_eq!((length, arcs > 2 * (next - rank) - 4), (2, true), "block {block}");
-        refused(parts.with(begin + 5, &[3]), "other lengths of rows than the index says");
-        refused(parts.with(begin + 5, &[3, 1]), "rows that do not ascend to smaller ranks");
+        assert_eq!(lengths[middle..middle + 2], [2, 2], "block {block}");
+        let longer = with(&lengths, middle, 3);
+        refused(put(&longer, &distances), "other lengths of rows than the index says");
+        refused(put(&with(&longer, middle + 1, 1), &distances), "rows that do not ascend to smaller ranks");
         // A first successor that is the row's own rank, in the middle of the block.
-        if rank > 1 << 15 {
-            // Its rows have two successors, of three bytes and one.
-            let row = begin + (next - rank) + 4 * ((next - rank) / 2);
-            let own = rank + (next - rank) / 2;
-            let long = [own as u8 | 0x80, (own >> 7) as u8 | 0x80, (own >> 14) as u8];
-            if block + 1 < layout.blocks {
-                refused(parts.with(row, &long), "rows that do not ascend to smaller ranks");
-            }
-        }
+        let at = lengths[..middle].iter().sum::<u32>() as usize;
+        let rank = parts.u64_at(layout.index().start + 32 * block) as u32 + middle as u32;
+        refused(put(&lengths, &with(&distances, at, rank)), "rows that do not ascend to smaller ranks");
     }
     std::fs::write(&path, parts.sealed()).unwrap();
     read(&path).unwrap();
+}
+
+#[test]
+fn a_section_that_is_not_known_is_ignored_unless_it_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, parts) = cached(GRAPH, dir.path());
+    for needed in [false, true] {
+        let mut more = parts.clone();
+        more.sections.resize(more.sections.len().next_multiple_of(PAGE), 0);
+        let at = PAGE + more.sections.len();
+        more.sections.extend(*b"names");
+        let section = serde_json::json!({"name": "names", "at": at, "bytes": 5, "checksum": 0, "needed": needed});
+        more.footer["sections"].as_array_mut().unwrap().push(section);
+        std::fs::write(&path, more.sealed()).unwrap();
+        match needed {
+            false => read(&path).unwrap(),
+            true => {
+                let error = read(&path).unwrap_err().to_string();
+                assert!(error.contains("'names'") && error.contains("trimill cache remove"), "{error}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -327,7 +410,7 @@ fn a_graph_of_another_version_is_made_again_and_reported() {
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     let path = place.cached().remove(0);
     let parts = Parts::of(&std::fs::read(&path).unwrap());
-    for version in [1, 3, 5] {
+    for version in [1, 4, 6] {
         std::fs::write(&path, Parts { version, ..parts.clone() }.sealed()).unwrap();
         let output = place.count("g.txt", &[]);
         assert_eq!(counted(&output), (4, false));

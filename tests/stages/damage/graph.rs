@@ -116,7 +116,7 @@ struct Regions {
 fn regions(path: &Path) -> Regions {
     let layout = read_layout(path).unwrap();
     let end = std::fs::metadata(path).unwrap().len();
-    let sections = [layout.order(), layout.ids(), layout.rows(), layout.index(), layout.degrees()];
+    let sections = [layout.ids(), layout.order(), layout.rows(), layout.index(), layout.degrees()];
     let gap = |pair: &[Range<u64>]| pair[0].end..pair[1].start;
     Regions {
         opened: vec![0..FIXED, HEADER..PAGE, layout.index(), layout.degrees(), layout.degrees().end..end],
@@ -165,26 +165,31 @@ fn the_example_of_the_format_is_written_so() {
     let path = graph(vec![(0, 1), (1, 2), (2, 0), (2, 3)], dir.path());
     let bytes = std::fs::read(&path).unwrap();
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let rows = [0, 1, 2, 1, 0, 0, 0, 0];
-    let mut index = vec![0; 24];
-    index.extend([0xed, 0xac, 0x48, 0x5d, 0x5e, 0x95, 0x20, 0x38]);
+    // First bits of a number, of each further group, and the number of control bits; control; data, a word more.
+    let sequence = |[first, more, bits]: [u64; 3], rest: &[u64]| [&[first | more << 8 | bits << 16], rest].concat();
+    // The vertices 2, then 1 and the one before it, then 3; the lengths 0, 1, 2, 1: a bit each and one more where needed. The distances
+    // are 0: no bits.
+    let order = sequence([1, 1, 6], &[0b10_1110, 0b11_0110, 0]);
+    let lengths = sequence([1, 1, 5], &[0b1_1011, 0b1_1010, 0]);
+    let distances = sequence([0, 1, 4], &[0b1111, 0]);
+    let bytes_of = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let (order, rows) = (bytes_of(&order), bytes_of(&[lengths, distances].concat()));
+    let index = [vec![0; 24], xxh3_64(&rows).to_le_bytes().to_vec()].concat();
+    let degrees = words(&[3, 1, 2, 2, 1, 1]);
     let mut expected =
-        [&b"TRIMGRAF"[..], &words(&[4, (bytes.len() - 16_408) as u32]), &16_408u64.to_le_bytes()].concat();
+        [&b"TRIMGRAF"[..], &words(&[5, (bytes.len() - 16_408) as u32]), &16_408u64.to_le_bytes()].concat();
     assert_eq!(bytes[..24], expected);
     let footer = &bytes[16_408..];
     assert_eq!(bytes[24..32], xxh3_64(footer).to_le_bytes());
     assert_eq!(bytes[32..40], xxh3_64(&bytes[..32]).to_le_bytes());
     expected = bytes[..HEADER as usize].to_vec();
-    for (at, section) in [
-        (4096, words(&[2, 1, 0, 3])),
-        (8192, rows.to_vec()),
-        (12_288, index.clone()),
-        (16_384, words(&[3, 1, 2, 2, 1, 1])),
-    ] {
+    for (at, section) in [(4096, &order), (8192, &rows), (12_288, &index), (16_384, &degrees)] {
         expected.resize(at, 0);
         expected.extend(section);
     }
-    assert!(bytes[..16_408] == expected);
+    for (i, (found, expected)) in bytes.chunks(8).zip(expected.chunks(8)).enumerate() {
+        assert_eq!(found, expected, "at {}", 8 * i);
+    }
     let footer: serde_json::Value = serde_json::from_slice(footer).unwrap();
     for (field, value) in [
         ("vertices", 4),
@@ -192,19 +197,21 @@ fn the_example_of_the_format_is_written_so() {
         ("offset_of_ids", 0),
         ("longest_row", 2),
         ("probes", 1),
-        ("block_bytes", 8),
+        ("block_bytes", rows.len()),
         ("blocks", 1),
         ("degree_runs", 3),
     ] {
         assert_eq!(footer[field], value, "{field}");
     }
-    for (field, checksum) in [
-        ("order", xxh3_64(&words(&[2, 1, 0, 3]))),
-        ("index", xxh3_64(&index)),
-        ("degrees", xxh3_64(&words(&[3, 1, 2, 2, 1, 1]))),
-    ] {
-        assert_eq!(footer["checksums"][field], checksum, "{field}");
-    }
+    let section = |name: &str, at: u64, bytes: &[u8], checksum: Option<u64>| serde_json::json!({"name": name, "at": at, "bytes": bytes.len(), "checksum": checksum, "needed": true});
+    let of = |bytes: &[u8]| Some(xxh3_64(bytes));
+    let sections = [
+        section("order", 4096, &order, of(&order)),
+        section("rows", 8192, &rows, None),
+        section("index", 12_288, &index, of(&index)),
+        section("degrees", 16_384, &degrees, of(&degrees)),
+    ];
+    assert_eq!(footer["sections"], serde_json::Value::from(sections.to_vec()));
 }
 
 #[test]
@@ -222,16 +229,23 @@ fn every_flipped_bit_of_every_region_is_found() {
     });
 }
 
+fn mixed(v: u64) -> u64 {
+    let x = v.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
+}
+
 #[test]
 fn bits_of_later_blocks_are_under_checksums_too() {
-    // Ids and order are read in several pieces at a time, rows in many file blocks.
+    // The order is read in several pieces, one after another, rows in many file blocks.
     let n = 1_200_000;
     let dir = tempfile::tempdir().unwrap();
     let arcs = (0..n).flat_map(|v| [(v, (v + 1) % n), (v, (v + 2) % n)]);
-    let path = graph(arcs.map(|(u, v)| (2 * u, 2 * v)).collect(), dir.path());
+    // Ids far from each other: each takes five bytes or more.
+    let far = |v: u64| v * 0xff_ffff_ffff + mixed(v) % 0xff_ffff_ffff;
+    let path = graph(arcs.map(|(u, v)| (far(u), far(v))).collect(), dir.path());
     let layout = read_layout(&path).unwrap();
-    assert!(layout.has_ids && layout.ids().end - layout.ids().start > 2 * PIECE && layout.blocks > 40);
-    let border = 8 * (layout.order().start + PIECE);
+    assert!(layout.has_ids && layout.ids().end - layout.ids().start > PIECE && layout.blocks > 40);
+    let border = 8 * (layout.ids().start + PIECE);
     all_flips_are_found(&path, |range| {
         let bits = 8 * range.start..8 * range.end;
         let borders = [border - 1, border].into_iter().filter(|bit| bits.contains(bit));

@@ -67,9 +67,13 @@ fn taken(path: &Path, memory: Bytes) -> bool {
         panic!("room for 64 MiB is enough")
     };
     same(&in_memory, &file::open_temporary(general.file).unwrap());
-    // The sections end where the footer begins; a page of header is before them.
-    let footer_at = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
-    assert_eq!(in_memory.held_bytes(), Bytes(footer_at - 4096));
+    // Blocks and index as in the file, 4 bytes for the vertex of each rank, 8 for each id and each distinct degree.
+    let layout = file::read_layout(rows.file.path()).unwrap();
+    let of_vertex = if layout.has_ids { 12 } else { 4 };
+    let held =
+        layout.block_bytes + 32 * layout.blocks + 8 * layout.degree_runs + of_vertex * u64::from(layout.vertices);
+    assert_eq!(in_memory.held_bytes(), Bytes(held));
+    assert!(held <= layout.sections_at_most().get() && layout.file_at_least().get() <= bytes.len() as u64);
     true
 }
 
@@ -203,8 +207,8 @@ fn arcs_that_cannot_fit_the_disk_are_not_read() {
     let oriented = |place| orient_rows(&Vast, &mut || Ok("x".into()), place, space, &control).map(drop);
     for (refused, expected, option) in [
         (cleaned, "at least 16.0 PiB for the arcs", "--work-dir"),
-        (oriented(Destination::File(dir.path())), "at least 1.0 PiB for the graph file", "--cache-dir"),
-        (oriented(Destination::Memory(Bytes::mib(64), dir.path())), "at least 1.0 PiB for the graph", "--work-dir"),
+        (oriented(Destination::File(dir.path())), "at least 128.0 TiB for the graph file", "--cache-dir"),
+        (oriented(Destination::Memory(Bytes::mib(64), dir.path())), "at least 128.0 TiB for the graph", "--work-dir"),
     ] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), Kind::Resource);

@@ -1,15 +1,10 @@
-//! The bytes of a file block: the rows of some consecutive ranks.
+//! Numbers in LEB128: seven bits a byte, the lowest first; the high bit says that the number continues.
 //!
-//! ```text
-//! lengths     LEB128, one for each row
-//! successors  LEB128, row after row: the first successor, then each one's distance from the one before, less 1
-//! ```
-//!
-//! Every sequence of such numbers encodes strictly ascending rows, so the only checks needed are that the numbers end where
-//! the block does and that each row ends below its own rank. On Kronecker graphs and crawls this takes 1.0 to 2.2 bytes an
-//! arc (docs/results/rank-order-h200.md). Cost: `O(rows + arcs)`, some hundred million arcs a second on a core.
+//! Rows that wait and rows of spills are such numbers: for each row its first successor, then each one's distance from the one before,
+//! less 1. They can be joined and cut at any byte that ends a number, and zstd finds repetitions in them. Cost: some hundred million
+//! numbers a second on a core.
 
-use super::Offset;
+use super::sequence::Wrong;
 
 /// The high bit of each of 8 bytes: it is set in all bytes of a number but the last.
 const MORE: u64 = 0x8080_8080_8080_8080;
@@ -78,9 +73,6 @@ pub fn put_row(successors: &[u32], out: &mut Vec<u8>) {
         before = some[some.len() - 1];
     }
 }
-
-/// What is wrong with a block.
-pub type Wrong = &'static str;
 
 /// Decodes a number of at most 4 bytes from its encoding.
 #[inline(always)]
@@ -171,54 +163,6 @@ fn last_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(8 * 255).map(of).sum()
 }
 
-/// Decodes the rows of a block, whose first one has rank `first`: their lengths, of which there are as many as rows, and their
-/// successors. No row may have more than `longest` successors.
-pub(super) fn decode(
-    bytes: &[u8],
-    first: u32,
-    longest: u32,
-    row_lengths: &mut [u32],
-    successors: &mut [u32],
-) -> Result<(), Wrong> {
-    let taken = lengths(bytes, row_lengths, successors.len() as u64)?;
-    if numbers(&bytes[taken..], successors)? != bytes.len() - taken {
-        return Err("more bytes than its rows take");
-    }
-    if row_lengths.iter().any(|&length| length > longest)
-        || !undo_distances(row_lengths, successors, u64::from(first)..)
-    {
-        return Err("rows that do not ascend to smaller ranks");
-    }
-    Ok(())
-}
-
-/// Writes the ends of rows of such lengths, plus `base`, to `ends`.
-pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
-    let mut end = base;
-    for (place, &length) in ends.iter_mut().zip(lengths) {
-        end += u64::from(length);
-        *place = O::of(end);
-    }
-}
-
-/// Turns the first successors and distances in `numbers` into the successors of rows of such lengths; returns whether each
-/// row ends below its bound.
-pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
-    let (mut rest, mut good) = (numbers, true);
-    for (&length, bound) in lengths.iter().zip(bounds) {
-        let (row, after) = rest.split_at_mut(length as usize);
-        // The smallest possible successor: one more than the one before.
-        let mut least = 0u64;
-        for successor in row {
-            least += u64::from(*successor) + 1;
-            *successor = (least - 1) as u32;
-        }
-        good &= least <= bound;
-        rest = after;
-    }
-    good
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -234,69 +178,19 @@ mod tests {
         }
     }
 
-    /// Rows of vertices from rank `first` on.
-    fn rows() -> impl Strategy<Value = (u32, Vec<Vec<u32>>)> {
-        let first = prop_oneof![0u32..50, 200u32..70_000, Just(u32::MAX - 400)];
-        (first, prop::collection::vec(prop::collection::btree_set(any::<u32>(), 0..40), 1..60)).prop_map(
-            |(first, rows)| {
-                let bounded = |(rank, row): (u32, std::collections::BTreeSet<u32>)| {
-                    let near = row.into_iter().filter_map(|x| match x % 3 {
-                        _ if rank == 0 => None,
-                        0 => Some(x % rank),
-                        1 => Some(x % rank % 200),
-                        _ => Some(rank - 1 - x % rank.min(90)),
-                    });
-                    near.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
-                };
-                (first, (first..).zip(rows).map(bounded).collect())
-            },
-        )
-    }
-
-    fn encoded(rows: &[Vec<u32>]) -> (Vec<u8>, Vec<u32>) {
-        let (mut bytes, mut end) = (Vec::new(), 0);
-        rows.iter().for_each(|row| put(row.len() as u32, &mut bytes));
-        rows.iter().for_each(|row| put_row(row, &mut bytes));
-        let ends = rows.iter().map(|row| {
-            end += row.len() as u32;
-            end
-        });
-        (bytes, ends.collect())
-    }
-
-    fn decoded(bytes: &[u8], first: u32, rows: usize, arcs: usize) -> Result<(Vec<u64>, Vec<u32>), Wrong> {
-        let (mut lengths, mut ends, mut successors) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
-        decode(bytes, first, 1 << 20, &mut lengths, &mut successors)?;
-        put_ends(&lengths, 7, &mut ends);
-        Ok((ends, successors))
-    }
-
     proptest! {
         #[test]
-        fn rows_come_back((first, rows) in rows()) {
-            let (bytes, ends) = encoded(&rows);
-            let arcs = rows.concat();
-            let (found_ends, found) = decoded(&bytes, first, rows.len(), arcs.len()).unwrap();
-            prop_assert_eq!(found, arcs.clone());
-            prop_assert_eq!(found_ends, ends.iter().map(|&end| u64::from(end) + 7).collect::<Vec<_>>());
-            // One byte more or less, or one arc more, is an error.
-            prop_assert!(decoded(&bytes[..bytes.len() - 1], first, rows.len(), arcs.len()).is_err());
-            prop_assert!(decoded(&[&bytes[..], &[0]].concat(), first, rows.len(), arcs.len()).is_err());
-            prop_assert!(decoded(&bytes, first, rows.len(), arcs.len() + 1).is_err());
-        }
-
-        #[test]
-        fn any_bytes_are_rows_in_range_or_an_error(
-            bytes in prop::collection::vec(prop_oneof![3 => 0u8..4, 1 => any::<u8>()], 0..80), first in 0u32..100, rows in 0usize..12, arcs in 0usize..30,
-        ) {
-            if let Ok((ends, successors)) = decoded(&bytes, first, rows, arcs) {
-                let mut begin = 0;
-                for (rank, end) in (first..).zip(ends) {
-                    let row = &successors[begin..end as usize - 7];
-                    prop_assert!(row.is_sorted_by(|a, b| a < b) && row.iter().all(|&successor| successor < rank));
-                    begin = end as usize - 7;
-                }
-                prop_assert_eq!(begin, arcs);
+        fn rows_are_their_distances(row in prop::collection::btree_set(any::<u32>(), 0..200)) {
+            let (mut bytes, mut sum) = (Vec::new(), 0u64);
+            let row: Vec<u32> = row.into_iter().collect();
+            put_row(&row, &mut bytes);
+            let mut found = vec![0; row.len()];
+            prop_assert_eq!(numbers(&bytes, &mut found), Ok(bytes.len()));
+            prop_assert_eq!(check_numbers(&bytes, row.len() as u64), Ok(()));
+            prop_assert!(check_numbers(&bytes, row.len() as u64 + 1).is_err());
+            for (number, successor) in found.into_iter().zip(row) {
+                sum += u64::from(number) + 1;
+                prop_assert_eq!(sum - 1, u64::from(successor));
             }
         }
     }
