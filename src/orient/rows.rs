@@ -29,12 +29,11 @@ use rayon::prelude::*;
 use super::UsedIds;
 use super::joined::BlocksInOrder;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
-use super::waiting::WaitingRows;
+use super::waiting::{WaitingRows, encode_row};
 use crate::clean::workspace::IdCount;
 use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs};
 use trimill_counting::VertexSet;
 use trimill_graph::file::Layout;
-use trimill_graph::leb128::put_row;
 use trimill_graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
@@ -269,7 +268,7 @@ impl RowPass<'_> {
                     }
                     sums.kept += scratch.kept.len() as u64;
                     if !scratch.kept.is_empty() {
-                        encode(&mut scratch.kept, &mut scratch.encoded);
+                        encode_row(&mut scratch.kept, &mut scratch.encoded);
                         self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, &mut stage)?;
                     }
                 }
@@ -378,14 +377,6 @@ fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     let down = |sum: u64, &successor: &u32| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key));
     let up = |sum: u64, &successor: &u32| sum.wrapping_add(mix((id << 32 | u64::from(successor)) ^ key));
     above.iter().fold(0, up).wrapping_sub(below.iter().fold(0, down))
-}
-
-/// Sorts the successors of a row, which are distinct, and encodes them.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn encode(successors: &mut [u32], encoded: &mut Vec<u8>) {
-    successors.sort_unstable();
-    encoded.clear();
-    put_row(successors, encoded);
 }
 
 fn ascends(part: &[u32]) -> bool {

@@ -1,8 +1,9 @@
 //! Encoded rows that wait in memory until all rows of their bucket are there.
 //!
-//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row waits as it is written later: encoded,
-//! behind its number in the bucket ([`BlockBuckets`]), its length and its number of bytes. So nothing is sorted, and nothing but the file
-//! is written to disk.
+//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row waits behind its number in the bucket
+//! ([`BlockBuckets`]), its length and its number of bytes: as a [sequence](trimill_graph::sequence) of distances, as in the file, if it is
+//! long, else, where the ends of a sequence would take too much, as LEB128. So nothing is sorted, and nothing but the file is written to
+//! disk.
 //!
 //! Rows that do not fit in memory are left to another pass over the input: when the memory is full, the buckets of the largest ranks are
 //! emptied and take no more rows. After the pass the file blocks of the other buckets are made, and the next pass begins behind them.
@@ -20,12 +21,16 @@ use super::place::Write;
 use crate::clean::Shares;
 use crate::clean::workspace::Pool;
 use trimill_graph::DegreeRun;
-use trimill_graph::leb128::{numbers, put};
+use trimill_graph::leb128::{numbers, put, put_row};
+use trimill_graph::sequence::{self, Sequence, Wrong};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
+
+/// The fewest successors of a row that waits as a sequence.
+const LONG: usize = 256;
 
 /// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;
@@ -130,7 +135,7 @@ impl WaitingRows {
         lock(&self.idle).push(stage);
     }
 
-    /// Adds a row: `encode` appends the encoding of its `length` successors. Rows that are not wanted are dropped.
+    /// Adds a row of `length` successors, as [`encode_row`] encodes them. Rows that are not wanted are dropped.
     #[inline]
     pub(super) fn add(
         &self,
@@ -272,10 +277,33 @@ impl WaitingRows {
                 if bytes > 0 {
                     let at = distances.len();
                     distances.resize(at + length as usize, 0);
-                    // They were encoded by `put_row`.
-                    let _ = numbers(&chunks[chunk as usize][begin as usize..][..bytes as usize], &mut distances[at..]);
+                    // They were encoded by `encode_row`.
+                    let _ =
+                        decode_row(&chunks[chunk as usize][begin as usize..][..bytes as usize], &mut distances[at..]);
                 }
             }
         })
+    }
+}
+
+/// Sorts the successors of a row, which are distinct, and encodes them; what they are replaced by is of no use.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
+    successors.sort_unstable();
+    encoded.clear();
+    if successors.len() < LONG {
+        return put_row(successors, encoded);
+    }
+    for i in (1..successors.len()).rev() {
+        successors[i] -= successors[i - 1] + 1;
+    }
+    sequence::encode(successors, encoded);
+}
+
+/// Decodes the distances of a row.
+fn decode_row(encoded: &[u8], distances: &mut [u32]) -> Result<(), Wrong> {
+    match distances.len() {
+        LONG.. => Sequence::split(encoded, distances.len() as u64)?.0.decode(distances),
+        _ => numbers(encoded, distances).map(drop),
     }
 }
