@@ -15,6 +15,7 @@ mod joined;
 mod place;
 mod ranked;
 pub mod rows;
+mod united;
 mod waiting;
 
 use std::path::Path;

@@ -193,7 +193,7 @@ impl GapbsSg {
 }
 
 impl AdjacencyRows for GapbsSg {
-    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+    fn lengths(&self, _: bool, control: &Control) -> Result<Option<Vec<u32>>> {
         if self.offset(0)? != 0 {
             return Ok(None);
         }

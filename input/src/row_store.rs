@@ -56,7 +56,7 @@ pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> 
 }
 
 impl AdjacencyRows for RowStore {
-    fn lengths(&self, _: &Control) -> Result<Option<Vec<u32>>> {
+    fn lengths(&self, _: bool, _: &Control) -> Result<Option<Vec<u32>>> {
         let lengths: Vec<u32> = self.lengths.iter().map(|length| length.load(Ordering::Relaxed)).collect();
         let sum: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         Ok((sum == self.arcs()).then_some(lengths))

@@ -20,10 +20,26 @@ pub struct RowChunk {
     pub arcs: Range<u64>,
 }
 
+/// What is known of the reverse of arcs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symmetry {
+    /// The input says that every arc has its reverse; if one has not, a scan decides whether that is an error.
+    Demanded,
+    /// Graphs of this form may be directed.
+    Unknown,
+    /// An arc has no reverse.
+    Missing,
+}
+
 /// The rows of a graph, readable from many threads.
 pub trait AdjacencyRows: Sync {
-    /// The length of the row of each id from 0 on; `None` if the input is inconsistent, or known to be directed.
-    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>>;
+    /// The length of the row of each id from 0 on; `None` if the input is inconsistent, or known to be directed and not wanted then.
+    fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>>;
+
+    /// Whether every arc has its reverse. To be called after [`Self::lengths`].
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Demanded
+    }
 
     /// The ids at which chunks begin, if rows can only be read from these on; `None`: from any. To be called after [`Self::lengths`].
     fn starts(&self) -> Option<Vec<u64>> {
@@ -40,8 +56,12 @@ pub trait AdjacencyRows: Sync {
 }
 
 impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
-    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
-        (**self).lengths(control)
+    fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>> {
+        (**self).lengths(directed, control)
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        (**self).symmetry()
     }
 
     fn starts(&self) -> Option<Vec<u64>> {

@@ -10,6 +10,9 @@
 //! probability 2^-64 only, whatever they are. A loop counts as an arc to a larger id without a reverse. One end of each edge
 //! keeps it, so exactly half of the arcs must be kept.
 //!
+//! A directed graph whose arcs would not fit in memory while they are sorted takes this way too: its rows are united with their reverse
+//! ([`united`]).
+//!
 //! All threads take chunks of rows. What is kept of a row is sorted, encoded, and waits in memory for its place in the file ([`waiting`]),
 //! since rows are read in the order of ids and written in rank order. If not all of them fit, the input is read several times. So nothing
 //! is written but the graph.
@@ -18,6 +21,7 @@
 //! thread reads 32,768 successors, or a row of a BVGraph, at a time.
 //!
 //! [`waiting`]: super::waiting
+//! [`united`]: super::united
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -29,15 +33,17 @@ use rayon::prelude::*;
 use super::UsedIds;
 use super::joined::BlocksInOrder;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
+use super::united::UnitedRows;
 use super::waiting::{WaitingRows, encode_row};
 use crate::clean::workspace::IdCount;
-use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs};
+use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_counting::VertexSet;
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
-use trimill_input::rows::{AdjacencyRows, RowChunk};
+use trimill_input::rows::{AdjacencyRows, RowChunk, Symmetry};
+use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::hash::mix;
@@ -67,60 +73,110 @@ pub fn orient_rows(
     };
     let start = Instant::now();
     let Some(rows) = source.rows(shares.rows(), control)? else { return Ok(None) };
-    let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
+    // Sorting the arcs takes less time, and 8 bytes for each.
+    let unite = Bytes::of::<u64>(source.arcs_at_most()) > Bytes(shares.buckets());
+    let Some(lengths) = rows.lengths(unite, control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
-    let vertices = UsedIds::new(&lengths);
-    let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
-    if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
-        return Ok(None);
-    }
-    let edges = arcs / 2;
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
-    let (first_id, declared_lines) = (source.first_id(), Some(declared));
-    let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&InputIds::Plain, edges) };
-    // Before all rows are read for it; there may be fewer edges if the rows are not clean.
-    place.check_room(&Layout { edges: edges.min(source.arcs_at_least() / 2), ..layout.clone() })?;
-    let rank_of = numbers(&lengths);
-    let mut waiting = WaitingRows::new(&lengths, edges, &shares, shares.rows_that_wait(place.is_file(&layout)));
-    let degrees = waiting.degrees().to_vec();
-    let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
-    let task = control.task("orient rows", Some(3 * edges), Unit::Arcs);
-    let looking = start.elapsed();
-    let first = known.orient(&waiting, Some(random()), &task, control)?;
-    let first_pass = start.elapsed() - looking;
-    if !first.clean || first.kept != edges && !waiting.has_left_out() {
+    let mut rows_to_orient = RowsToOrient { source, shares, place, control, report, start };
+    let (rows, lengths) = match rows.symmetry() {
+        Symmetry::Missing => (rows, lengths),
+        Symmetry::Demanded | Symmetry::Unknown => match rows_to_orient.orient(rows, lengths, note)? {
+            Ok(made) => return Ok(Some(made)),
+            Err(unclean) => unclean,
+        },
+    };
+    // Not every arc has its reverse.
+    if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
-    let order = order(&rank_of, &vertices.present);
-    let (present, mut left) = (&vertices.present, Some((rows, lengths, rank_of)));
-    let rows = |write: &Write<'_>| {
-        let (in_order, writing, mut passes) = (BlocksInOrder::default(), Instant::now(), 1);
-        while waiting.has_left_out() {
-            passes += 1;
-            waiting.rows(&in_order, write, &task, control)?;
-            waiting.begin_next_pass();
-            if let Some((rows, lengths, rank_of)) = &left {
-                RowInputs { rows: &**rows, present, lengths, rank_of }.orient(&waiting, None, &task, control)?;
+    let Some(rows) = UnitedRows::new(rows, lengths, &shares, control)? else { return Ok(None) };
+    let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
+    let both: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
+    let added = both - (arcs - rows.loops);
+    let CleanReport { loops_removed, arcs_added, arcs_without_reverse, .. } = &mut rows_to_orient.report;
+    (*loops_removed, *arcs_added) = (rows.loops, added);
+    *arcs_without_reverse = if source.symmetric() { 0 } else { added };
+    Ok(rows_to_orient.orient(Box::new(rows), lengths, note)?.ok())
+}
+
+/// What is the same for rows as they are and for those united with their reverse.
+struct RowsToOrient<'a> {
+    source: &'a dyn ArcSource,
+    shares: Shares<'a>,
+    place: Destination<'a>,
+    control: &'a Control,
+    report: CleanReport,
+    start: Instant,
+}
+
+/// Rows, and the length of each.
+type RowsAndLengths<'r> = (Box<dyn AdjacencyRows + 'r>, Vec<u32>);
+
+impl RowsToOrient<'_> {
+    /// Orients rows; gives them back if they are not those of a clean graph.
+    fn orient<'r>(
+        &self,
+        rows: Box<dyn AdjacencyRows + 'r>,
+        lengths: Vec<u32>,
+        note: &mut dyn FnMut() -> Result<String>,
+    ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
+        let Self { source, shares, place, control, report, start } = self;
+        let (declared, arcs) =
+            (report.vertices_declared, lengths.par_iter().map(|&length| u64::from(length)).sum::<u64>());
+        let vertices = UsedIds::new(&lengths);
+        let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
+        if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
+            return Ok(Err((rows, lengths)));
+        }
+        let edges = arcs / 2;
+        let (first_id, declared_lines) = (source.first_id(), Some(declared));
+        let layout =
+            Layout { first_id, declared_lines, report: report.clone(), ..vertices.layout(&InputIds::Plain, edges) };
+        // Before all rows are read for it; there may be fewer edges if the rows are not clean.
+        place.check_room(&Layout { edges: edges.min(source.arcs_at_least() / 2), ..layout.clone() })?;
+        let rank_of = numbers(&lengths);
+        let mut waiting = WaitingRows::new(&lengths, edges, shares, shares.rows_that_wait(place.is_file(&layout)));
+        let degrees = waiting.degrees().to_vec();
+        let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
+        let task = control.task("orient rows", Some(3 * edges), Unit::Arcs);
+        let looking = start.elapsed();
+        let first = known.orient(&waiting, Some(random()), &task, control)?;
+        let first_pass = start.elapsed() - looking;
+        if !first.clean || first.kept != edges && !waiting.has_left_out() {
+            return Ok(Err((rows, lengths)));
+        }
+        let order = order(&rank_of, &vertices.present);
+        let (present, mut left) = (&vertices.present, Some((rows, lengths, rank_of)));
+        let rows = |write: &Write<'_>| {
+            let (in_order, writing, mut passes) = (BlocksInOrder::default(), Instant::now(), 1);
+            while waiting.has_left_out() {
+                passes += 1;
+                waiting.rows(&in_order, write, &task, control)?;
+                waiting.begin_next_pass();
+                if let Some((rows, lengths, rank_of)) = &left {
+                    RowInputs { rows: &**rows, present, lengths, rank_of }.orient(&waiting, None, &task, control)?;
+                }
             }
-        }
-        // The last pass needs nothing else of the input.
-        left = None;
-        waiting.rows(&in_order, write, &task, control)?;
-        tracing::debug!(
-            "the lengths of rows took {:.3} s, the first pass over them {:.3} s, writing and {} more passes {:.3} s",
-            looking.as_secs_f64(),
-            first_pass.as_secs_f64(),
-            passes - 1,
-            writing.elapsed().as_secs_f64()
-        );
-        match in_order.arcs() == edges {
-            true => Ok(in_order.finish()),
-            false => Err(Error::data("", "the rows of the input changed while they were read")
-                .advice("run again when nothing writes to it")),
-        }
-    };
-    let vertices = VertexSections { degrees: &degrees, order, ids: vertices.ids(&InputIds::Plain) };
-    make(place, layout, vertices, note, rows).map(Some)
+            // The last pass needs nothing else of the input.
+            left = None;
+            waiting.rows(&in_order, write, &task, control)?;
+            tracing::debug!(
+                "the lengths of rows took {:.3} s, the first pass over them {:.3} s, writing and {} more passes {:.3} s",
+                looking.as_secs_f64(),
+                first_pass.as_secs_f64(),
+                passes - 1,
+                writing.elapsed().as_secs_f64()
+            );
+            match in_order.arcs() == edges {
+                true => Ok(in_order.finish()),
+                false => Err(Error::data("", "the rows of the input changed while they were read")
+                    .advice("run again when nothing writes to it")),
+            }
+        };
+        let vertices = VertexSections { degrees: &degrees, order, ids: vertices.ids(&InputIds::Plain) };
+        make(*place, layout, vertices, note, rows).map(Ok)
+    }
 }
 
 /// What all chunks share.

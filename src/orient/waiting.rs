@@ -300,10 +300,12 @@ pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
     sequence::encode(successors, encoded);
 }
 
-/// Decodes the distances of a row.
-fn decode_row(encoded: &[u8], distances: &mut [u32]) -> Result<(), Wrong> {
-    match distances.len() {
-        LONG.. => Sequence::split(encoded, distances.len() as u64)?.0.decode(distances),
-        _ => numbers(encoded, distances).map(drop),
+/// Decodes the distances of a row, as many as there is room for; returns what is behind it.
+pub(super) fn decode_row<'a>(encoded: &'a [u8], distances: &mut [u32]) -> Result<&'a [u8], Wrong> {
+    if distances.len() < LONG {
+        return numbers(encoded, distances).map(|taken| &encoded[taken..]);
     }
+    let (sequence, rest) = Sequence::split(encoded, distances.len() as u64)?;
+    sequence.decode(distances)?;
+    Ok(rest)
 }

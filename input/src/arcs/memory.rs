@@ -104,7 +104,7 @@ fn complete(asked: &Range<u64>, at: u64) -> Result<()> {
 struct InMemory<'a, T: ?Sized>(&'a T);
 
 impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
-    fn lengths(&self, _: &Control) -> Result<Option<Vec<u32>>> {
+    fn lengths(&self, _: bool, _: &Control) -> Result<Option<Vec<u32>>> {
         let n = self.0.vertices().unwrap_or(0);
         if n > 0 && self.0.row_end(n - 1) != Some(self.0.arcs()) {
             return Ok(None);

@@ -9,7 +9,7 @@ use super::bits::{BitOrder, BitReader};
 use super::chunk::{Before, BvChunk};
 use super::chunks::{BvChunks, ChunkReader};
 use super::{BATCH, Bvgraph};
-use crate::rows::{AdjacencyRows, PART, RowChunk};
+use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
@@ -18,13 +18,14 @@ use trimill_system::parallel;
 pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
     chunks: OnceLock<Vec<BvChunk>>,
+    symmetry: OnceLock<Symmetry>,
     /// Readers that no thread uses at the moment.
     idle: Mutex<Vec<ChunkReader<'a, O>>>,
 }
 
 impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     pub(super) fn new(graph: &'a Bvgraph) -> Self {
-        Self { graph, chunks: OnceLock::new(), idle: Mutex::default() }
+        Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: Mutex::default() }
     }
 
     /// Whether the first arcs, which ascend, could be those of a symmetric graph: each has its reverse, if the row of its head is
@@ -51,15 +52,19 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         result
     }
 
-    /// The chunks, and the degrees of all rows if there is no file of offsets; `None` if the graph is directed.
-    fn find_chunks(&self, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
+    /// The chunks, and the degrees of all rows if there is no file of offsets; `None` if the graph is known not to be what is wanted.
+    fn find_chunks(&self, directed: bool, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::new(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
         while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {
             control.check()?;
-            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? {
-                return Ok(None);
+            if chunks.is_empty() {
+                let may_be = self.may_be_symmetric(&chunk)?;
+                let _ = self.symmetry.set(if may_be { Symmetry::Unknown } else { Symmetry::Missing });
+                if !may_be && !directed {
+                    return Ok(None);
+                }
             }
             chunks.push(chunk);
         }
@@ -105,14 +110,19 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
 }
 
 impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
-    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+    fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>> {
         // The scan reports what is wrong.
-        let found = self.find_chunks(control).or_else(|e| if e.kind() == Kind::Data { Ok(None) } else { Err(e) })?;
+        let found = self.find_chunks(directed, control);
+        let found = found.or_else(|e| if e.kind() == Kind::Data { Ok(None) } else { Err(e) })?;
         let Some((chunks, lengths)) = found else { return Ok(None) };
         let has_offsets = chunks.first().is_some_and(|chunk| matches!(chunk.before, Before::Offset(_)));
         let lengths = if has_offsets { self.degrees(&chunks, control)? } else { Some(lengths) };
         let _ = self.chunks.set(chunks);
         Ok(lengths)
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        self.symmetry.get().copied().unwrap_or(Symmetry::Unknown)
     }
 
     fn starts(&self) -> Option<Vec<u64>> {
