@@ -3,8 +3,8 @@
 //! Arrays over ids or vertices come first ([`needs`]). The rest is shared: while arcs are read, buckets 5/16, staging 1/8,
 //! readers up to 1/2; while they are cleaned, two sets of buckets 10/16, sorting 1/4; while they are oriented, two sets of buckets,
 //! staging 1/8, rows 1/4 once the first set is freed; a graph that stays in memory and rows that had to be decoded 1/4 each. Rows that are
-//! oriented without cleaning wait in 5/16, or in 9/16 if the graph goes to a file; before that, arcs that are reversed take two times 5/16, and a
-//! quarter while they are sorted.
+//! oriented without cleaning wait in 5/16, or in 9/16 if the graph goes to a file; arcs that are reversed before take
+//! 9/16, which become 7/16 at most, and sorting a quarter.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -116,9 +116,14 @@ impl Shares<'_> {
         self.in_memory.map_or(self.left.get() / 16 * 5, Bytes::get)
     }
 
-    /// Bytes of encoded arcs that are reversed, and of what is made of them.
+    /// Bytes of encoded arcs that are to be sorted by their heads.
     pub fn reversed_arcs(&self) -> u64 {
-        self.left.get() / 16 * 5
+        self.left.get() / 16 * 9
+    }
+
+    /// Bytes of what is made of them, one bucket after another, and stays while rows wait.
+    pub fn tails(&self) -> u64 {
+        self.left.get() / 16 * 7
     }
 
     /// Bytes of encoded rows that wait until they are written; no buckets are needed then, nor memory for the graph if it goes to a file.

@@ -17,6 +17,7 @@ use crate::clean::Shares;
 use crate::clean::workspace::Pool;
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::{AdjacencyRows, RowChunk};
+use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
@@ -104,6 +105,10 @@ impl<'a> UnitedRows<'a> {
             Ok(sound)
         })?;
         if !read.into_iter().all(|sound| sound) || !reversed.finish() {
+            tracing::info!(
+                "the arcs are sorted: reversed and encoded they do not fit {} of the host's budget",
+                Bytes(reversed.most)
+            );
             return Ok(None);
         }
         let (mut lengths, pool): (Vec<u32>, _) = (zeros(given.len()), Pool::of_sorting(shares));
@@ -146,7 +151,7 @@ impl<'a> UnitedRows<'a> {
                 all.push(encoder.bytes);
                 task.advance(cut.arcs.end - cut.arcs.start);
             }
-            Ok((held.load(Ordering::Relaxed) <= reversed.most).then_some(all))
+            Ok((held.load(Ordering::Relaxed) <= shares.tails()).then_some(all))
         })?;
         drop(reversed);
         let Some(tails) = united.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
