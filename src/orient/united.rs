@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::waiting::{decode_row, encode_row};
 use crate::clean::Shares;
-use crate::clean::workspace::Pool;
+use crate::clean::workspace::{Pool, TakenMemory};
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::bytes::Bytes;
@@ -26,6 +26,9 @@ use trimill_system::{lock, parallel};
 /// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;
 
+/// The fewest ids of a bucket, unless its cut has fewer.
+const LEAST_IDS: u64 = 1 << 12;
+
 /// The most arcs of a cut, unless the rows say where they can be read from, or a row has more.
 const CUT: u64 = 1 << 18;
 
@@ -35,7 +38,10 @@ pub(super) struct UnitedRows<'a> {
     /// The lengths of the rows as they are given.
     given: Vec<u32>,
     cuts: Vec<RowChunk>,
-    /// The tails of the heads in each cut: for each id their number, then these, as [`encode_row`] encodes them.
+    /// The buckets of each cut, and the first id of each bucket; one more at the end.
+    of_cut: Vec<Range<usize>>,
+    first_ids: Vec<u32>,
+    /// The tails of the heads in each bucket: for each id their number, then these, as [`encode_row`] encodes them.
     tails: Vec<Vec<u8>>,
     lengths: Vec<u32>,
     pub(super) loops: u64,
@@ -64,11 +70,10 @@ struct StagedBuckets {
     encoded: Vec<u8>,
 }
 
-/// Buckets of arcs, by the cut of their head.
-struct ReversedArcs<'a> {
-    cuts: &'a [RowChunk],
-    /// The cuts of each bucket, and its first id; one more at the end.
-    buckets: Vec<Range<usize>>,
+/// Buckets of arcs, by their heads.
+struct ReversedArcs {
+    /// The buckets of each cut, and the first id of each bucket; one more at the end.
+    of_cut: Vec<Range<usize>>,
     first_ids: Vec<u32>,
     waiting: Vec<Mutex<ReversedBucket>>,
     idle: Mutex<Vec<StagedBuckets>>,
@@ -112,51 +117,49 @@ impl<'a> UnitedRows<'a> {
             return Ok(None);
         }
         let (mut lengths, pool): (Vec<u32>, _) = (zeros(given.len()), Pool::of_sorting(shares));
-        let mut left = &mut lengths[..];
+        let mut tails = vec![Vec::new(); reversed.first_ids.len() - 1];
+        let (mut lengths_left, mut tails_left) = (&mut lengths[..], &mut tails[..]);
         let mut work = Vec::new();
-        for (bucket, cuts) in reversed.buckets.iter().enumerate() {
-            let ids = reversed.first_ids[bucket + 1] - reversed.first_ids[bucket];
-            let (own, after) = std::mem::take(&mut left).split_at_mut(ids as usize);
-            work.push((bucket, cuts.clone(), own));
-            left = after;
+        for (cut, buckets) in cuts.iter().zip(&reversed.of_cut) {
+            let (own, after) = std::mem::take(&mut lengths_left).split_at_mut((cut.ids.end - cut.ids.start) as usize);
+            let (own_tails, tails_after) = std::mem::take(&mut tails_left).split_at_mut(buckets.len());
+            let uniting = Uniting {
+                reversed: &reversed,
+                pool: &pool,
+                bucket: buckets.start,
+                sorted: None,
+                next: cut.ids.start as u32,
+                lengths: own.iter_mut(),
+                tails: own_tails.iter_mut(),
+                encoder: TailEncoder::default(),
+            };
+            work.push((cut, uniting));
+            (lengths_left, tails_left) = (after, tails_after);
         }
         let held = AtomicU64::new(0);
-        let united = parallel::try_map_with(work, Vec::new, |row: &mut Vec<u32>, (bucket, own_cuts, lengths)| {
+        let united = parallel::try_map_with(work, Vec::new, |row: &mut Vec<u32>, (cut, mut uniting)| {
             control.check()?;
-            let of = std::mem::take(&mut *lock(&reversed.waiting[bucket]));
-            let bytes = 4 * of.arcs + 12 * lengths.len() as u64;
-            let taken = pool.take(bytes);
-            if taken.check(bytes).is_err() {
-                return Ok(None);
+            let mut fits = true;
+            each_row(&*rows, &given, cut, row, &mut |id, row| {
+                while fits && uniting.next < id {
+                    fits = uniting.put(&[], &held).is_ok();
+                }
+                fits = fits && uniting.put(row, &held).is_ok() && held.load(Ordering::Relaxed) <= shares.tails();
+                Ok(fits)
+            })?;
+            while fits && u64::from(uniting.next) < cut.ids.end {
+                fits = uniting.put(&[], &held).is_ok();
             }
-            let first = reversed.first_ids[bucket];
-            let SortedTails { begins, mut tails } = of.sorted(lengths.len());
-            drop(of);
-            let mut all = Vec::with_capacity(own_cuts.len());
-            for cut in &cuts[own_cuts] {
-                let (mut encoder, mut next) = (TailEncoder::default(), cut.ids.start as u32);
-                let mut one = |id: u32, row: &[u32]| {
-                    let i = (id - first) as usize;
-                    lengths[i] = encoder.put(id, row, &mut tails[begins[i]..begins[i + 1]]);
-                };
-                each_row(&*rows, &given, cut, row, &mut |id, row| {
-                    (next..id).for_each(|id| one(id, &[]));
-                    one(id, row);
-                    next = id + 1;
-                    Ok(true)
-                })?;
-                (next..cut.ids.end as u32).for_each(|id| one(id, &[]));
-                held.fetch_add(encoder.bytes.len() as u64, Ordering::Relaxed);
-                encoder.bytes.shrink_to_fit();
-                all.push(encoder.bytes);
-                task.advance(cut.arcs.end - cut.arcs.start);
-            }
-            Ok((held.load(Ordering::Relaxed) <= shares.tails()).then_some(all))
+            uniting.end_bucket(&held);
+            task.advance(cut.arcs.end - cut.arcs.start);
+            Ok(fits)
         })?;
-        drop(reversed);
-        let Some(tails) = united.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let tails = tails.into_iter().flatten().collect();
-        Ok(Some(Self { rows, given, cuts, tails, lengths, loops: loops.into_inner() }))
+        let ReversedArcs { of_cut, first_ids, .. } = reversed;
+        if !united.into_iter().all(|fits| fits) || held.into_inner() > shares.tails() {
+            tracing::info!("the arcs are sorted: reversed they do not fit the host's budget");
+            return Ok(None);
+        }
+        Ok(Some(Self { rows, given, cuts, of_cut, first_ids, tails, lengths, loops: loops.into_inner() }))
     }
 
     fn cut_of(&self, id: u64) -> usize {
@@ -180,10 +183,15 @@ impl AdjacencyRows for UnitedRows<'_> {
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
         let i = self.cut_of(chunk.ids.start);
-        let (mut bytes, mut next) = (&self.tails[i][..], chunk.ids.start as u32);
+        let (mut bucket, mut next) = (self.of_cut[i].start, chunk.ids.start as u32);
+        let mut bytes = self.tails.get(bucket).map_or(&[][..], |tails| tails);
         let (mut tails, mut united) = (Vec::new(), Vec::new());
         let mut go = true;
         let mut one = |id: u32, row: &[u32], take: &mut dyn FnMut(&mut [u32]) -> Result<bool>| {
+            if id == self.first_ids[bucket + 1] {
+                bucket += 1;
+                bytes = &self.tails[bucket];
+            }
             read_tails(&mut bytes, &mut tails)?;
             unite(row, &tails, id, &mut united);
             if go && !united.is_empty() {
@@ -267,27 +275,29 @@ fn each_row(
     })
 }
 
-impl<'a> ReversedArcs<'a> {
-    fn new(cuts: &'a [RowChunk], ids: usize, shares: &Shares<'_>) -> Self {
-        let many = cuts.len().div_ceil(shares.staged().max(1) as usize).max(1);
-        let buckets: Vec<Range<usize>> =
-            (0..cuts.len()).step_by(many).map(|first| first..cuts.len().min(first + many)).collect();
-        let first_ids = buckets.iter().map(|cut| cuts[cut.start].ids.start as u32).chain([ids as u32]).collect();
-        let waiting = buckets.iter().map(|_| Mutex::default()).collect();
-        Self {
-            cuts,
-            buckets,
-            first_ids,
-            waiting,
-            idle: Mutex::default(),
-            held: AtomicU64::new(0),
-            most: shares.reversed_arcs(),
+impl ReversedArcs {
+    /// Divides each cut into buckets of about as many ids: few, so that many heads of a row are together, but so many that all threads can
+    /// sort one in half of the memory for that.
+    fn new(cuts: &[RowChunk], ids: usize, shares: &Shares<'_>) -> Self {
+        let arcs = cuts.last().map_or(0, |cut| cut.arcs.end);
+        let wanted = 8 * arcs / shares.sorting().max(1);
+        let many = wanted.clamp(1, shares.staged().saturating_sub(cuts.len() as u64).max(1));
+        let most = (ids as u64).div_ceil(many).max(LEAST_IDS);
+        let (mut of_cut, mut first_ids) = (Vec::with_capacity(cuts.len()), Vec::new());
+        for cut in cuts {
+            let first = first_ids.len();
+            first_ids.extend(cut.ids.clone().step_by(most as usize).map(|id| id as u32));
+            of_cut.push(first..first_ids.len());
         }
+        let waiting = first_ids.iter().map(|_| Mutex::default()).collect();
+        first_ids.push(ids as u32);
+        let most = shares.reversed_arcs();
+        Self { of_cut, first_ids, waiting, idle: Mutex::default(), held: AtomicU64::new(0), most }
     }
 
     fn stage(&self) -> StagedBuckets {
         let new = || StagedBuckets {
-            buckets: vec![StagedArcs::default(); self.buckets.len()],
+            buckets: vec![StagedArcs::default(); self.waiting.len()],
             heads: Vec::new(),
             encoded: Vec::new(),
         };
@@ -296,8 +306,8 @@ impl<'a> ReversedArcs<'a> {
 
     /// Adds the arcs of a row to the buckets of their heads.
     fn add(&self, tail: u32, row: &[u32], staged: &mut StagedBuckets, loops: &AtomicU64) -> Result<(), Unfit> {
-        let ends = self.cuts.last().map_or(0, |cut| cut.ids.end);
-        if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| u64::from(last) >= ends) {
+        let ids = self.first_ids[self.waiting.len()];
+        if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| last >= ids) {
             return Err(Unfit);
         }
         let StagedBuckets { buckets: staged, heads, encoded } = staged;
@@ -397,7 +407,61 @@ impl ReversedBucket {
     }
 }
 
-/// Encodes the tails of the heads of a cut, one head after another.
+/// The rows of a cut while they are united with their tails, one id after another.
+struct Uniting<'a> {
+    reversed: &'a ReversedArcs,
+    pool: &'a Pool,
+    bucket: usize,
+    /// The tails of the bucket, and the memory for them.
+    sorted: Option<(SortedTails, TakenMemory<'a>)>,
+    next: u32,
+    /// What is still to be filled: the length of each row, the encoded tails of each bucket.
+    lengths: std::slice::IterMut<'a, u32>,
+    tails: std::slice::IterMut<'a, Vec<u8>>,
+    encoder: TailEncoder,
+}
+
+impl Uniting<'_> {
+    /// Unites the row of the next id with its tails.
+    fn put(&mut self, row: &[u32], held: &AtomicU64) -> Result<(), Unfit> {
+        let ReversedArcs { first_ids, waiting, .. } = self.reversed;
+        let id = self.next;
+        if self.sorted.is_some() && id == first_ids[self.bucket + 1] {
+            self.end_bucket(held);
+        }
+        let first = first_ids[self.bucket];
+        if self.sorted.is_none() {
+            let of = std::mem::take(&mut *lock(&waiting[self.bucket]));
+            let heads = (first_ids[self.bucket + 1] - first) as usize;
+            let bytes = 4 * of.arcs + 12 * heads as u64;
+            let taken = self.pool.take(bytes);
+            taken.check(bytes).map_err(|_| Unfit)?;
+            self.sorted = Some((of.sorted(heads), taken));
+        }
+        if let Some((SortedTails { begins, tails }, _)) = &mut self.sorted
+            && let Some(length) = self.lengths.next()
+        {
+            let i = (id - first) as usize;
+            *length = self.encoder.put(id, row, &mut tails[begins[i]..begins[i + 1]]);
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Keeps the encoded tails of the bucket, and begins the next one.
+    fn end_bucket(&mut self, held: &AtomicU64) {
+        self.sorted = None;
+        let mut bytes = std::mem::take(&mut self.encoder.bytes);
+        bytes.shrink_to_fit();
+        held.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if let Some(tails) = self.tails.next() {
+            *tails = bytes;
+        }
+        self.bucket += 1;
+    }
+}
+
+/// Encodes the tails of heads, one head after another.
 #[derive(Default)]
 struct TailEncoder {
     bytes: Vec<u8>,

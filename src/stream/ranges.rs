@@ -252,28 +252,29 @@ mod tests {
     fn unpacked(compact: &trimill_counting::EncodedRows<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
         let (mut rows, mut lengths) = (Vec::new(), lengths);
         for part in compact.parts {
-            let mut bytes = compact.bytes[part.begin as usize..part.end as usize].iter();
+            let bit = |from: u32, i: usize| u32::from(compact.bytes[from as usize + i / 8] >> (i % 8) & 1);
+            let (mut control, mut data) = (0, 0);
+            let mut number = || {
+                let mut length = part.groups & 0xff;
+                while bit(part.begin, control) == 0 {
+                    control += 1;
+                    length += part.groups >> 8;
+                }
+                control += 1;
+                let number = (0..length).map(|i| bit(part.data, data + i as usize) << i).sum::<u32>();
+                data += length as usize;
+                number
+            };
             for _ in 0..part.rows {
                 let mut least = 0;
-                let length = lengths.next().unwrap();
-                rows.push(
-                    (0..length)
-                        .map(|_| {
-                            let (mut number, mut shift) = (0u32, 0);
-                            for byte in bytes.by_ref() {
-                                number |= u32::from(byte & 0x7f) << shift;
-                                shift += 7;
-                                if *byte < 0x80 {
-                                    break;
-                                }
-                            }
-                            least += number + 1;
-                            least - 1
-                        })
-                        .collect(),
-                );
+                let successor = |_| {
+                    least += number() + 1;
+                    least - 1
+                };
+                rows.push((0..lengths.next().unwrap()).map(successor).collect());
             }
-            assert_eq!(bytes.len(), 0);
+            assert_eq!(part.begin as usize + 8 * control.div_ceil(64), part.data as usize);
+            assert_eq!(part.data as usize + 8 * (data.div_ceil(64) + 1), part.end as usize);
         }
         assert_eq!(lengths.next(), None);
         rows
