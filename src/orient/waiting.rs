@@ -30,7 +30,7 @@ use trimill_system::lock;
 use trimill_system::mapped::zeros;
 
 /// The fewest successors of a row that waits as a sequence.
-const LONG: usize = 256;
+const LONG: usize = 128;
 
 /// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;
