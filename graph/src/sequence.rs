@@ -12,7 +12,7 @@
 //!
 //! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data. So every number is found
 //! without those before it, and a device decodes all of them at once. `first = more = 7` are the lengths of LEB128, 3 and 3 those of
-//! nibbles, 0 and 3 suit gaps that are mostly 0. A sequence takes what makes it shortest ([`Groups::shortest`]); on Kronecker graphs and
+//! nibbles, 0 and 3 suit gaps that are mostly 0. A sequence takes what makes it shortest (`Groups::shortest`); on Kronecker graphs and
 //! crawls that is within 10% of the entropy of the numbers' lengths, and a tenth to two thirds of LEB128.
 //!
 //! Cost: a few instructions a number, and no branch that depends on it.
