@@ -10,7 +10,7 @@
 //! graph (docs/graph-format.md). Cost: `O(rows + arcs)`.
 
 use super::Offset;
-use super::sequence::{Sequence, Wrong, encode};
+use super::sequence::{NumberSequence, Wrong, encode};
 
 /// Appends the file block of rows of such lengths, whose successors have these distances.
 pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
@@ -26,13 +26,13 @@ pub fn put_distances(successors: &[u32], distances: &mut Vec<u32>) {
 }
 
 /// The two sequences of a block of `lengths.len()` rows and `arcs` arcs; the first one is decoded into `lengths`, the second one returned.
-pub(super) fn split<'a>(bytes: &'a [u8], lengths: &mut [u32], arcs: u64) -> Result<Sequence<'a>, Wrong> {
-    let (of_rows, rest) = Sequence::split(bytes, lengths.len() as u64)?;
+pub(super) fn split<'a>(bytes: &'a [u8], lengths: &mut [u32], arcs: u64) -> Result<NumberSequence<'a>, Wrong> {
+    let (of_rows, rest) = NumberSequence::split(bytes, lengths.len() as u64)?;
     of_rows.decode(lengths)?;
     if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
         return Err("other lengths of rows than the index says");
     }
-    match Sequence::split(rest, arcs)? {
+    match NumberSequence::split(rest, arcs)? {
         (distances, []) => Ok(distances),
         _ => Err("more bytes than its rows take"),
     }

@@ -209,14 +209,14 @@ impl BitWriter<'_> {
 
 /// An encoded sequence whose parts lie where they should; the numbers themselves are not checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Sequence<'a> {
+pub struct NumberSequence<'a> {
     pub groups: Groups,
     pub control: &'a [u8],
     pub data: &'a [u8],
     many: usize,
 }
 
-impl<'a> Sequence<'a> {
+impl<'a> NumberSequence<'a> {
     /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes behind it.
     ///
     /// # Errors
@@ -283,7 +283,7 @@ const STEP: usize = 8;
 
 /// Decodes numbers of which each has bits; returns whether all are valid.
 #[multiversion::multiversion(targets("x86_64+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn decode_each(sequence: Sequence<'_>, into: &mut [u32]) -> bool {
+fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     match decode_by::<2>(sequence, into) {
         // Two numbers are too long for a word: all are read again, one at a time.
         None => decode_by::<1>(sequence, into).unwrap_or(false),
@@ -295,7 +295,7 @@ fn decode_each(sequence: Sequence<'_>, into: &mut [u32]) -> bool {
 ///
 /// The places of some ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
 #[inline(always)]
-fn decode_by<const IN_WORD: usize>(sequence: Sequence<'_>, into: &mut [u32]) -> Option<bool> {
+fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32]) -> Option<bool> {
     let (first, more) = (u64::from(sequence.groups.first), u64::from(sequence.groups.more));
     let mut ones = [0u32; 64 * WORDS + 64 + STEP];
     let (mut rest, mut begin) = (into, 0);
@@ -367,7 +367,7 @@ fn find_ones(words: &[u8], ones: &mut [u32; 64 * WORDS + 64 + STEP]) -> usize {
 
 /// The same where numbers without further groups are 0.
 #[multiversion::multiversion(targets("x86_64+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn decode_sparse(sequence: Sequence<'_>, into: &mut [u32]) -> bool {
+fn decode_sparse(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     let more = u64::from(sequence.groups.more);
     into.fill(0);
     let (mut done, mut all, mut most) = (0, 0, 0);
@@ -425,7 +425,7 @@ mod tests {
     }
 
     fn decoded(bytes: &[u8], many: usize) -> Result<Vec<u32>, Wrong> {
-        let (sequence, rest) = Sequence::split(bytes, many as u64)?;
+        let (sequence, rest) = NumberSequence::split(bytes, many as u64)?;
         let mut numbers = vec![7; many];
         sequence.decode(&mut numbers)?;
         if rest.is_empty() { Ok(numbers) } else { Err("more bytes") }

@@ -12,7 +12,7 @@
 use trimill_system::parallel;
 
 use super::DegreeRun;
-use super::sequence::{Sequence, Wrong, encode};
+use super::sequence::{NumberSequence, Wrong, encode};
 
 /// Numbers of a chunk.
 pub(super) const CHUNK: usize = 1 << 16;
@@ -26,9 +26,9 @@ pub(super) trait Table<T>: Sync {
     fn encode(&self, first: usize, chunk: &[T], out: &mut Vec<u8>);
 
     /// The sequences of a chunk of `many` numbers at the beginning of `bytes`, and the bytes behind them.
-    fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([Sequence<'a>; 2], &'a [u8]), Wrong>;
+    fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([NumberSequence<'a>; 2], &'a [u8]), Wrong>;
 
-    fn decode(&self, sequences: [Sequence<'_>; 2], first: usize, chunk: &mut [T]) -> Result<(), Wrong>;
+    fn decode(&self, sequences: [NumberSequence<'_>; 2], first: usize, chunk: &mut [T]) -> Result<(), Wrong>;
 
     /// Decodes as many whole chunks at the beginning of `bytes` as there are; `first` is the number of the first one of `into`. Returns
     /// the bytes of these chunks, and how many numbers they have.
@@ -89,11 +89,11 @@ impl Table<u32> for Order {
         encode(&distances, out);
     }
 
-    fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([Sequence<'a>; 2], &'a [u8]), Wrong> {
-        Sequence::split(bytes, many).map(|(one, after)| ([one, one], after))
+    fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([NumberSequence<'a>; 2], &'a [u8]), Wrong> {
+        NumberSequence::split(bytes, many).map(|(one, after)| ([one, one], after))
     }
 
-    fn decode(&self, [distances, _]: [Sequence<'_>; 2], first: usize, chunk: &mut [u32]) -> Result<(), Wrong> {
+    fn decode(&self, [distances, _]: [NumberSequence<'_>; 2], first: usize, chunk: &mut [u32]) -> Result<(), Wrong> {
         distances.decode(chunk)?;
         for run in runs_in(first, chunk.len(), &self.starts) {
             for at in run.start + 1..run.end {
@@ -117,13 +117,13 @@ impl Table<u64> for AscendingIds {
         }
     }
 
-    fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([Sequence<'a>; 2], &'a [u8]), Wrong> {
-        let (low, after) = Sequence::split(bytes, many)?;
-        let (high, after) = Sequence::split(after, many)?;
+    fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([NumberSequence<'a>; 2], &'a [u8]), Wrong> {
+        let (low, after) = NumberSequence::split(bytes, many)?;
+        let (high, after) = NumberSequence::split(after, many)?;
         Ok(([low, high], after))
     }
 
-    fn decode(&self, [low, high]: [Sequence<'_>; 2], _: usize, chunk: &mut [u64]) -> Result<(), Wrong> {
+    fn decode(&self, [low, high]: [NumberSequence<'_>; 2], _: usize, chunk: &mut [u64]) -> Result<(), Wrong> {
         let (mut lows, mut highs) = (vec![0; chunk.len()], vec![0; chunk.len()]);
         low.decode(&mut lows)?;
         high.decode(&mut highs)?;

@@ -22,7 +22,7 @@ use crate::clean::Shares;
 use crate::clean::workspace::Pool;
 use trimill_graph::DegreeRun;
 use trimill_graph::leb128::{numbers, put, put_row};
-use trimill_graph::sequence::{self, Sequence, Wrong};
+use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
@@ -305,7 +305,7 @@ pub(super) fn decode_row<'a>(encoded: &'a [u8], distances: &mut [u32]) -> Result
     if distances.len() < LONG {
         return numbers(encoded, distances).map(|taken| &encoded[taken..]);
     }
-    let (sequence, rest) = Sequence::split(encoded, distances.len() as u64)?;
+    let (sequence, rest) = NumberSequence::split(encoded, distances.len() as u64)?;
     sequence.decode(distances)?;
     Ok(rest)
 }

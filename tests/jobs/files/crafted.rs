@@ -9,7 +9,7 @@ use serde_json::Value;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::graph::file::{Layout, open, read_layout};
 use trimill::testing::graph::rows::put_block;
-use trimill::testing::graph::sequence::Sequence;
+use trimill::testing::graph::sequence::NumberSequence;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::place::{CLIQUE, Place, counted, graphs, said};
@@ -99,7 +99,7 @@ impl Parts {
         let bytes = self.section(layout.rows().start + from[2]..layout.rows().start + to[2]).unwrap();
         let mut rest = &self.sections[bytes];
         [to[0] - from[0], to[1] - from[1]].map(|many| {
-            let (sequence, after) = Sequence::split(rest, many).unwrap();
+            let (sequence, after) = NumberSequence::split(rest, many).unwrap();
             let mut numbers = vec![0; many as usize];
             sequence.decode(&mut numbers).unwrap();
             rest = after;
