@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data. So every number is found
-//! without those before it, and a device decodes all of them at once. `first = more = 7` are the lengths of LEB128, 3 and 3 those of
-//! nibbles, 0 and 3 suit gaps that are mostly 0. A sequence takes what makes it shortest (`Groups::shortest`); on Kronecker graphs and
-//! crawls that is within 10% of the entropy of the numbers' lengths, and a tenth to two thirds of LEB128.
+//! without those before it, and a device decodes all of them at once. 3 and 3 are nibbles; 0 and 3 suit gaps that are mostly 0. A sequence
+//! takes what makes it shortest (`Groups::shortest`). The successors of GAP-kron 20 then take 6% more than the entropy of their lengths and
+//! the bits below the highest one, those of cnr-2000 12% more; beside LEB128 they take 0.82 and 0.59 of its bytes.
 //!
 //! Cost: a few instructions a number, and no branch that depends on it.
 
@@ -207,7 +207,7 @@ impl BitWriter<'_> {
     }
 }
 
-/// An encoded sequence whose parts lie where they should; the numbers themselves are not checked.
+/// An encoded sequence. Its header and the number of its control bits are checked, the numbers are not.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberSequence<'a> {
     pub groups: Groups,

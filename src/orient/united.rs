@@ -1,12 +1,13 @@
-//! The rows of a directed graph, united with those of its reverse: so they are those of an undirected graph, without loops.
+//! Makes the rows of a directed graph symmetric: each is united with the tails of the arcs that end at its vertex. Loops are dropped.
 //!
-//! Input: [`AdjacencyRows`] that ascend strictly. Output: [`AdjacencyRows`] in which every arc has its reverse. The arcs are reversed once:
-//! of each row the heads in each bucket of ids go there together, encoded; then the tails of each head in a bucket are sorted and encoded
-//! again. A row is united with its tails whenever it is read. So an arc waits in 0.2 to 4 bytes of the host's memory, never on disk, and
-//! the rows that there are wait nowhere.
+//! Input: [`AdjacencyRows`] that ascend strictly. Output: [`AdjacencyRows`] in which every arc has its reverse.
 //!
-//! Cost: the rows are read twice here, and once more in each pass over the result. Memory: the encoded arcs twice while they are sorted, within
-//! a share of the budget each; a staging area of 2 KiB for each thread and bucket; 4 bytes an id for lengths.
+//! 1. The rows are read once. The heads of each row are divided by ranges of ids (buckets) and encoded; each list waits in its bucket, with its tail.
+//! 2. The arcs of each bucket are sorted by head, and the tails of each head are encoded. The rows are read again to find the united lengths.
+//! 3. A row is united with its tails whenever it is read.
+//!
+//! Nothing is written to disk; the rows themselves are not copied. Memory: the encoded arcs, 0.2 to 4 bytes for each, within shares of the
+//! budget; a staging area of 2 KiB for each thread and bucket; 12 bytes an id for lengths.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -111,7 +112,7 @@ impl<'a> UnitedRows<'a> {
         })?;
         if !read.into_iter().all(|sound| sound) || !reversed.finish() {
             tracing::info!(
-                "the arcs are sorted: reversed and encoded they do not fit {} of the host's budget",
+                "the arcs are sorted: reversed and encoded they do not fit {} of the host's budget, or rows do not ascend",
                 Bytes(reversed.most)
             );
             return Ok(None);
@@ -156,7 +157,7 @@ impl<'a> UnitedRows<'a> {
         })?;
         let ReversedArcs { of_cut, first_ids, .. } = reversed;
         if !united.into_iter().all(|fits| fits) || held.into_inner() > shares.tails() {
-            tracing::info!("the arcs are sorted: reversed they do not fit the host's budget");
+            tracing::info!("the arcs are sorted: the tails of all heads do not fit the host's budget");
             return Ok(None);
         }
         Ok(Some(Self { rows, given, cuts, of_cut, first_ids, tails, lengths, loops: loops.into_inner() }))
