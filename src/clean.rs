@@ -5,14 +5,16 @@
 //!
 //! An arc goes, as an 8-byte key, to one of the two buckets of one of `B` classes: the class by a hash of its pair, the bucket by
 //! its direction ([`read`]). So buckets have about the same size however skewed the degrees are, all copies of a pair are in one class,
-//! and the direction takes no bits. Where the order of the input allows it, classes are ranges of ids instead (`ranges`). Then each bucket
+//! and the direction takes no bits. Where the order of the input allows it, classes are ranges of ids instead (`ranges`). Keys that do not
+//! fit in memory wait sorted and encoded there, and then on disk ([`buckets`]). Then each bucket
 //! is sorted (`sort`) and deduplicated and the two buckets of a class are merged, all classes in parallel ([`ArcsRead::clean`]).
 //!
-//! Cost: one pass over the input (two if ids must be ranked, or buckets are ranges), a sort of `arcs / B` keys for each class; `8 arcs`
-//! bytes written and read once if they do not fit in memory, then 8 bytes an edge. Memory: within the host's budget, [`PER_ID`] or
+//! Cost: one pass over the input (two if ids must be ranked, or buckets are ranges), a sort of `arcs / B` keys for each class; 2 to 5
+//! bytes an arc written and read once if they do not fit in memory, then as many an edge. Memory: within the host's budget, [`PER_ID`] or
 //! [`PER_VERTEX`] for arrays, the rest in the shares of module [`workspace`].
 
 pub mod buckets;
+mod classes;
 mod distribute;
 mod graph;
 pub mod ids;

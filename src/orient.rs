@@ -5,7 +5,7 @@
 //! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
 //! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
 //!
-//! Cost: 8 bytes an edge written and read once if they do not fit in memory, a sort of each bucket, 0.2 to 2 bytes an edge
+//! Cost: 1 to 4 bytes an edge written and read once if they do not fit in memory, a sort of each bucket, 0.2 to 2 bytes an edge
 //! written to the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
 //!
 //! Inputs that are clean already take a shorter path ([`rows`]).

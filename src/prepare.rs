@@ -4,7 +4,7 @@
 
 mod collect;
 pub mod device;
-mod run_files;
+mod runs;
 pub mod starting;
 
 use std::time::Instant;

@@ -1,5 +1,6 @@
 //! The oriented graph: its file, its rows, and passes over them.
 
+pub mod arcs;
 mod clean_report;
 pub mod file;
 mod index;

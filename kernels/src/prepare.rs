@@ -30,7 +30,7 @@ mod work;
 pub use blocks::{FileBlocks, RankedRows};
 pub use edges::{DeviceArcs, DeviceEdges};
 pub use ranks::RankedVertices;
-pub use stored::{HostKeys, RunStore, StoredRun};
+pub use stored::{HostKeys, RUN_BLOCK, RunStore, StoredRun};
 pub use work::needed;
 
 /// The most bits of an id: an edge's key holds two ids and a bit.

@@ -1,9 +1,12 @@
-//! Buckets of 64-bit keys, in memory while they fit, else in files of a temporary directory.
+//! Buckets of 64-bit keys: as they are while they fit in memory, else sorted and encoded, else in files of a temporary directory.
 //!
-//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. At most `memory`
-//! bytes of keys are held; past that every further block goes to its bucket's file (8 bytes a key), and so do the blocks
-//! of that bucket that were in memory. A bucket's file is deleted when the bucket is taken, so disk space is freed as the
-//! buckets are consumed.
+//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. At most about `memory` bytes are held.
+//! When they are full, the keys of the bucket that gets more become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes
+//! or less. When runs take half of the memory, those of the bucket at hand go to its file. A bucket's file is deleted when the bucket is
+//! taken, so disk space is freed as the buckets are consumed.
+//!
+//! A bucket is encoded, or written, only if it has at least half, or a quarter, of its share of the memory; otherwise others have more. So
+//! runs are long, which makes them dense, and the bound holds.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,26 +14,45 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use super::classes::PairHash;
+use trimill_graph::arcs::{ArcCodec, LEAST_BITS, MOST_BYTES};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
-use trimill_system::mapped::with_capacity;
+use trimill_system::mapped::{with_capacity, zeros};
 
 /// Keys staged in one thread for one bucket before they are handed to the bucket.
 const STAGED: usize = 256;
 
-/// Lanes of keys, filled from many threads.
+/// Bytes for each key of a run while it is encoded or decoded: the key, its two numbers, and its encoding.
+const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
+
+/// How many keys of a run there are: at most, and where memory is scarce.
+const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
+
+/// Bytes in front of a run in a file: how many keys it has, and how many bytes.
+const RUN_HEADER: usize = 8;
+
+/// Buckets of keys, filled from many threads.
 pub struct Buckets {
     buckets: Vec<Mutex<KeyBucket>>,
-    /// Staging areas that no thread uses at the moment.
+    /// Staging areas, and codecs, that no thread uses at the moment.
     idle: Mutex<Vec<StagedKeys>>,
+    codecs: Mutex<Vec<RunCodec>>,
+    /// Keys of a block, and the most of a run.
     block: usize,
+    run: usize,
     memory: AtomicU64,
+    /// Bytes that are held, and how many of these are encoded.
     held: AtomicU64,
+    encoded: AtomicU64,
     written: AtomicU64,
     /// How many keys will come, about or at most.
     expected: u64,
+    /// What of a key follows from its bucket, of which there are so many for each class.
+    hash: PairHash,
+    of_class: usize,
     parent: PathBuf,
     dir: OnceLock<TemporaryDir>,
 }
@@ -39,8 +61,17 @@ pub struct Buckets {
 struct KeyBucket {
     filling: Vec<u64>,
     full: Vec<Vec<u64>>,
+    runs: Vec<EncodedRun>,
     len: u64,
+    /// Bytes of `full`, of `runs`, and of the file.
+    plain: u64,
+    encoded: u64,
     on_disk: u64,
+}
+
+struct EncodedRun {
+    keys: u32,
+    bytes: Box<[u8]>,
 }
 
 /// One thread's staging area: up to [`STAGED`] keys a bucket.
@@ -49,23 +80,46 @@ struct StagedKeys {
     fill: Vec<u16>,
 }
 
+/// Encodes and decodes runs.
+struct RunCodec {
+    keys: Vec<u64>,
+    encoded: Vec<u8>,
+    arcs: ArcCodec,
+}
+
+/// The least and the most bytes that so many keys take beyond `memory`, in the files of buckets.
+pub fn bytes_on_disk(keys: u64, memory: u64) -> [Bytes; 2] {
+    [keys / 8 * LEAST_BITS, keys.saturating_mul(MOST_BYTES)].map(|bytes| Bytes(bytes.saturating_sub(memory)))
+}
+
 impl Buckets {
     /// `buckets` empty buckets for about `expected` keys, of which at most about `memory` bytes are held; files go to a directory made in
     /// `parent` when the first one is needed.
     pub fn new(buckets: usize, expected: u64, memory: u64, parent: &Path) -> Self {
-        // Blocks are written as a whole. The blocks that are being filled, one per bucket, take at most a quarter of the memory.
+        // The blocks that are being filled, one per bucket, take at most a quarter of the memory, runs that are made a sixteenth.
         let block = (memory / 4 / 8 / buckets.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
+        let run = memory / 16 / PER_ENCODED / rayon::current_num_threads() as u64;
         Self {
             buckets: (0..buckets).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
+            codecs: Mutex::default(),
             block,
+            run: run.clamp(RUN.start, RUN.end) as usize,
             memory: AtomicU64::new(memory),
             held: AtomicU64::new(0),
+            encoded: AtomicU64::new(0),
             written: AtomicU64::new(0),
             expected,
+            hash: PairHash::NONE,
+            of_class: 1,
             parent: parent.to_path_buf(),
             dir: OnceLock::new(),
         }
+    }
+
+    /// The same with buckets that are classes by `hash`, `of_class` buckets for each.
+    pub fn of_classes(self, hash: PairHash, of_class: usize) -> Self {
+        Self { hash, of_class, ..self }
     }
 
     pub fn buckets(&self) -> usize {
@@ -131,39 +185,74 @@ impl Buckets {
         Ok(())
     }
 
-    /// Keeps a block in memory, or writes it and all whole blocks of its bucket.
-    fn keep(&self, bucket: usize, slot: &mut KeyBucket, block: Vec<u64>) -> Result<()> {
-        let bytes = block.capacity() as u64 * 8;
-        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.memory.load(Ordering::Relaxed) / 4 * 3 {
-            slot.full.push(block);
-            return Ok(());
-        }
-        slot.full.push(block);
-        self.write(bucket, slot)
+    /// The most bytes of whole blocks and runs.
+    fn most(&self) -> u64 {
+        self.memory.load(Ordering::Relaxed) / 16 * 11
     }
 
-    /// Holds at most about `memory` bytes of keys from now on: buckets that hold more go to their files.
-    pub fn keep_at_most(&self, memory: u64) -> Result<()> {
-        self.memory.store(memory, Ordering::Relaxed);
-        for bucket in 0..self.buckets.len() {
-            if self.held.load(Ordering::Relaxed) <= memory / 4 * 3 {
-                break;
-            }
-            let mut slot = lock(&self.buckets[bucket]);
-            if !slot.full.is_empty() {
-                self.write(bucket, &mut slot)?;
+    /// Keeps a block; if it does not fit, the keys of its bucket are encoded, and go to its file if that does not suffice.
+    fn keep(&self, bucket: usize, slot: &mut KeyBucket, block: Vec<u64>) -> Result<()> {
+        let (bytes, most) = (block.capacity() as u64 * 8, self.most());
+        slot.plain += bytes;
+        slot.full.push(block);
+        let share = most / self.buckets.len() as u64;
+        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes > most && slot.plain >= share / 2 {
+            self.encode(slot);
+            if self.encoded.load(Ordering::Relaxed) > most / 2 && slot.encoded >= share / 4 {
+                self.write(bucket, slot)?;
             }
         }
         Ok(())
     }
 
-    /// Writes all whole blocks that a bucket holds.
+    /// Holds at most about `memory` bytes of keys from now on.
+    pub fn keep_at_most(&self, memory: u64) -> Result<()> {
+        self.memory.store(memory, Ordering::Relaxed);
+        let is_beyond = || self.held.load(Ordering::Relaxed) > self.most();
+        for bucket in (0..self.buckets.len()).take_while(|_| is_beyond()) {
+            self.encode(&mut lock(&self.buckets[bucket]));
+        }
+        for bucket in (0..self.buckets.len()).take_while(|_| is_beyond()) {
+            self.write(bucket, &mut lock(&self.buckets[bucket]))?;
+        }
+        Ok(())
+    }
+
+    /// Makes runs of all whole blocks of a bucket.
+    fn encode(&self, slot: &mut KeyBucket) {
+        let mut codec = lock(&self.codecs).pop().unwrap_or_else(RunCodec::new);
+        for block in slot.full.drain(..) {
+            let mut rest = &block[..];
+            while !rest.is_empty() {
+                let (now, after) = rest.split_at(rest.len().min(self.run - codec.keys.len()));
+                codec.keys.extend_from_slice(now);
+                rest = after;
+                if codec.keys.len() == self.run {
+                    slot.runs.push(codec.run(self.hash));
+                }
+            }
+        }
+        if !codec.keys.is_empty() {
+            slot.runs.push(codec.run(self.hash));
+        }
+        lock(&self.codecs).push(codec);
+        let encoded = slot.runs.iter().map(|run| run.bytes.len() as u64).sum();
+        let more = encoded - std::mem::replace(&mut slot.encoded, encoded);
+        self.encoded.fetch_add(more, Ordering::Relaxed);
+        self.held.fetch_add(more, Ordering::Relaxed);
+        self.held.fetch_sub(std::mem::take(&mut slot.plain), Ordering::Relaxed);
+    }
+
+    /// Writes all runs of a bucket that are in memory.
     fn write(&self, bucket: usize, slot: &mut KeyBucket) -> Result<()> {
+        if slot.runs.is_empty() {
+            return Ok(());
+        }
         self.written_to_file(bucket, slot).map_err(|error| match error.is_for_room() {
             true => error
                 .expected(format!(
-                    "room for {} of buckets at most, of which {} were written",
-                    Bytes::of::<u64>(self.expected),
+                    "room for the arcs that are sorted, {} at most, of which {} were written",
+                    Bytes(self.expected.saturating_mul(MOST_BYTES)),
                     Bytes(self.bytes_written())
                 ))
                 .also("--work-dir names a directory on a larger disk, and with a larger --host-memory less is written"),
@@ -174,13 +263,21 @@ impl Buckets {
     fn written_to_file(&self, bucket: usize, slot: &mut KeyBucket) -> Result<()> {
         let path = self.file_of(bucket)?;
         let file = disk::append_to(&path)?;
-        for block in slot.full.drain(..) {
-            disk::write(&file, &path, bytemuck::cast_slice(&block))?;
-            slot.on_disk += block.len() as u64;
-            self.written.fetch_add(block.len() as u64 * 8, Ordering::Relaxed);
-            self.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
+        for EncodedRun { keys, bytes } in slot.runs.drain(..) {
+            let header = [keys, bytes.len() as u32].map(u32::to_le_bytes);
+            disk::write(&file, &path, header.as_flattened())?;
+            disk::write(&file, &path, &bytes)?;
+            slot.on_disk += (RUN_HEADER + bytes.len()) as u64;
+            self.written.fetch_add((RUN_HEADER + bytes.len()) as u64, Ordering::Relaxed);
         }
+        self.released(std::mem::take(&mut slot.encoded));
         Ok(())
+    }
+
+    /// Runs of so many bytes are no longer held.
+    fn released(&self, encoded: u64) {
+        self.encoded.fetch_sub(encoded, Ordering::Relaxed);
+        self.held.fetch_sub(encoded, Ordering::Relaxed);
     }
 
     fn file_of(&self, bucket: usize) -> Result<PathBuf> {
@@ -213,50 +310,44 @@ impl Buckets {
         most: usize,
         mut each: impl FnMut(Vec<u64>) -> Result<()>,
     ) -> Result<()> {
-        let mut slot = std::mem::take(&mut *lock(&self.buckets[bucket]));
-        let filling = std::mem::take(&mut slot.filling);
+        let slot = std::mem::take(&mut *lock(&self.buckets[bucket]));
         let mut left = slot.len;
-        let mut memory = slot.full.into_iter();
-        let released = |block: &Vec<u64>| {
-            self.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
+        let mut taking = TakenBucket {
+            buckets: self,
+            class: bucket / self.of_class,
+            filling: Some(slot.filling),
+            full: slot.full.into_iter(),
+            runs: slot.runs.into_iter(),
+            file: match slot.on_disk {
+                0 => None,
+                _ => {
+                    let path = self.file_of(bucket)?;
+                    Some((File::open(&path).map_err(|e| Error::read(&path, e))?, path))
+                }
+            },
         };
-        let mut spare: Vec<u64> = filling;
-        let mut file = match slot.on_disk {
-            0 => None,
-            _ => {
-                let path = self.file_of(bucket)?;
-                Some((File::open(&path).map_err(|e| Error::read(&path, e))?, path, slot.on_disk))
-            }
-        };
+        let mut spare = Vec::new();
         loop {
             let want = left.min(most as u64) as usize;
-            let mut chunk = match memory.as_slice() {
-                // The one block of a bucket that was put as a whole.
-                [block] if block.len() == want && spare.is_empty() => {
-                    memory.next().inspect(released).unwrap_or_default()
-                }
-                _ => with_capacity(want),
-            };
+            let mut chunk = Vec::new();
             while chunk.len() < want {
-                let missing = want - chunk.len();
-                if !spare.is_empty() {
-                    let from = spare.len() - missing.min(spare.len());
-                    chunk.extend(spare.drain(from..));
-                } else if let Some(block) = memory.next().inspect(released) {
-                    spare = block;
-                } else if let Some((file, path, rest)) = &mut file {
-                    let now = missing.min(*rest as usize);
-                    let start = chunk.len();
-                    chunk.resize(start + now, 0);
-                    disk::before_read()
-                        .and_then(|()| file.read_exact(bytemuck::cast_slice_mut(&mut chunk[start..])))
-                        .map_err(|e| Error::read(&*path, e))?;
-                    *rest -= now as u64;
+                if spare.is_empty() {
+                    spare = taking.next_keys()?;
                 }
+                // The one block of a bucket that was put as a whole need not be copied.
+                if chunk.is_empty() && spare.len() == want {
+                    chunk = std::mem::take(&mut spare);
+                    break;
+                }
+                if chunk.capacity() == 0 {
+                    chunk = with_capacity(want);
+                }
+                let from = spare.len() - (want - chunk.len()).min(spare.len());
+                chunk.extend(spare.drain(from..));
             }
             left -= want as u64;
             if left == 0
-                && let Some((_, path, _)) = file.take()
+                && let Some((_, path)) = taking.file.take()
             {
                 disk::remove(&path)?;
             }
@@ -265,6 +356,84 @@ impl Buckets {
                 return Ok(());
             }
         }
+    }
+}
+
+/// What is left of a bucket that is taken.
+struct TakenBucket<'a> {
+    buckets: &'a Buckets,
+    class: usize,
+    filling: Option<Vec<u64>>,
+    full: std::vec::IntoIter<Vec<u64>>,
+    runs: std::vec::IntoIter<EncodedRun>,
+    file: Option<(File, PathBuf)>,
+}
+
+impl TakenBucket<'_> {
+    /// The next keys, maybe none; there must be some left.
+    fn next_keys(&mut self) -> Result<Vec<u64>> {
+        let Self { buckets, class, .. } = *self;
+        if let Some(filling) = self.filling.take() {
+            return Ok(filling);
+        }
+        if let Some(block) = self.full.next() {
+            buckets.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
+            return Ok(block);
+        }
+        let run = match (self.runs.next(), &mut self.file) {
+            (Some(run), _) => {
+                buckets.released(run.bytes.len() as u64);
+                run
+            }
+            (None, Some((file, path))) => run_of(file).map_err(|e| Error::read(&*path, e))?,
+            (None, None) => return Err(Error::defect("a bucket has fewer keys than were added")),
+        };
+        let mut codec = lock(&buckets.codecs).pop().unwrap_or_else(RunCodec::new);
+        let keys = codec.keys_of(&run, buckets.hash, class);
+        lock(&buckets.codecs).push(codec);
+        keys
+    }
+}
+
+/// The next run of a file.
+fn run_of(mut file: &File) -> std::io::Result<EncodedRun> {
+    let mut header = [0; RUN_HEADER];
+    disk::before_read()?;
+    file.read_exact(&mut header)?;
+    let [keys, length]: [u32; 2] = bytemuck::cast(header);
+    let mut bytes = vec![0; u32::from_le(length) as usize].into_boxed_slice();
+    file.read_exact(&mut bytes)?;
+    Ok(EncodedRun { keys: u32::from_le(keys), bytes })
+}
+
+impl RunCodec {
+    const fn new() -> Self {
+        Self { keys: Vec::new(), encoded: Vec::new(), arcs: ArcCodec::new(32) }
+    }
+
+    /// Makes a run of the keys, which are then gone.
+    fn run(&mut self, hash: PairHash) -> EncodedRun {
+        let Self { keys, encoded, arcs } = self;
+        if !keys.is_sorted() {
+            keys.sort_unstable();
+        }
+        keys.iter_mut().for_each(|key| *key = hash.shortened(*key));
+        encoded.clear();
+        arcs.encode(keys, encoded);
+        let run = EncodedRun { keys: keys.len() as u32, bytes: encoded.as_slice().into() };
+        keys.clear();
+        run
+    }
+
+    fn keys_of(&mut self, run: &EncodedRun, hash: PairHash, class: usize) -> Result<Vec<u64>> {
+        let mut keys = zeros(run.keys as usize);
+        // They were encoded by `run`; a file of runs may have been damaged.
+        self.arcs.decode(&run.bytes, &mut keys).map_err(|wrong| {
+            Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
+                .advice("check the disk and the memory of this machine")
+        })?;
+        keys.iter_mut().for_each(|key| *key = hash.restored(*key, class));
+        Ok(keys)
     }
 }
 

@@ -1,61 +1,16 @@
 //! Distributes arcs to buckets.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::buckets::Buckets;
+use super::classes::ArcClasses;
 use super::ids::Seen;
 use super::ranges::IdRanges;
-use super::workspace::Shares;
 use trimill_input::{ArcSink, around_tail, expand};
 use trimill_system::error::{Error, Result};
-use trimill_system::hash::mix;
 
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;
-
-/// The classes of arcs. Each has two buckets, one for each direction, so that all copies of a pair are in one class.
-pub(super) enum ArcClasses {
-    /// By a hash of the pair, shifted by so many bits.
-    Hash { shift: u32 },
-    /// By the smaller id.
-    Ranges(IdRanges),
-}
-
-impl ArcClasses {
-    /// A power of two of classes.
-    pub(super) fn hash(classes: usize) -> Self {
-        Self::Hash { shift: 64 - classes.ilog2() }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Hash { shift } => 1 << (64 - shift),
-            Self::Ranges(ranges) => ranges.len(),
-        }
-    }
-
-    #[inline]
-    fn class_of(&self, key: u64) -> usize {
-        match self {
-            Self::Hash { shift } => (mix(key) >> shift) as usize,
-            Self::Ranges(ranges) => ranges.range_of(key >> 32),
-        }
-    }
-
-    /// Buckets for about `expected` arcs, two for each class.
-    pub(super) fn buckets(&self, expected: u64, shares: &Shares<'_>) -> Buckets {
-        Buckets::new(2 * self.len(), expected, shares.buckets(), shares.dir)
-    }
-
-    /// The smaller ids of a class, of a graph whose ids are below `end`.
-    pub(super) fn ids(&self, class: usize, end: u64) -> Range<u64> {
-        match self {
-            Self::Hash { .. } => 0..end,
-            Self::Ranges(ranges) => ranges.ids(class),
-        }
-    }
-}
 
 /// The sink that sends arcs to their buckets.
 pub(super) struct Distribute<'a, F> {

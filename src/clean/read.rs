@@ -6,7 +6,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::distribute::{ArcClasses, Distribute};
+use super::buckets::bytes_on_disk;
+use super::classes::ArcClasses;
+use super::distribute::Distribute;
 #[cfg(feature = "testing")]
 use super::graph::CleanGraph;
 use super::graph::InputIds;
@@ -39,8 +41,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         return Err(refused_unread(source, space, control)?);
     };
     let estimate = source.arcs_at_most();
-    let bytes = |arcs: u64| Bytes(arcs.saturating_mul(8).saturating_sub(shares.buckets()));
-    let (least, most) = (bytes(source.arcs_at_least()), bytes(estimate));
+    let on_disk = |arcs| bytes_on_disk(arcs, shares.buckets());
+    let ([least, _], [_, most]) = (on_disk(source.arcs_at_least()), on_disk(estimate));
     let what = "the arcs that do not fit in memory while they are sorted";
     DiskNeed { what, dir: space.dir, least, most, option: "--work-dir" }.check()?;
     let many = shares.class_count(estimate);
@@ -49,7 +51,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         Some(ranges) => ArcClasses::Ranges(ranges),
         None => ArcClasses::hash(many),
     };
-    let buckets = classes.buckets(estimate, &shares);
+    let buckets = classes.buckets(2, estimate, &shares);
     let plain = Distribute::new(classes, buckets, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
@@ -94,7 +96,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
     let classes = ArcClasses::hash(shares.class_count(estimate));
-    let buckets = classes.buckets(arcs, &shares);
+    let buckets = classes.buckets(2, arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {

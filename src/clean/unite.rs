@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::distribute::ArcClasses;
+use super::classes::ArcClasses;
 use super::graph::{CleanGraph, InputIds};
 use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Pool, Workspace, needs};
@@ -51,7 +51,7 @@ impl ArcsRead {
         let chunk = shares.keys_at_once() as usize;
         let pool = Pool::of_sorting(&shares);
         let degrees: Vec<AtomicU32> = zeros(range as usize);
-        let pairs = Buckets::new(arcs.buckets() / 2, totals.arcs, shares.buckets(), shares.dir);
+        let pairs = classes.buckets(1, totals.arcs, &shares);
         let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
         let found = parallel::try_map(0..arcs.buckets() / 2, |class| -> Result<(u64, u64, u64)> {
             control.check()?;

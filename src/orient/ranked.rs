@@ -3,7 +3,7 @@
 //! Input: arcs from larger ranks to smaller ones, in any order, from many threads. Output: file blocks in rank order. Within a bucket
 //! ([`BlockBuckets`]) arcs are placed by counting, and then each row is sorted.
 //!
-//! Cost: 8 bytes an arc in buckets, on disk if they do not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the
+//! Cost: 8 bytes an arc in buckets, or 1 to 4 on disk if they do not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the
 //! buckets' share, and that of sorting while rows are made ([`crate::clean::workspace`]).
 
 use super::blocks::{BlockBuckets, PER_ARC};

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{DeviceArcs, HostKeys, MOST_ID_BITS};
 
-use super::run_files::RunFiles;
-use super::starting::{DeviceEngine, StartingDevice, Stop};
+use super::runs::EncodedRuns;
+use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::Workspace;
+use crate::clean::buckets::bytes_on_disk;
 use crate::clean::ids::Seen;
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::bytes::Bytes;
@@ -32,6 +33,7 @@ const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 }
 
 pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
+    runs: Option<Arc<EncodedRuns>>,
     /// Buffers that no thread fills at the moment, each with the number of arcs in it.
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
@@ -50,8 +52,9 @@ struct CollectState<'d> {
     memory: u64,
     /// How many arcs wait in the host's memory if the device does not hold all, and where the others go.
     host: HostKeys,
-    /// Free bytes on the disk of runs.
+    /// Free bytes on the disk of runs, and how many bytes of these may be in memory.
     disk: u64,
+    encoded: u64,
     /// How many buffers were made before the device started.
     made: u64,
     /// Buffers that wait to be sent, each with the number of arcs in it.
@@ -65,10 +68,15 @@ enum SortingDevice<'d> {
     Useless,
 }
 
-/// How many arcs each of two sets of sorted runs may have in so much of the host's memory, unless the workspace says how much buckets, and
-/// so runs, may take.
-pub(super) fn arcs_in(memory: Bytes, space: Workspace<'_>) -> u64 {
+/// How many arcs each of two sets of sorted runs may have as plain keys in so much of the host's memory, unless the workspace says how much
+/// buckets, and so runs, may take.
+fn arcs_in(memory: Bytes, space: Workspace<'_>) -> u64 {
     space.buckets.map_or(memory.get() / 2, Bytes::get) / size_of::<u64>() as u64
+}
+
+/// Bytes of two sets of so many plain keys.
+const fn in_two_sets(arcs: u64) -> Bytes {
+    Bytes(2 * size_of::<u64>() as u64 * arcs)
 }
 
 /// The end of a scan that this sink refused.
@@ -88,16 +96,18 @@ impl<'d> Collect<'d> {
         beyond: Option<Workspace<'_>>,
     ) -> Self {
         let device = SortingDevice::Starting(device);
-        let (host, disk) = match beyond {
-            None => (HostKeys { in_memory: 0, store: None }, Bytes::ZERO),
-            Some(space) => (
-                HostKeys {
-                    in_memory: arcs_in(Bytes(memory / 8 * 5), space),
-                    store: Some(Arc::new(RunFiles::new(space.dir))),
-                },
-                disk::free_space(space.dir).unwrap_or_default(),
-            ),
-        };
+        let (mut host, mut runs, mut disk, mut encoded) =
+            (HostKeys { in_memory: 0, store: None }, None, Bytes::ZERO, Bytes::ZERO);
+        if let Some(space) = beyond {
+            let plain = arcs_in(Bytes(memory / 8 * 5), space);
+            match expected <= plain {
+                true => host.in_memory = plain,
+                false => encoded = in_two_sets(plain),
+            }
+            let store = Arc::new(EncodedRuns::new(space.dir, encoded));
+            host.store = Some(store.clone());
+            (runs, disk) = (Some(store), disk::free_space(space.dir).unwrap_or_default());
+        }
         Self {
             state: Mutex::new(CollectState {
                 device,
@@ -105,9 +115,11 @@ impl<'d> Collect<'d> {
                 memory: memory / 4,
                 host,
                 disk: disk.get(),
+                encoded: encoded.get(),
                 made: 0,
                 waiting: Vec::new(),
             }),
+            runs,
             partial: Mutex::default(),
             end: end.min(1 << MOST_ID_BITS),
             loops: AtomicU64::new(0),
@@ -134,6 +146,18 @@ impl<'d> Collect<'d> {
     /// One more than the largest id; 0 if there is none.
     pub(super) fn ids(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
+    }
+
+    /// The host has `memory` for runs from now on. Returns how many arcs of each of two sets may wait there as plain keys.
+    pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<u64, Stop> {
+        let arcs = arcs_in(memory, space);
+        match &self.runs {
+            Some(runs) if lock(&self.state).host.in_memory == 0 => match runs.keep_at_most(in_two_sets(arcs)) {
+                true => Ok(0),
+                false => Err(unfit(format!("sorted runs take more than {}", in_two_sets(arcs)))),
+            },
+            _ => Ok(arcs),
+        }
     }
 
     /// Sends the arcs that are still here, in the current thread pool. To be called after the scan.
@@ -212,11 +236,11 @@ impl CollectState<'_> {
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
-        // 8 bytes for each arc that does not fit in memory, and then for each edge.
-        let stored = Bytes(2 * 8 * self.expected.saturating_sub(arcs.most_in_memory()));
+        // Arcs that do not fit in memory as plain keys, and then edges.
+        let [stored, _] = bytes_on_disk(2 * self.expected.saturating_sub(arcs.most_in_memory()), self.encoded);
         if stored.get() > self.disk {
             return Err(Error::resource(format!(
-                "sorted runs take {stored} of disk, and {} are free",
+                "sorted runs take at least {stored} of disk, and {} are free",
                 Bytes(self.disk)
             )));
         }

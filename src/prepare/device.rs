@@ -5,7 +5,7 @@
 //! ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
 //! Memory of the device: 16 bytes an arc and up to 40 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in the host's
-//! memory in sorted runs, 16 bytes an arc. Other memory of the host: the order of the vertices and their ids, 8 bytes a vertex, and buffers.
+//! memory in sorted runs, 16 bytes an arc, or encoded in 2 to 8, then on disk ([`super::runs`]). Other memory of the host: the order of the vertices and their ids, 8 bytes a vertex, and buffers.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use trimill_kernels::prepare::{DeviceArcs, FileBlocks, RankedRows, RankedVertices};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::collect::{Collect, arcs_in};
+use super::collect::Collect;
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
 use crate::clean::workspace::IdCount;
@@ -91,9 +91,10 @@ impl<'a> ReadOnDevice<'a> {
             return Err(unfit("too little host memory for arrays over ids"));
         };
         let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
+        let on_host = collect.keep_within(shares.left, space)?;
         let device = collect.finish()?;
         let reading = start.elapsed();
-        let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left, space) };
+        let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host };
         Ok(Self { device, input, reading })
     }
 
@@ -132,7 +133,7 @@ struct ReadInput<'a> {
     ids: u64,
     loops: u64,
     loop_ids: Seen,
-    /// The most arcs that the host's memory holds in runs, beside arrays over ids.
+    /// The most arcs that the host's memory holds as plain keys in each of two sets of runs, beside arrays over ids.
     on_host: u64,
 }
 

@@ -4,13 +4,15 @@ use std::cell::RefCell;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::stored::{HostKeys, KeyRun};
+use super::stored::{HostKeys, KeyRun, RUN_BLOCK};
 use super::work::{PrepareSpace, SortBuffers, largest};
 use crate::engine::{Engine, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
 /// Words that are copied from the device at a time.
 const BATCH: usize = 8 << 20;
+
+const _: () = assert!(BATCH.is_multiple_of(RUN_BLOCK));
 
 /// Runs, and a buffer for copying them.
 pub(super) struct Runs {
@@ -40,22 +42,25 @@ impl Runs {
     fn buffer<E: Engine + ?Sized>(&mut self, work: &mut PrepareSpace<'_, E>, keys: u64) -> GpuResult<HostWords> {
         match self.buffer.take() {
             Some(buffer) => Ok(buffer),
-            None => work.engine.host_words(BATCH.min(keys as usize)),
+            None => work.engine.host_words(BATCH.min((keys as usize).next_multiple_of(RUN_BLOCK))),
         }
     }
 
-    /// Fetches a run of `count` keys, sorted, from the device.
+    /// Fetches a run of `count` keys, sorted, from the device; heads are in their last `head_bits` bits.
     pub(super) fn fetch<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
         at: u64,
         count: u64,
+        head_bits: u32,
     ) -> GpuResult<()> {
         if count == 0 {
             return Ok(());
         }
         let mut run = match &self.host.store {
-            Some(store) if self.keys_in_memory() + count > self.host.in_memory => KeyRun::in_store(&**store, count)?,
+            Some(store) if self.keys_in_memory() + count > self.host.in_memory => {
+                KeyRun::in_store(&**store, count, head_bits)?
+            }
             _ => KeyRun::in_memory(count),
         };
         let mut buffer = self.buffer(work, count)?;

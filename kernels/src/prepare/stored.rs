@@ -8,19 +8,20 @@ use std::thread::{Builder, ScopedJoinHandle};
 use crate::error::{GpuError, GpuResult};
 
 /// Keys of a block of a stored run, of which one key is kept in memory.
-const BLOCK: usize = 1 << 12;
+pub const RUN_BLOCK: usize = 1 << 12;
 
-/// Threads that move the keys of a run, while the device waits.
-const THREADS: usize = 8;
+/// Threads that move the keys of a run, or encode them, while the device waits.
+const THREADS: usize = 16;
 
 /// Stores runs of keys, of 8 bytes each.
 pub trait RunStore: Send + Sync {
-    fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
+    /// Begins a run of keys of arcs; the head of an arc is in the last `head_bits` bits of its key.
+    fn begin(&self, head_bits: u32) -> io::Result<Box<dyn StoredRun>>;
 }
 
 /// A run that is stored; it is removed when this is dropped. Called from many threads.
 pub trait StoredRun: Send + Sync {
-    /// Writes the keys from number `at` on.
+    /// Writes the keys from number `at` on, which ascend: whole blocks of [`RUN_BLOCK`] keys, but at the end of the run.
     fn write(&self, at: u64, keys: &[u64]) -> io::Result<()>;
 
     /// Reads the keys from number `at` on, which were written.
@@ -61,8 +62,8 @@ impl KeyRun {
         Self::Memory(vec![0; keys as usize])
     }
 
-    pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> GpuResult<Self> {
-        let run = store.begin().map_err(|e| failed(&e))?;
+    pub(super) fn in_store(store: &dyn RunStore, keys: u64, head_bits: u32) -> GpuResult<Self> {
+        let run = store.begin(head_bits).map_err(|e| failed(&e))?;
         Ok(Self::Stored(StoredKeys { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))
     }
 
@@ -73,9 +74,9 @@ impl KeyRun {
         }
     }
 
-    /// Writes the next keys, behind the `at` that were written.
+    /// Writes the next keys, behind the `at` that were written, a multiple of [`RUN_BLOCK`].
     pub(super) fn write(&mut self, at: u64, keys: &[u64]) -> GpuResult<()> {
-        let share = keys.len().div_ceil(THREADS).max(1);
+        let share = keys.len().div_ceil(THREADS).next_multiple_of(RUN_BLOCK);
         match self {
             Self::Memory(run) => {
                 let to = &mut run[at as usize..at as usize + keys.len()];
@@ -88,8 +89,7 @@ impl KeyRun {
                 }))
             }
             Self::Stored(StoredKeys { run, first, .. }) => {
-                let begin = (BLOCK - at as usize % BLOCK) % BLOCK;
-                first.extend(keys[begin.min(keys.len())..].iter().step_by(BLOCK));
+                first.extend(keys.iter().step_by(RUN_BLOCK));
                 let (run, parts) = (&**run, (at..).step_by(share).zip(keys.chunks(share)));
                 in_parallel(parts.map(|(at, part)| move || run.write(at, part)))
             }
@@ -124,10 +124,10 @@ impl StoredKeys {
     fn below(&self, end: u64) -> GpuResult<u64> {
         let Some(block) = self.first.partition_point(|&key| key < end).checked_sub(1) else { return Ok(0) };
         let mut last = self.last.borrow_mut();
-        let at = (block * BLOCK) as u64;
+        let at = (block * RUN_BLOCK) as u64;
         if last.0 != block {
             last.0 = usize::MAX;
-            last.1.resize(BLOCK.min((self.keys - at) as usize), 0);
+            last.1.resize(RUN_BLOCK.min((self.keys - at) as usize), 0);
             self.run.read(at, &mut last.1).map_err(|e| failed(&e))?;
             last.0 = block;
         }

@@ -241,7 +241,7 @@ struct Shelf {
 struct Shelved(Mutex<Vec<u64>>);
 
 impl RunStore for Shelf {
-    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
+    fn begin(&self, _: u32) -> io::Result<Box<dyn StoredRun>> {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(Shelved(Mutex::default())))
     }
@@ -249,6 +249,7 @@ impl RunStore for Shelf {
 
 impl StoredRun for Shelved {
     fn write(&self, at: u64, keys: &[u64]) -> io::Result<()> {
+        assert!(at.is_multiple_of(RUN_BLOCK as u64) && keys.is_sorted());
         let (mut all, end) = (self.0.lock().unwrap(), at as usize + keys.len());
         let longer = all.len().max(end);
         all.resize(longer, u64::MAX);
@@ -266,7 +267,7 @@ impl StoredRun for Shelved {
 struct Full;
 
 impl RunStore for Full {
-    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
+    fn begin(&self, _: u32) -> io::Result<Box<dyn StoredRun>> {
         Err(io::Error::other("the disk is full"))
     }
 }

@@ -1,0 +1,238 @@
+//! Sorted runs of arcs that neither the device nor, as plain keys, the host's memory holds: they are [encoded](trimill_graph::arcs), and
+//! wait in memory, or, beyond the host's budget, in files.
+//!
+//! Runs come from a device in chunks, and are read from any place on, while they are merged. A chunk is encoded in blocks of
+//! [`RUN_BLOCK`] keys. Cost: 1 to 4 bytes an arc, and some nanoseconds of a core.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use trimill_graph::arcs::ArcCodec;
+use trimill_kernels::prepare::{RUN_BLOCK, RunStore, StoredRun};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::Error;
+
+/// Runs, and how much memory they may take.
+pub(super) struct EncodedRuns {
+    shared: Arc<SharedMemory>,
+}
+
+struct SharedMemory {
+    most: AtomicU64,
+    held: AtomicU64,
+    /// Where files without names are, each of which is removed when its run is dropped.
+    dir: PathBuf,
+}
+
+struct EncodedRun {
+    shared: Arc<SharedMemory>,
+    head_bits: u32,
+    chunks: RwLock<Vec<EncodedChunk>>,
+    file: OnceLock<File>,
+    /// Bytes of the file.
+    end: AtomicU64,
+}
+
+/// Consecutive blocks.
+struct EncodedChunk {
+    first_key: u64,
+    keys: u64,
+    /// Where each block ends.
+    ends: Vec<u32>,
+    place: ChunkPlace,
+}
+
+enum ChunkPlace {
+    Memory(Box<[u8]>),
+    /// From this byte of the file on.
+    File(u64),
+}
+
+impl EncodedRuns {
+    /// Runs of at most `most` bytes in memory; others go to files in `dir`.
+    pub(super) fn new(dir: &Path, most: Bytes) -> Self {
+        let shared = SharedMemory { most: most.get().into(), held: AtomicU64::new(0), dir: dir.to_path_buf() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// From now on at most `most` bytes are to be in memory. Returns whether there are no more already.
+    pub(super) fn keep_at_most(&self, most: Bytes) -> bool {
+        self.shared.most.store(most.get(), Ordering::Relaxed);
+        self.shared.held.load(Ordering::Relaxed) <= most.get()
+    }
+}
+
+impl RunStore for EncodedRuns {
+    fn begin(&self, head_bits: u32) -> io::Result<Box<dyn StoredRun>> {
+        Ok(Box::new(EncodedRun {
+            shared: self.shared.clone(),
+            head_bits,
+            chunks: RwLock::default(),
+            file: OnceLock::new(),
+            end: AtomicU64::new(0),
+        }))
+    }
+}
+
+impl SharedMemory {
+    /// Takes memory; false if there is too little.
+    fn take(&self, bytes: u64) -> bool {
+        let fits = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.most.load(Ordering::Relaxed);
+        if !fits {
+            self.release(bytes);
+        }
+        fits
+    }
+
+    fn release(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl StoredRun for EncodedRun {
+    fn write(&self, at: u64, keys: &[u64]) -> io::Result<()> {
+        let (mut codec, mut bytes, mut ends) = (ArcCodec::new(self.head_bits), Vec::new(), Vec::new());
+        for block in keys.chunks(RUN_BLOCK) {
+            codec.encode(block, &mut bytes);
+            ends.push(bytes.len() as u32);
+        }
+        let length = bytes.len() as u64;
+        let place = match self.shared.take(length) {
+            true => ChunkPlace::Memory(bytes.into()),
+            false => {
+                let begin = self.end.fetch_add(length, Ordering::Relaxed);
+                disk::write_at(self.file()?, &self.shared.dir, &bytes, begin).map_err(told)?;
+                ChunkPlace::File(begin)
+            }
+        };
+        let chunk = EncodedChunk { first_key: at, keys: keys.len() as u64, ends, place };
+        let mut chunks = self.chunks.write().unwrap_or_else(PoisonError::into_inner);
+        let behind = chunks.partition_point(|chunk| chunk.first_key < at);
+        chunks.insert(behind, chunk);
+        Ok(())
+    }
+
+    fn read(&self, at: u64, mut keys: &mut [u64]) -> io::Result<()> {
+        let chunks = self.chunks.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut codec, mut buffer) = (ArcCodec::new(self.head_bits), Vec::new());
+        let first = chunks.partition_point(|chunk| chunk.first_key + chunk.keys <= at);
+        let mut from = at;
+        for chunk in &chunks[first..] {
+            let now = (chunk.first_key + chunk.keys).saturating_sub(from).min(keys.len() as u64);
+            if now == 0 {
+                break;
+            }
+            let (into, rest) = keys.split_at_mut(now as usize);
+            let begin = from - chunk.first_key;
+            self.read_chunk(chunk, begin..begin + now, into, &mut codec, &mut buffer)?;
+            (from, keys) = (from + now, rest);
+        }
+        Ok(())
+    }
+}
+
+impl EncodedRun {
+    fn file(&self) -> io::Result<&File> {
+        if self.file.get().is_none() {
+            let file = disk::anonymous(&self.shared.dir).map_err(told)?;
+            // Another thread may have been first.
+            let _ = self.file.set(file);
+        }
+        self.file.get().ok_or_else(|| io::Error::other("a file that was made is missing"))
+    }
+
+    /// Reads some keys of a chunk.
+    fn read_chunk(
+        &self,
+        chunk: &EncodedChunk,
+        keys: Range<u64>,
+        mut into: &mut [u64],
+        codec: &mut ArcCodec,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let blocks = keys.start as usize / RUN_BLOCK..(keys.end as usize).div_ceil(RUN_BLOCK);
+        let begin = blocks.start.checked_sub(1).map_or(0, |before| chunk.ends[before]);
+        let bytes = begin as usize..chunk.ends[blocks.end - 1] as usize;
+        let mut encoded = match &chunk.place {
+            ChunkPlace::Memory(all) => &all[bytes],
+            ChunkPlace::File(at) => {
+                buffer.resize(bytes.len(), 0);
+                disk::read_at(self.file()?, buffer, at + bytes.start as u64)?;
+                &buffer[..]
+            }
+        };
+        let mut block_keys = [0; RUN_BLOCK];
+        for block in blocks {
+            let first = (block * RUN_BLOCK) as u64;
+            let of_block = RUN_BLOCK.min((chunk.keys - first) as usize);
+            let skipped = keys.start.saturating_sub(first) as usize;
+            let now = of_block.min((keys.end - first) as usize) - skipped;
+            let (part, rest) = into.split_at_mut(now);
+            let whole = now == of_block;
+            let decoded = if whole { &mut *part } else { &mut block_keys[..of_block] };
+            encoded = codec.decode(encoded, decoded).map_err(|wrong| {
+                io::Error::other(format!("arcs that wait to be merged cannot be read back: {wrong}"))
+            })?;
+            if !whole {
+                part.copy_from_slice(&block_keys[skipped..][..now]);
+            }
+            into = rest;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for EncodedRun {
+    fn drop(&mut self) {
+        for chunk in self.chunks.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            if let ChunkPlace::Memory(bytes) = &chunk.place {
+                self.shared.release(bytes.len() as u64);
+            }
+        }
+    }
+}
+
+/// With the text that names the directory.
+fn told(error: Error) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn runs_are_read_from_any_place_wherever_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let keys: Vec<u64> = (0..100_003u64).map(|i| (i * i / 7) << 20 | (i * 31 & 0xfffff)).collect();
+        assert!(keys.is_sorted());
+        for most in [0, 70_000, 1 << 30] {
+            let store = EncodedRuns::new(dir.path(), Bytes(most));
+            let runs: Vec<_> = (0..2).map(|_| store.begin(20).unwrap()).collect();
+            for run in &runs {
+                let chunks: Vec<_> = keys.chunks(3 * RUN_BLOCK).enumerate().collect();
+                chunks.into_par_iter().rev().for_each(|(i, chunk)| run.write((3 * RUN_BLOCK * i) as u64, chunk).unwrap());
+            }
+            let held = store.shared.held.load(Ordering::Relaxed);
+            assert!(held <= most && (held == 0) == (most == 0), "{held}");
+            assert_eq!((store.keep_at_most(Bytes(held)), store.keep_at_most(Bytes(held / 2))), (true, held == 0));
+            for (at, many) in
+                [(0, keys.len()), (1, 1), (4095, 2), (12_287, 30_000), (99_999, 4), (5_000, 0), (4096, 4096)]
+            {
+                let mut read = vec![0; many];
+                runs[1].read(at as u64, &mut read).unwrap();
+                assert_eq!(read, keys[at..at + many], "{many} from {at}");
+            }
+            drop(runs);
+            assert_eq!(store.shared.held.load(Ordering::Relaxed), 0);
+        }
+    }
+}
