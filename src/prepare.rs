@@ -31,8 +31,7 @@ pub fn prepare(
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<OrientedGraph> {
-    let input_bytes = Bytes::ZERO;
-    Preparation { device: None, source, input_bytes, origin: None, space, control }.prepare(None, stages)
+    Preparation { device: None, source, origin: None, space, control }.prepare(None, stages)
 }
 
 /// A device on which a graph is prepared.
@@ -46,8 +45,6 @@ pub struct OnDevice<'a> {
 pub struct Preparation<'a, 'd> {
     pub device: Option<OnDevice<'d>>,
     pub source: &'a dyn ArcSource,
-    /// The size of the input, for the report.
-    pub input_bytes: Bytes,
     /// Identifies the input; afterwards it holds the hashes of its files' contents. Without it the cache is not used.
     pub origin: Option<&'a mut Origin>,
     pub space: Workspace<'a>,
@@ -87,7 +84,7 @@ impl Preparation<'_, '_> {
 
     /// Makes the graph, in the cache where there is one.
     fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
-        let Self { source, space, control, input_bytes, .. } = *self;
+        let Self { source, space, control, .. } = *self;
         let dir = cache.map_or(space.dir, Cache::dir);
         let place = cache.map_or(Destination::Memory(space.graph, dir), |_| Destination::File(dir));
         let start = Instant::now();
@@ -99,7 +96,7 @@ impl Preparation<'_, '_> {
         if let Some(made) = rows.map_err(|error| self.prefer_changed(error))? {
             let (graph, written) = self.made(made, cache)?;
             control.did_stage("orient", start);
-            stages.push(Stage::since("orient", start, input_bytes, written));
+            stages.push(Stage::since("orient", start, Bytes(source.bytes()), written));
             return Ok(graph);
         }
         if source.has_rows()
@@ -118,7 +115,7 @@ impl Preparation<'_, '_> {
         control.did_stage_for("input", start, cleaned.reading);
         control.did_stage_for("clean", start + cleaned.reading, cleaning);
         let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
-        stages.push(Stage::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
+        stages.push(Stage::new("input", looking + cleaned.reading, Bytes(source.bytes()), cleaned.bytes_distributed));
         stages.push(Stage::new("clean", cleaning, arcs, cleaned.bytes_written));
         let start = Instant::now();
         let pairs = Bytes::of::<u64>(cleaned.edges);
@@ -141,7 +138,7 @@ impl Preparation<'_, '_> {
         self.control.did_stage_for("input", start, reading);
         self.control.did_stage_for("clean", start + reading, cleaning);
         self.control.did_stage("orient", start + reading + cleaning);
-        stages.push(Stage::new("input", reading, self.input_bytes, Bytes::ZERO));
+        stages.push(Stage::new("input", reading, Bytes(self.source.bytes()), Bytes::ZERO));
         stages.push(Stage::new("clean", cleaning, Bytes::of::<u64>(arcs), Bytes::ZERO));
         stages.push(Stage::new("orient", orienting, Bytes::of::<u64>(edges), written));
         Ok(graph)

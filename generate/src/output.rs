@@ -5,8 +5,10 @@
 //! So the bytes are the same on any number of threads. The file is not synced to disk before it is renamed: renaming protects
 //! against a stopped program, not against a power failure, after which the file can be generated again.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::{BLOCK, Sequence};
@@ -24,7 +26,7 @@ pub(super) enum GeneratedFormat {
     Binary,
     /// Lines `u v`.
     Text,
-    /// The same lines on standard output.
+    /// The same pairs on standard output.
     Stdout,
     /// Rows, as WebGraph stores them.
     BvGraph,
@@ -44,34 +46,45 @@ impl GeneratedFormat {
             Some("sg") => Ok(Self::Sg),
             _ => Err(Error::usage("the suffix does not say how to write the graph")
                 .at(output)
-                .expected(format!("a name that ends in {SUFFIXES}, or - for text on standard output"))),
+                .expected(format!("a name that ends in {SUFFIXES}"))),
         }
     }
 
     /// An upper bound of the bytes of `sequence`, as pairs or as text.
     fn bytes(self, sequence: &dyn Sequence) -> u128 {
         let digits = (sequence.vertices() - 1).checked_ilog10().unwrap_or(0) + 1;
-        let each = if self == Self::Binary { PAIR } else { 2 * (1 + u64::from(digits)) };
+        let each = if self == Self::Text { 2 * (1 + u64::from(digits)) } else { PAIR };
         u128::from(each) * u128::from(sequence.edges())
     }
 }
 
 /// What names end in.
-pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format)";
+pub const SUFFIXES: &str =
+    ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); or - for pairs of u32 on standard output";
 
 const PAIR: u64 = 8;
 
+/// Bytes that a pipe is asked to hold.
+const PIPE: usize = 1 << 20;
+
 /// Writes the edges of `sequence` one after another, and returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &Path, control: &Control) -> Result<u64> {
-    if format == GeneratedFormat::Binary {
+    if format != GeneratedFormat::Text {
         check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;
     }
     let task = control.task("generate", Some(sequence.edges()), Unit::Arcs);
     let progress = task.progress(control);
-    let encode = if format == GeneratedFormat::Binary { as_pairs } else { as_text };
+    let encode = if format == GeneratedFormat::Text { as_text } else { as_pairs };
     if format == GeneratedFormat::Stdout {
         let name = Path::new("standard output");
-        return write_in_order(sequence, encode, &mut std::io::stdout(), name, &progress);
+        let out = std::io::stdout();
+        if out.is_terminal() {
+            return Err(Error::usage("pairs of u32 for a terminal").expected("a pipe behind '--output -', or a file"));
+        }
+        // Fewer and longer writes, without a buffer between; what is no pipe is written as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
+        let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
+        return write_in_order(sequence, encode, &mut out, name, &progress);
     }
     if let Some(file) = disk::file_of_output(output)? {
         let directory = disk::parent(&file);

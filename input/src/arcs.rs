@@ -15,7 +15,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-/// Delivers the arcs of a graph, any number of times.
+/// Delivers the arcs of a graph, any number of times unless [it is read once](Self::is_read_once).
 pub trait ArcSource: Sync {
     /// Delivers every arc once, from any number of threads, and returns how many there were.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
@@ -38,6 +38,16 @@ pub trait ArcSource: Sync {
 
     /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
+
+    /// The bytes that are read, or were read so far, as [`Source::bytes`]: for reports.
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    /// As [`Source::is_read_once`].
+    fn is_read_once(&self) -> bool {
+        false
+    }
 
     /// As [`Source::has_rows`].
     fn has_rows(&self) -> bool {
@@ -84,6 +94,14 @@ impl ArcSource for Source {
 
     fn arcs_at_most(&self) -> u64 {
         Self::arcs_at_most(self)
+    }
+
+    fn bytes(&self) -> u64 {
+        Self::bytes(self)
+    }
+
+    fn is_read_once(&self) -> bool {
+        Self::is_read_once(self)
     }
 
     fn has_rows(&self) -> bool {

@@ -64,7 +64,7 @@ impl Bvgraph {
             return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
         }
         let properties = Properties::read(files)?;
-        let file = InputFile::open(&files.graph, work_dir, control)?;
+        let file = InputFile::open(&files.graph)?.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
         // The file of offsets only makes reading faster, so one that cannot be opened is ignored.
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;

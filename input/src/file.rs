@@ -1,28 +1,24 @@
 //! An opened input file, from which every reader starts.
 //!
 //! All reads are by position (`pread`, mapped windows), so tasks share one descriptor. Input that cannot be read twice
-//! (standard input, a pipe) is first copied to an anonymous temporary file, which is removed when it is closed. So is
+//! ([`super::pipe`]) is first copied to an anonymous temporary file, which is removed when it is closed. So is
 //! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 
 use super::compression::{Compression, GzipMembers};
+use super::pipe::Pipe;
 use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
 use trimill_system::control::{Control, Task};
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::MappedPart;
-
-/// How long to wait for a pipe before checking for a stop: a signal does not end the waiting.
-const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The fewest bytes of a gzip file: its header, an empty block, its checksum.
 const SMALLEST_PACKED: u64 = 18;
@@ -42,8 +38,8 @@ pub(super) struct InputFile {
 }
 
 impl InputFile {
-    /// Opens the file at `path`; a pipe is copied into `work_dir` first.
-    pub(super) fn open(path: &Path, work_dir: &Path, control: &Control) -> Result<Self> {
+    /// Opens the file at `path`, unless that is a pipe.
+    pub(super) fn open(path: &Path) -> Result<std::result::Result<Self, Pipe>> {
         // Opening a pipe that has no writer yet would wait, and could not be stopped.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
@@ -55,42 +51,30 @@ impl InputFile {
         if metadata.is_dir() {
             return Err(Error::data(path, "is a directory").expected("a file that holds a graph"));
         }
-        if metadata.is_file() { Self::new(path, file, false) } else { Self::spool(path, file, work_dir, control) }
+        if metadata.is_file() { Self::new(path, file, false).map(Ok) } else { Ok(Err(Pipe::new(path, file))) }
     }
 
-    /// Copies standard input into `work_dir`.
-    pub(super) fn stdin(work_dir: &Path, control: &Control) -> Result<Self> {
-        let path = Path::new("(standard input)");
-        let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?);
+    /// Copies all bytes of a pipe into an anonymous file in `work_dir`.
+    pub(super) fn copied(mut pipe: Pipe, work_dir: &Path, control: &Control) -> Result<Self> {
         // If it is a file, others may write to it while it is copied.
-        let look =
-            || file.metadata().map(|found| found.is_file().then(|| Stat::of(&found))).map_err(|e| Error::read(path, e));
-        let before = look()?;
-        let input = Self::spool(path, io::stdin().lock(), work_dir, control)?;
-        let differs = before.zip(look()?).and_then(|(before, now)| before.difference(&now));
-        differs.map_or(Ok(input), |how| Err(changed(path, &how)))
-    }
-
-    /// Copies all bytes of `from` into an anonymous file in `work_dir`.
-    fn spool(path: &Path, mut from: impl Read + AsFd, work_dir: &Path, control: &Control) -> Result<Self> {
-        let mut spool = Spool::new("a copy", path, work_dir, 0)?;
+        let look = |pipe: &Pipe| {
+            let found = pipe.file.metadata().map_err(|e| Error::read(&pipe.path, e))?;
+            Ok::<_, Error>(found.is_file().then(|| Stat::of(&found)))
+        };
+        let before = look(&pipe)?;
+        let path = pipe.path.clone();
+        let mut spool = Spool::new("a copy", &path, work_dir, 0)?;
         let mut buffer = vec![0; 1 << 20];
         loop {
-            control.check()?;
-            match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&SILENCE)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                // Input that cannot be polled is read at once.
-                Ok(_) | Err(_) => {}
+            let read = pipe.fill(&mut buffer, control)?;
+            if read == 0 {
+                break;
             }
-            let read = match from.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => continue,
-                Err(e) => return Err(Error::read(path, e)),
-            };
             spool.write(&buffer[..read])?;
         }
-        Self::new(path, spool.finish(), true)
+        let input = Self::new(&path, spool.finish(), true)?;
+        let differs = before.zip(look(&pipe)?).and_then(|(before, now)| before.difference(&now));
+        differs.map_or(Ok(input), |how| Err(changed(&path, &how)))
     }
 
     fn new(path: &Path, file: File, spooled: bool) -> Result<Self> {

@@ -19,7 +19,7 @@
 //! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
 //! | `column_names`, `ends` | columns that the user named; usual names of columns |
-//! | `file`, `batch`, `parallel` | reading files, batching arcs, dividing work among threads |
+//! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
 //! | `rows`, `row_store` | rows of inputs that store them |
 //! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
@@ -51,6 +51,7 @@ mod npy;
 mod number;
 mod pairs;
 mod parallel;
+mod pipe;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod preamble;
@@ -134,6 +135,16 @@ trait Reader: Send + Sync {
 
     /// An upper estimate of the arcs.
     fn arcs_at_most(&self) -> u64;
+
+    /// As [`Source::is_read_once`].
+    fn is_read_once(&self) -> bool {
+        false
+    }
+
+    /// The bytes that were read so far, where the size is not known before.
+    fn bytes(&self) -> u64 {
+        0
+    }
 
     /// As [`Source::has_rows`].
     fn has_rows(&self) -> bool {

@@ -17,6 +17,7 @@ use super::lines::ReadSizes;
 use super::matrix_market::MatrixMarket;
 use super::metis::Metis;
 use super::npy::Npy;
+use super::pipe::{PairStream, Pipe};
 use super::rows::AdjacencyRows;
 use super::scipy::SciPy;
 use super::text::EdgeListText;
@@ -36,7 +37,7 @@ pub struct InputSettings {
     pub columns: Option<ColumnNames>,
 }
 
-/// A graph that can be read, as often as needed.
+/// A graph that can be read, as often as needed, unless [it is read once](Source::is_read_once).
 pub struct Source {
     format: Format,
     /// What the user said about it.
@@ -47,6 +48,16 @@ pub struct Source {
     identified: bool,
     bytes: u64,
     reader: Box<dyn Reader>,
+}
+
+/// Where and how an input is opened.
+pub(super) struct HowToOpen<'a> {
+    /// For copies.
+    pub(super) work_dir: &'a Path,
+    pub(super) sizes: ReadSizes,
+    /// Whether pairs from a pipe are read as they come, once, instead of being copied.
+    pub(super) streams: bool,
+    pub(super) control: &'a Control,
 }
 
 impl fmt::Debug for Source {
@@ -73,10 +84,11 @@ impl Source {
     /// [`trimill_system::error::Kind::Usage`] for inputs that cannot go together; [`trimill_system::error::Kind::Resource`] when `work_dir`
     /// cannot be written; [`trimill_system::error::Kind::Interrupted`] when `control` is stopped while something is copied.
     pub fn open_as(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
-        Self::open_sized(inputs, reading, work_dir, ReadSizes::USUAL, control)
+        Self::open_how(inputs, reading, &HowToOpen { work_dir, sizes: ReadSizes::USUAL, streams: false, control })
     }
 
-    /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread.
+    /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread. Pairs of `u32` from a pipe are not
+    /// copied: such a graph [is read once](Self::is_read_once).
     pub fn open_within(
         inputs: &[PathBuf],
         reading: InputSettings,
@@ -85,7 +97,7 @@ impl Source {
         control: &Control,
     ) -> Result<Self> {
         let sizes = ReadSizes::within(memory.usable().get() / 8, memory.threads());
-        Self::open_sized(inputs, reading, work_dir, sizes, control)
+        Self::open_how(inputs, reading, &HowToOpen { work_dir, sizes, streams: true, control })
     }
 
     #[cfg(feature = "testing")]
@@ -98,23 +110,12 @@ impl Source {
         window: std::num::NonZeroU64,
     ) -> Result<Self> {
         let sizes = ReadSizes { window: window.get(), ..ReadSizes::USUAL };
-        Self::open_sized(
-            inputs,
-            InputSettings { format, ..InputSettings::default() },
-            work_dir,
-            sizes,
-            &Control::silent(),
-        )
+        let how = HowToOpen { work_dir, sizes, streams: false, control: &Control::silent() };
+        Self::open_how(inputs, InputSettings { format, ..InputSettings::default() }, &how)
     }
 
-    /// As [`Self::open`], with windows of another size.
-    pub(super) fn open_sized(
-        inputs: &[PathBuf],
-        reading: InputSettings,
-        work_dir: &Path,
-        sizes: ReadSizes,
-        control: &Control,
-    ) -> Result<Self> {
+    pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
+        let HowToOpen { work_dir, sizes, streams, control } = *how;
         let [first, others @ ..] = inputs else {
             return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
         };
@@ -130,15 +131,24 @@ impl Source {
             return Self::open_bvgraph(inputs, reading, work_dir, control);
         }
         let watched = if is_stdin(first) { Vec::new() } else { watch(inputs) };
-        let files: Vec<InputFile> = if is_stdin(first) {
-            vec![InputFile::stdin(work_dir, control)?]
-        } else {
-            inputs.iter().map(|path| InputFile::open(path, work_dir, control)).collect::<Result<_>>()?
+        let open = |path| if is_stdin(path) { Pipe::stdin().map(Err) } else { InputFile::open(path) };
+        let mut opened = inputs.iter().map(open).collect::<Result<Vec<_>>>()?;
+        if streams
+            && reading.format == Some(Format::BinU32)
+            && let [Err(pipe)] = &mut opened[..]
+            && !pipe.is_file()
+            && !pipe.looks_compressed(control)?
+            && let Some(Err(pipe)) = opened.pop()
+        {
+            check_reading(&pipe.path, Format::BinU32, &reading)?;
+            let reader = Box::new(PairStream::new(pipe));
+            return Ok(Self { format: Format::BinU32, reading, watched, identified: false, bytes: 0, reader });
+        }
+        let copied = |file: std::result::Result<InputFile, Pipe>| {
+            let file = file.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
+            archive::unpacked(file, reading.format, work_dir, control)
         };
-        let files: Vec<InputFile> = files
-            .into_iter()
-            .map(|file| archive::unpacked(file, reading.format, work_dir, control))
-            .collect::<Result<_>>()?;
+        let files: Vec<InputFile> = opened.into_iter().map(copied).collect::<Result<_>>()?;
         let format = match reading.format {
             Some(format) => format,
             None => common_format(&files)?,
@@ -234,9 +244,14 @@ impl Source {
         self.reading.columns.as_ref()
     }
 
-    /// The size of what is read, in bytes: all files as stored on disk.
+    /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes.max(self.reader.bytes())
+    }
+
+    /// Whether it can be scanned only once, and how long it is, is not known before.
+    pub fn is_read_once(&self) -> bool {
+        self.reader.is_read_once()
     }
 
     /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
@@ -281,7 +296,7 @@ impl Source {
     /// The first error in the data, with the line if there are lines; those of the sink; a stop.
     pub fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
-        let task = control.task("read", Some(self.bytes), Unit::Bytes);
+        let task = control.task("read", Some(self.bytes).filter(|_| !self.is_read_once()), Unit::Bytes);
         let scanned = self.reader.scan(sink, control, &task);
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }

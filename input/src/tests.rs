@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::format::Format;
 use super::lines::ReadSizes;
+use super::source::HowToOpen;
 use super::{ArcSink, InputSettings, Source};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -29,7 +30,8 @@ const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
     let sizes = ReadSizes { window, longest_line: 1 << 12 };
     let reading = InputSettings { format, ..InputSettings::default() };
-    let source = Source::open_sized(paths, reading, &std::env::temp_dir(), sizes, &Control::silent())?;
+    let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
+    let source = Source::open_how(paths, reading, &how)?;
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;
     let mut arcs = keep.0.into_inner().unwrap();

@@ -43,6 +43,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let estimate = source.arcs_at_most();
     let on_disk = |arcs| bytes_on_disk(arcs, shares.buckets());
     let ([least, _], [_, most]) = (on_disk(source.arcs_at_least()), on_disk(estimate));
+    let most = if source.is_read_once() { least } else { most };
     let what = "the arcs that do not fit in memory while they are sorted";
     DiskNeed { what, dir: space.dir, least, most, option: "--work-dir" }.check()?;
     let many = shares.class_count(estimate);
@@ -61,10 +62,13 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         let fits = |ids| space.memory.left(&needs(ids, arcs, space)).is_ok();
         // A table takes less memory than arrays if most ids are missing.
         let (by_id, by_table) = (IdCount::Plain(range), IdCount::Ranked(distinct));
-        if !is_sparse(last, arcs) && !fits(by_id) && !fits(by_table) {
+        // The ids of an input that cannot be read again index arrays, however sparse they are.
+        let [by_id, by_table] = if source.is_read_once() { [by_id; 2] } else { [by_id, by_table] };
+        let may_index = source.is_read_once() || !is_sparse(last, arcs);
+        if may_index && !fits(by_id) && !fits(by_table) {
             return Err(refused(space, arcs, [by_id, by_table]));
         }
-        if !is_sparse(last, arcs) && fits(by_id) {
+        if may_index && fits(by_id) {
             let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
             let totals = InputTotals {
                 arcs,
@@ -78,6 +82,12 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
             let (buckets, classes) = plain.finish()?;
             return Ok(ArcsRead { buckets, classes, range, ids: InputIds::Plain, totals });
         }
+    }
+    if source.is_read_once() {
+        let ids = plain_ids(source, shares.left);
+        return Err(Error::resource(format!("an id of {ids} or more from a pipe, which cannot be read again"))
+            .expected("ids for which the host's budget has arrays")
+            .advice("raise --host-memory, or write the arcs to a file: its ids may be anything"));
     }
     drop(plain);
     drop(seen);

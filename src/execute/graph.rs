@@ -30,7 +30,6 @@ const FIXED: Bytes = Bytes::mib(1 << 10);
 /// A session whose input is open.
 pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
-    bytes: Bytes,
     /// What identifies the input; none where it is not a file.
     pub(crate) origin: Option<Origin>,
     /// The record of the job in its run directory, once that is claimed for it.
@@ -52,9 +51,7 @@ impl Session {
     /// Opens `edges`, or if there are none the input of the job: detects formats and reads headers.
     pub fn input<'e>(self, edges: Option<&'e dyn EdgeSource>) -> Result<Opened<'e>> {
         if let Some(edges) = edges {
-            let edges = checked(edges)?;
-            let bytes = Bytes(edges.bytes());
-            return Ok(Opened { session: self, source: Box::new(edges), bytes, origin: None, claimed: None });
+            return Ok(Opened { session: self, source: Box::new(checked(edges)?), origin: None, claimed: None });
         }
         let (source, origin) = parallel::within(&self.pool, || -> Result<_> {
             let job = &self.job;
@@ -64,7 +61,7 @@ impl Session {
             let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
             Ok((source, origin))
         })?;
-        Ok(Opened { session: self, bytes: Bytes(source.bytes()), source: Box::new(source), origin, claimed: None })
+        Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
     /// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again; but not
@@ -98,8 +95,8 @@ impl Opened<'_> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.arcs_at_most();
         let ids = self.source.declared_vertices().unwrap_or_else(|| most_ids(arcs));
-        let useful = Bytes(PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids))) + FIXED;
-        self.session.open_gpus(useful)
+        let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
+        self.session.open_gpus(Bytes(useful.saturating_add(FIXED.get())))
     }
 
     /// Reads, cleans and orients the input, or takes the graph from the cache, on a GPU that is open or on the cores.
@@ -111,13 +108,15 @@ impl Opened<'_> {
             let mut gpus = lock(gpus);
             let device = gpus.as_mut().and_then(|device| match device.prepare {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
+                // Where the GPU cannot, the cores would have to read the input again.
+                Prepare::Auto if self.source.is_read_once() => None,
                 Prepare::Auto if is_worthwhile(self.source.arcs_at_most(), rayon::current_num_threads()) => {
                     Some(OnDevice { device, required: false })
                 }
                 _ => None,
             });
             let (source, space): (&dyn ArcSource, _) = (&*self.source, self.session.workspace());
-            let preparation = Preparation { device, source, input_bytes: self.bytes, origin: kept, space, control };
+            let preparation = Preparation { device, source, origin: kept, space, control };
             let graph = preparation.prepare(cache.as_ref(), stages)?;
             trim_heap();
             Ok((graph, origin))

@@ -236,9 +236,9 @@ impl CollectState<'_> {
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
-        // Arcs that do not fit in memory as plain keys, and then edges.
-        let [stored, _] = bytes_on_disk(2 * self.expected.saturating_sub(arcs.most_in_memory()), self.encoded);
-        if stored.get() > self.disk {
+        // If it is known how many arcs there are.
+        let [stored, _] = bytes_on_disk(self.expected.saturating_sub(arcs.most_in_memory()), self.encoded);
+        if stored.get() > self.disk && self.expected < u64::MAX {
             return Err(Error::resource(format!(
                 "sorted runs take at least {stored} of disk, and {} are free",
                 Bytes(self.disk)

@@ -46,7 +46,6 @@ fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     let graph = Preparation {
         device: None,
         source: &source,
-        input_bytes: Bytes::ZERO,
         origin: Some(&mut origin),
         space,
         control: &control,

@@ -75,6 +75,10 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
         self.arcs()
     }
 
+    fn bytes(&self) -> u64 {
+        EdgeSource::bytes(self)
+    }
+
     fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let has_rows = self.vertices().is_some_and(|n| n > 0) && self.row_end(0).is_some();
         Ok(has_rows.then(|| Box::new(InMemory(self)) as Box<dyn AdjacencyRows>))

@@ -33,7 +33,6 @@ fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
     let graph = Preparation {
         device: None,
         source: &source,
-        input_bytes: Bytes::ZERO,
         origin: Some(&mut origin),
         space,
         control: &control,

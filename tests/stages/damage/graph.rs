@@ -39,7 +39,6 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let graph = Preparation {
         device: None,
         source: &source,
-        input_bytes: Bytes::ZERO,
         origin: Some(&mut origin),
         space,
         control: &control,

@@ -27,7 +27,7 @@ pub(crate) struct GenerateCommand {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
     /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, with .properties and .offsets beside it; .sg
-    /// for GAP's format. The last two have rows; all but those made from a given graph take 8 bytes an edge of memory for them
+    /// for GAP's format; - for pairs of u32 on standard output, such as '| trimill count - --format bin-u32' reads. The last two have rows; all but those made from a given graph take 8 bytes an edge of memory for them
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
     pub(crate) output: PathBuf,
 
@@ -51,6 +51,7 @@ pub(crate) struct FileArgs {
 fn edge_file(typed: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(typed);
     match path.extension().and_then(|suffix| suffix.to_str()) {
+        _ if typed == "-" => Ok(path),
         Some("bin" | "txt" | "graph" | "sg") => Ok(path),
         _ => Err(format!("the suffix names no format; expected a name that ends in {SUFFIXES}")),
     }

@@ -19,5 +19,9 @@ pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) ->
     let graph = request.graph.as_deref().map(Paths::of);
     paths::check(&graph.into_iter().chain([files]).collect::<Vec<_>>())?;
     let report = execute::generate(&request, &context.control)?;
-    context.report(as_json, &report, reports::generate)
+    match request.files().is_empty() {
+        // Standard output has the graph.
+        true => Ok(None),
+        false => context.report(as_json, &report, reports::generate),
+    }
 }

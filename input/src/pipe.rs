@@ -1,0 +1,157 @@
+//! Input that can be read once only: standard input, a named pipe, a device.
+//!
+//! Pairs of `u32` are read as they come ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs beside each other. All
+//! else is copied first ([`super::file::InputFile::copied`]), since it is read twice, or from several places.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::batch::ArcBatch;
+use super::compression::Compression;
+use super::{ArcSink, Reader};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
+use trimill_system::{lock, parallel};
+
+/// How long to wait for bytes before checking for a stop: a signal does not end the waiting.
+const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Bytes that are read at a time, by one thread.
+const BUFFER: usize = 1 << 20;
+
+/// Bytes of a pair.
+const PAIR: usize = 8;
+
+/// Bytes from a pipe, and what messages call it.
+pub(super) struct Pipe {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    /// Bytes that were read already, and come first.
+    head: Vec<u8>,
+}
+
+impl Pipe {
+    pub(super) fn new(path: &Path, file: File) -> Self {
+        // Fewer and longer reads; a pipe that cannot grow, or no pipe, is as good.
+        let _ = rustix::pipe::fcntl_setpipe_size(&file, BUFFER);
+        Self { path: path.to_path_buf(), file, head: Vec::new() }
+    }
+
+    /// Standard input.
+    pub(super) fn stdin() -> Result<Self> {
+        let path = Path::new("(standard input)");
+        let file = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?;
+        Ok(Self::new(path, file.into()))
+    }
+
+    /// Whether it is a file, which others may write to.
+    pub(super) fn is_file(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Reads until `buffer` is full; returns how many bytes there were until the end.
+    pub(super) fn fill(&mut self, buffer: &mut [u8], control: &Control) -> Result<usize> {
+        let mut filled = self.head.len().min(buffer.len());
+        buffer[..filled].copy_from_slice(&self.head[..filled]);
+        self.head.drain(..filled);
+        while filled < buffer.len() {
+            control.check()?;
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&SILENCE)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                // Input that cannot be polled is read at once.
+                Ok(_) | Err(_) => {}
+            }
+            match self.file.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => continue,
+                Err(e) => return Err(Error::read(&self.path, e)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Whether it begins like a compressed file.
+    pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
+        let mut head = vec![0; Compression::HEAD as usize];
+        let filled = self.fill(&mut head, control)?;
+        head.truncate(filled);
+        self.head = head;
+        Ok(Compression::of(&self.head).is_some())
+    }
+}
+
+/// Pairs of little-endian `u32`, tail and head, that are read as they come.
+pub(super) struct PairStream {
+    pipe: Mutex<Option<Pipe>>,
+    path: PathBuf,
+    read: AtomicU64,
+}
+
+impl PairStream {
+    pub(super) fn new(pipe: Pipe) -> Self {
+        Self { path: pipe.path.clone(), pipe: Mutex::new(Some(pipe)), read: AtomicU64::new(0) }
+    }
+
+    /// Delivers what the pipe has from now on, beside other threads.
+    fn deliver(&self, pipe: &Mutex<Pipe>, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let (mut buffer, mut batch): (Vec<u8>, _) = (zeros(BUFFER), ArcBatch::new(sink, control));
+        loop {
+            let filled = lock(pipe).fill(&mut buffer, control)?;
+            let (pairs, rest) = buffer[..filled].as_chunks::<4>().0.as_chunks::<2>();
+            let cut = filled % PAIR;
+            let before = self.read.fetch_add(filled as u64, Ordering::Relaxed);
+            if cut > 0 || !rest.is_empty() {
+                return Err(Error::data(&self.path, format!("{} bytes", before + filled as u64))
+                    .expected(format!("a multiple of {PAIR}, the bytes of an arc in bin-u32"))
+                    .advice("what writes to the pipe ended early, or writes another format: name it with --format"));
+            }
+            for &[tail, head] in pairs {
+                batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
+            }
+            task.advance(filled as u64);
+            if filled < BUFFER {
+                return batch.finish();
+            }
+        }
+    }
+}
+
+impl Reader for PairStream {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    /// Any number.
+    fn arcs_at_most(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn is_read_once(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let Some(pipe) = lock(&self.pipe).take() else {
+            return Err(Error::defect("a pipe is read a second time"));
+        };
+        let pipe = Mutex::new(pipe);
+        let threads = 0..rayon::current_num_threads();
+        let arcs = parallel::try_map(threads, |_| self.deliver(&pipe, sink, control, task))?.into_iter().sum();
+        if self.bytes() == 0 {
+            return Err(Error::data(&self.path, "is empty and holds no arcs").expected("pairs of u32"));
+        }
+        Ok(arcs)
+    }
+}
