@@ -165,6 +165,11 @@ impl Preparation<'_, '_> {
             }
             Err(Stop::Unfit(reason)) => reason,
         };
+        if source.is_read_once() && source.bytes() > 0 {
+            return Err(stopped
+                .while_doing("preparing the graph on the GPU")
+                .advice("a pipe cannot be read again: use --prepare cpu, or write the arcs to a file"));
+        }
         if required {
             return Err(stopped.while_doing("preparing the graph on the GPU").advice("use --prepare auto, or cpu"));
         }

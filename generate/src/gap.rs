@@ -8,8 +8,7 @@
 
 use std::ops::Range;
 
-use rand_mt::Mt;
-
+use crate::mersenne::{Mersenne, STATE};
 use crate::{BLOCK, KnownCounts, Sequence};
 use trimill_system::error::{Error, Result};
 
@@ -45,10 +44,70 @@ fn checked(scale: u32) -> Result<u32> {
 }
 
 /// The generator of the block that begins at draw `start`.
-fn generator(start: u64) -> Mt {
+fn generator(start: u64) -> Mersenne {
     debug_assert_eq!(start % BLOCK, 0);
     // At most 2^17 blocks at scale 31, so the seed never exceeds 32 bits.
-    Mt::new((SEED + start / BLOCK) as u32)
+    Mersenne::new((SEED + start / BLOCK) as u32)
+}
+
+/// Quadrants of the matrix, one for each number of a generator: 2 for the lower half, and 1 for the right one.
+struct Quadrants {
+    generator: Mersenne,
+    numbers: [u32; STATE],
+    /// Those from `next` to `end` are to be taken; behind them there are eight that are not.
+    digits: [u8; DIGITS],
+    next: usize,
+    end: usize,
+}
+
+/// How many quadrants there are at a time: the rest of those before, numbers of a whole state, and some that are never taken.
+const DIGITS: usize = 32 + STATE + 8;
+
+impl Quadrants {
+    fn new(start: u64) -> Self {
+        Self { generator: generator(start), numbers: [0; STATE], digits: [0; DIGITS], next: 0, end: 0 }
+    }
+
+    /// Makes sure that there are 32.
+    fn refill(&mut self) {
+        if self.end - self.next >= 32 {
+            return;
+        }
+        self.digits.copy_within(self.next..self.end, 0);
+        let kept = self.end - self.next;
+        (self.next, self.end) = (0, kept + STATE);
+        self.generator.fill(&mut self.numbers);
+        quadrants_of(&self.numbers, &mut self.digits[kept..]);
+    }
+
+    /// An arc of a matrix of `2^scale` rows.
+    #[inline]
+    fn arc(&mut self, scale: u32) -> [u64; 2] {
+        self.refill();
+        let digits = &self.digits[self.next..];
+        let eight = |at: usize| digits[at..].first_chunk().map_or(0, |&eight| u64::from_le_bytes(eight));
+        // The bits of eight digits, the first one highest: a product has each bit once among its highest eight.
+        let bits = |digits: u64| (digits & 0x0101_0101_0101_0101).wrapping_mul(0x8040_2010_0804_0201) >> 56;
+        let few = scale as usize % 8;
+        let (mut tail, mut head) = (0, 0);
+        if few > 0 {
+            let digits = eight(0) << (8 * (8 - few));
+            (tail, head) = (bits(digits >> 1), bits(digits));
+        }
+        for at in (few..scale as usize).step_by(8) {
+            let digits = eight(at);
+            (tail, head) = (tail << 8 | bits(digits >> 1), head << 8 | bits(digits));
+        }
+        self.next += scale as usize;
+        [tail, head]
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2", "x86_64+sse4.2"))]
+fn quadrants_of(numbers: &[u32; STATE], digits: &mut [u8]) {
+    for (digit, &number) in digits.iter_mut().zip(numbers) {
+        *digit = u8::from(number >= T_A) + u8::from(number >= T_AB) + u8::from(number >= T_ABC);
+    }
 }
 
 pub(super) struct Kron {
@@ -82,18 +141,8 @@ impl Sequence for Kron {
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let mut random = generator(range.start);
-        for _ in range {
-            let (mut source, mut destination) = (0u64, 0u64);
-            for _ in 0..self.scale {
-                let draw = random.next_u32();
-                let lower = draw >= T_AB;
-                let right = draw >= if lower { T_ABC } else { T_A };
-                source = source << 1 | u64::from(lower);
-                destination = destination << 1 | u64::from(right);
-            }
-            out.push([source, destination]);
-        }
+        let mut quadrants = Quadrants::new(range.start);
+        out.extend(range.map(|_| quadrants.arc(self.scale)));
     }
 }
 
@@ -123,13 +172,21 @@ impl Sequence for Urand {
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let mut random = generator(range.start);
+        let (mut generator, mut numbers, mut next) = (generator(range.start), [0; STATE], STATE);
+        let mut draw = || {
+            if next == STATE {
+                generator.fill(&mut numbers);
+                next = 0;
+            }
+            next += 1;
+            numbers[next - 1]
+        };
         let vertices = 1u32 << self.scale;
         let share = u32::MAX / vertices;
         // The highest draws, which would favour some vertices, are drawn again.
         let limit = vertices * share;
         let mut vertex = || loop {
-            let draw = random.next_u32();
+            let draw = draw();
             if draw < limit {
                 return u64::from(draw / share);
             }

@@ -15,6 +15,7 @@ mod base;
 mod bvgraph;
 mod gap;
 mod lattices;
+mod mersenne;
 mod output;
 mod permuted;
 mod regular;

@@ -108,8 +108,6 @@ impl Opened<'_> {
             let mut gpus = lock(gpus);
             let device = gpus.as_mut().and_then(|device| match device.prepare {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
-                // Where the GPU cannot, the cores would have to read the input again.
-                Prepare::Auto if self.source.is_read_once() => None,
                 Prepare::Auto if is_worthwhile(self.source.arcs_at_most(), rayon::current_num_threads()) => {
                     Some(OnDevice { device, required: false })
                 }

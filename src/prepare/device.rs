@@ -74,6 +74,10 @@ impl<'a> ReadOnDevice<'a> {
         if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
             return Err(unfit("too many vertices"));
         }
+        // What was read cannot be given to the cores later.
+        if source.is_read_once() && device.engine().is_none() {
+            return Err(unfit("it cannot be used"));
+        }
         let start = Instant::now();
         let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
         let expected = source.arcs_at_most();
@@ -84,7 +88,7 @@ impl<'a> ReadOnDevice<'a> {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
         }
         let (arcs, ids) = (scanned?, collect.ids());
-        if ids > 0 && is_sparse(ids - 1, arcs) {
+        if ids > 0 && is_sparse(ids - 1, arcs) && !source.is_read_once() {
             return Err(unfit("ids far below the largest are not used"));
         }
         let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
