@@ -1,6 +1,6 @@
-//! From a clean graph to the oriented graph, in a file.
+//! From a clean graph to the oriented graph, in memory or in a file.
 //!
-//! Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: the file of an
+//! Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: an
 //! [oriented graph](trimill_graph::OrientedGraph) over the vertices with an edge.
 //! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
 //! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
@@ -14,23 +14,21 @@ mod blocks;
 mod joined;
 mod place;
 mod ranked;
+mod reversed;
 pub mod rows;
 mod united;
 mod waiting;
-
-use std::path::Path;
 
 use rayon::prelude::*;
 
 use crate::clean::workspace::{IdCount, Pool};
 use crate::clean::{CleanGraph, InputIds, Workspace, needs};
 pub(crate) use blocks::block_starts;
-use place::complete;
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
 use ranked::RankedArcs;
 use trimill_counting::{VertexSet, VertexSetBuilder};
-use trimill_graph::file::{GraphWriter, Layout};
+use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -47,59 +45,56 @@ pub struct OrientedFile {
     pub file_bytes: Bytes,
 }
 
-/// Orients `clean` into a new graph file in `dir`, which records `source` as the identity of the input. Also returns the bytes written
-/// to buckets meanwhile and before.
+/// Orients `clean` into a new graph, which records `source` as the identity of the input. Also returns the bytes written to buckets meanwhile
+/// and before.
 pub fn orient(
     clean: CleanGraph,
     source: &str,
-    dir: &Path,
+    place: Destination<'_>,
     space: Workspace<'_>,
     control: &Control,
-) -> Result<(OrientedFile, Bytes)> {
+) -> Result<(MadeGraph, Bytes)> {
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = UsedIds::new(&degrees);
     let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&ids, edges) };
-    // Where it does not go to the cache, this is the work directory.
-    let place = if dir == space.dir { Destination::Memory(Bytes::ZERO, dir) } else { Destination::File(dir) };
     place.check_room(&layout)?;
-    let mut writer = GraphWriter::create(dir, layout)?;
-    if writer.layout().has_ids {
-        writer.ids(vertices.ids(&ids))?;
-    }
     let of_ids = match &ids {
         InputIds::Plain => IdCount::Plain(degrees.len() as u64),
         InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
     };
     let shares = space.beside(&needs(of_ids, edges, space))?;
-    drop(ids);
     let arcs = RankedArcs::new(&degrees, edges, &shares);
     let rank_of = numbers(&degrees);
     drop(degrees);
-    writer.order(&order(&rank_of, &vertices.present), arcs.degrees())?;
-    drop(vertices);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
-    let pool = Pool::of_keys(&shares);
-    parallel::try_each(0..pairs.buckets(), |bucket| {
-        control.check()?;
-        let taken = pool.take(8 * pairs.len(bucket));
-        let keys = pairs.take(bucket)?;
-        arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
-            if let Some(&ahead) = keys.get(i + AHEAD) {
-                prefetch(&rank_of, (ahead >> 32) as usize);
-                prefetch(&rank_of, ahead as u32 as usize);
-            }
-            let (a, b) = (rank_of[(key >> 32) as usize], rank_of[key as u32 as usize]);
-            (a.max(b), a.min(b))
-        }))?;
-        task.advance(keys.len() as u64);
-        drop((keys, taken));
-        Ok(())
-    })?;
-    drop(rank_of);
-    let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
-    drop(pairs);
-    let rows = |write: &Write<'_>| arcs.rows(write, &task, control);
-    Ok((complete(writer, arcs.degrees(), || Ok(source.to_owned()), rows)?, bucket_bytes))
+    let mut bucket_bytes = Bytes::ZERO;
+    let order = order(&rank_of, &vertices.present);
+    let rows = |write: &Write<'_>| {
+        let pool = Pool::of_keys(&shares);
+        parallel::try_each(0..pairs.buckets(), |bucket| {
+            control.check()?;
+            let taken = pool.take(8 * pairs.len(bucket));
+            let keys = pairs.take(bucket)?;
+            arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
+                if let Some(&ahead) = keys.get(i + AHEAD) {
+                    prefetch(&rank_of, (ahead >> 32) as usize);
+                    prefetch(&rank_of, ahead as u32 as usize);
+                }
+                let (a, b) = (rank_of[(key >> 32) as usize], rank_of[key as u32 as usize]);
+                (a.max(b), a.min(b))
+            }))?;
+            task.advance(keys.len() as u64);
+            drop((keys, taken));
+            Ok(())
+        })?;
+        drop(rank_of);
+        bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
+        drop(pairs);
+        arcs.rows(write, &task, control)
+    };
+    let sections = VertexSections { degrees: arcs.degrees(), order, ids: vertices.ids(&ids) };
+    let made = make(place, layout, sections, || Ok(source.to_owned()), rows)?;
+    Ok((made, bucket_bytes))
 }
 
 /// The ids with an edge.
@@ -125,7 +120,7 @@ impl UsedIds {
     }
 
     /// The input's ids of all vertices, ascending, in runs.
-    fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + 'a {
+    fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
         const RUN: u32 = 1 << 17;
         let original = move |id: u32| match ids {
             InputIds::Plain => u64::from(id),

@@ -119,10 +119,11 @@ impl Preparation<'_, '_> {
         stages.push(Stage::new("clean", cleaning, arcs, cleaned.bytes_written));
         let start = Instant::now();
         let pairs = Bytes::of::<u64>(cleaned.edges);
-        let (oriented, bucket_bytes) = orient(cleaned, &origin, dir, space, control)?;
+        let (made, bucket_bytes) = orient(cleaned, &origin, place, space, control)?;
+        let (graph, written) = self.made(made, cache)?;
         control.did_stage("orient", start);
-        stages.push(Stage::since("orient", start, pairs, bucket_bytes + oriented.file_bytes));
-        self.keep(oriented, cache)
+        stages.push(Stage::since("orient", start, pairs, bucket_bytes + written));
+        Ok(graph)
     }
 
     /// The graph that a device made since `start`.

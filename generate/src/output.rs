@@ -59,8 +59,7 @@ impl GeneratedFormat {
 }
 
 /// What names end in.
-pub const SUFFIXES: &str =
-    ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); or - for pairs of u32 on standard output";
+pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); or - for pairs of u32 on standard output";
 
 const PAIR: u64 = 8;
 
@@ -81,7 +80,7 @@ pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &P
         if out.is_terminal() {
             return Err(Error::usage("pairs of u32 for a terminal").expected("a pipe behind '--output -', or a file"));
         }
-        // Fewer and longer writes, without a buffer between; what is no pipe is written as it is.
+        // Fewer and longer writes, without a buffer between; what is no pipe is written to as it is.
         let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
         let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
         return write_in_order(sequence, encode, &mut out, name, &progress);

@@ -150,8 +150,13 @@ impl Layout {
         Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))
     }
 
+    /// What a graph takes in memory, where its rows take so many bytes: beside them the vertex of each rank takes 4 bytes, an id 8.
+    pub fn in_memory(&self, rows: u64) -> Bytes {
+        let of_vertex = if self.has_ids { 12 } else { 4 };
+        Bytes((of_vertex * u64::from(self.vertices)).saturating_add(rows))
+    }
+
     /// The most bytes of the sections, as a file or in memory: no number is longer than the number of vertices, and one more bit says so.
-    /// In memory the vertex of each rank takes 4 bytes, an id 8.
     pub fn sections_at_most(&self) -> Bytes {
         let longest = u64::from(u32::BITS - self.vertices.leading_zeros()) + 1;
         let of_vertex = if self.has_ids { 4 + 10 } else { 4 };

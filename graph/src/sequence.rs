@@ -276,10 +276,13 @@ const fn lowest(word: u64, length: u64) -> u64 {
 const BITS_IN_WORD: u64 = 57;
 
 /// Control words whose numbers are decoded together.
-const WORDS: usize = 32;
+pub(super) const WORDS: usize = 32;
 
 /// Places of ones that are found at a time; behind the last one of a word some are found that do not exist.
 const STEP: usize = 8;
+
+/// Room for the places of all ones of so many words.
+pub(super) const FOUND: usize = 64 * WORDS + 64 + STEP;
 
 /// Decodes numbers of which each has bits; returns whether all are valid.
 #[multiversion::multiversion(targets("x86_64+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
@@ -297,7 +300,7 @@ fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
 #[inline(always)]
 fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32]) -> Option<bool> {
     let (first, more) = (u64::from(sequence.groups.first), u64::from(sequence.groups.more));
-    let mut ones = [0u32; 64 * WORDS + 64 + STEP];
+    let mut ones = [0u32; FOUND];
     let (mut rest, mut begin) = (into, 0);
     // All numbers together, and the most bits of those in a word.
     let (mut all, mut most) = (0, 0);
@@ -346,7 +349,7 @@ fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32
 
 /// Writes the places of all ones to the front of `ones`; returns how many there are.
 #[inline(always)]
-fn find_ones(words: &[u8], ones: &mut [u32; 64 * WORDS + 64 + STEP]) -> usize {
+pub(super) fn find_ones(words: &[u8], ones: &mut [u32; FOUND]) -> usize {
     let mut many = 0;
     for (base, word) in (0..).step_by(64).zip(words.as_chunks::<8>().0) {
         let mut word = u64::from_le_bytes(*word);

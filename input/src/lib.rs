@@ -51,9 +51,9 @@ mod npy;
 mod number;
 mod pairs;
 mod parallel;
-mod pipe;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod pipe;
 mod preamble;
 mod row_store;
 pub mod rows;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::classes::PairHash;
-use trimill_graph::arcs::{ArcCodec, LEAST_BITS, MOST_BYTES};
+use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
@@ -25,8 +25,8 @@ use trimill_system::mapped::{with_capacity, zeros};
 /// Keys staged in one thread for one bucket before they are handed to the bucket.
 const STAGED: usize = 256;
 
-/// Bytes for each key of a run while it is encoded or decoded: the key, its two numbers, and its encoding.
-const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
+/// Bytes for each key of a run while it is encoded: the key, and its encoding.
+const PER_ENCODED: u64 = 8 + MOST_BYTES;
 
 /// How many keys of a run there are: at most, and where memory is scarce.
 const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
@@ -37,9 +37,9 @@ const RUN_HEADER: usize = 8;
 /// Buckets of keys, filled from many threads.
 pub struct Buckets {
     buckets: Vec<Mutex<KeyBucket>>,
-    /// Staging areas, and codecs, that no thread uses at the moment.
+    /// Staging areas, and memory for making runs, that no thread uses at the moment.
     idle: Mutex<Vec<StagedKeys>>,
-    codecs: Mutex<Vec<RunCodec>>,
+    makers: Mutex<Vec<RunMaker>>,
     /// Keys of a block, and the most of a run.
     block: usize,
     run: usize,
@@ -80,11 +80,11 @@ struct StagedKeys {
     fill: Vec<u16>,
 }
 
-/// Encodes and decodes runs.
-struct RunCodec {
+/// The keys of a run, and its encoding.
+#[derive(Default)]
+struct RunMaker {
     keys: Vec<u64>,
     encoded: Vec<u8>,
-    arcs: ArcCodec,
 }
 
 /// The least and the most bytes that so many keys take beyond `memory`, in the files of buckets.
@@ -102,7 +102,7 @@ impl Buckets {
         Self {
             buckets: (0..buckets).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
-            codecs: Mutex::default(),
+            makers: Mutex::default(),
             block,
             run: run.clamp(RUN.start, RUN.end) as usize,
             memory: AtomicU64::new(memory),
@@ -220,24 +220,24 @@ impl Buckets {
 
     /// Makes runs of all whole blocks of a bucket.
     fn encode(&self, slot: &mut KeyBucket) {
-        let mut codec = lock(&self.codecs).pop().unwrap_or_else(RunCodec::new);
+        let (mut maker, before) = (lock(&self.makers).pop().unwrap_or_default(), slot.runs.len());
         for block in slot.full.drain(..) {
             let mut rest = &block[..];
             while !rest.is_empty() {
-                let (now, after) = rest.split_at(rest.len().min(self.run - codec.keys.len()));
-                codec.keys.extend_from_slice(now);
+                let (now, after) = rest.split_at(rest.len().min(self.run - maker.keys.len()));
+                maker.keys.extend_from_slice(now);
                 rest = after;
-                if codec.keys.len() == self.run {
-                    slot.runs.push(codec.run(self.hash));
+                if maker.keys.len() == self.run {
+                    slot.runs.push(maker.run(self.hash));
                 }
             }
         }
-        if !codec.keys.is_empty() {
-            slot.runs.push(codec.run(self.hash));
+        if !maker.keys.is_empty() {
+            slot.runs.push(maker.run(self.hash));
         }
-        lock(&self.codecs).push(codec);
-        let encoded = slot.runs.iter().map(|run| run.bytes.len() as u64).sum();
-        let more = encoded - std::mem::replace(&mut slot.encoded, encoded);
+        lock(&self.makers).push(maker);
+        let more: u64 = slot.runs[before..].iter().map(|run| run.bytes.len() as u64).sum();
+        slot.encoded += more;
         self.encoded.fetch_add(more, Ordering::Relaxed);
         self.held.fetch_add(more, Ordering::Relaxed);
         self.held.fetch_sub(std::mem::take(&mut slot.plain), Ordering::Relaxed);
@@ -388,10 +388,7 @@ impl TakenBucket<'_> {
             (None, Some((file, path))) => run_of(file).map_err(|e| Error::read(&*path, e))?,
             (None, None) => return Err(Error::defect("a bucket has fewer keys than were added")),
         };
-        let mut codec = lock(&buckets.codecs).pop().unwrap_or_else(RunCodec::new);
-        let keys = codec.keys_of(&run, buckets.hash, class);
-        lock(&buckets.codecs).push(codec);
-        keys
+        run.keys(buckets.hash, class)
     }
 }
 
@@ -406,29 +403,27 @@ fn run_of(mut file: &File) -> std::io::Result<EncodedRun> {
     Ok(EncodedRun { keys: u32::from_le(keys), bytes })
 }
 
-impl RunCodec {
-    const fn new() -> Self {
-        Self { keys: Vec::new(), encoded: Vec::new(), arcs: ArcCodec::new(32) }
-    }
-
+impl RunMaker {
     /// Makes a run of the keys, which are then gone.
     fn run(&mut self, hash: PairHash) -> EncodedRun {
-        let Self { keys, encoded, arcs } = self;
+        let Self { keys, encoded } = self;
         if !keys.is_sorted() {
             keys.sort_unstable();
         }
         keys.iter_mut().for_each(|key| *key = hash.shortened(*key));
         encoded.clear();
-        arcs.encode(keys, encoded);
+        arcs::encode(keys, encoded);
         let run = EncodedRun { keys: keys.len() as u32, bytes: encoded.as_slice().into() };
         keys.clear();
         run
     }
+}
 
-    fn keys_of(&mut self, run: &EncodedRun, hash: PairHash, class: usize) -> Result<Vec<u64>> {
-        let mut keys = zeros(run.keys as usize);
-        // They were encoded by `run`; a file of runs may have been damaged.
-        self.arcs.decode(&run.bytes, &mut keys).map_err(|wrong| {
+impl EncodedRun {
+    fn keys(&self, hash: PairHash, class: usize) -> Result<Vec<u64>> {
+        let mut keys = zeros(self.keys as usize);
+        // They were encoded by `RunMaker::run`; a file of runs may have been damaged.
+        arcs::decode(&self.bytes, &mut keys).map_err(|wrong| {
             Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
                 .advice("check the disk and the memory of this machine")
         })?;

@@ -41,7 +41,7 @@ pub struct Workspace<'a> {
     pub dir: &'a Path,
     /// The most bytes of an oriented graph that is not cached and stays in memory; a larger one is written to a file.
     pub graph: Bytes,
-    /// The most bytes of a set of buckets, or of sorted runs, that stay in memory; `None`: their share.
+    /// The most bytes of a set of buckets, of sorted runs or of reversed arcs that stay in memory; `None`: their share.
     pub buckets: Option<Bytes>,
     /// What the job does with the graph, where that is known.
     pub later: Option<&'a dyn AfterPreparing>,
@@ -118,12 +118,12 @@ impl Shares<'_> {
 
     /// Bytes of encoded arcs that are to be sorted by their heads.
     pub fn reversed_arcs(&self) -> u64 {
-        self.left.get() / 16 * 9
+        self.in_memory.map_or(self.left.get() / 16 * 9, Bytes::get)
     }
 
     /// Bytes of what is made of them, one bucket after another, and stays while rows wait.
     pub fn tails(&self) -> u64 {
-        self.left.get() / 16 * 7
+        self.in_memory.map_or(self.left.get() / 16 * 7, Bytes::get)
     }
 
     /// Bytes of encoded rows that wait until they are written; no buckets are needed then, nor memory for the graph if it goes to a file.

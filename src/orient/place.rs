@@ -2,41 +2,42 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::OrientedFile;
 use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::DiskNeed;
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Destination<'a> {
     /// In a file in this directory.
     File(&'a Path),
-    /// In memory, if it takes at most so much of it, else in a file in this directory.
+    /// In memory; what takes more than so much of it goes to a file in this directory.
     Memory(Bytes, &'a Path),
 }
 
 impl Destination<'_> {
-    /// Whether a graph of this size would go to a file.
+    /// Whether a graph of this size goes to a file in any case: it cannot be so small that memory holds it.
     pub(super) fn is_file(&self, layout: &Layout) -> bool {
-        !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && layout.sections_at_most() <= *most)
+        !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && layout.in_memory(layout.edges / 8) <= *most)
     }
 
-    /// Checks that a graph of this size fits the disk, if it would go to a file.
+    /// Checks that a graph of this size fits the disk, if it goes to a file in any case.
     pub(super) fn check_room(&self, layout: &Layout) -> Result<()> {
+        if self.is_file(layout) { self.check_disk(layout) } else { Ok(()) }
+    }
+
+    fn check_disk(&self, layout: &Layout) -> Result<()> {
         let (dir, option) = match self {
             Destination::File(dir) => (dir, "--cache-dir"),
             Destination::Memory(_, dir) => (dir, "--work-dir"),
         };
         let (least, most) = (layout.file_at_least(), layout.file_at_least().max(layout.sections_at_most()));
-        match self.is_file(layout) {
-            true => DiskNeed { what: "the graph file", dir, least, most, option }.check(),
-            false => Ok(()),
-        }
+        DiskNeed { what: "the graph file", dir, least, most, option }.check()
     }
 }
 
@@ -61,48 +62,109 @@ pub(crate) struct VertexSections<'a, I> {
 pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,
-    vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>>>,
+    vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>> + Send>,
     source: impl FnOnce() -> Result<String>,
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<MadeGraph> {
-    let VertexSections { degrees, order, ids } = vertices;
-    match place {
-        Destination::Memory(..) if !place.is_file(&layout) => {
-            let chunks = Mutex::new(Vec::new());
-            let rows = rows(&|position, bytes| {
-                lock(&chunks).push(BlockBytes { position, bytes: bytes.into_owned() });
-                Ok(())
-            })?;
-            let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
-            chunks.sort_unstable_by_key(|chunk| chunk.position);
-            source()?;
-            let ids = if layout.has_ids { ids.flatten().collect() } else { Vec::new() };
-            let graph =
-                OrientedGraph::in_memory(layout, rows, degrees.to_vec(), MemorySections { chunks, order, ids })?;
-            Ok(MadeGraph::Memory(Box::new(graph)))
+    let degrees = vertices.degrees;
+    let dir = match place {
+        Destination::Memory(most, dir) if !place.is_file(&layout) => {
+            let held = HeldBlocks { vertices: Some(vertices), blocks: Vec::new(), bytes: 0 };
+            let memory = MemoryBlocks { place, dir, most, layout, held: Mutex::new(held), writer: OnceLock::new() };
+            let rows = rows(&|position, bytes| memory.add(position, bytes))?;
+            return memory.finish(rows, degrees, source);
         }
-        Destination::Memory(_, dir) | Destination::File(dir) => {
-            place.check_room(&layout)?;
-            let mut writer = GraphWriter::create(dir, layout)?;
-            if writer.layout().has_ids {
-                writer.ids(ids)?;
+        Destination::Memory(_, dir) | Destination::File(dir) => dir,
+    };
+    place.check_room(&layout)?;
+    let writer = begin(dir, layout, vertices)?;
+    let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
+    complete(writer, &rows, degrees, source).map(MadeGraph::File)
+}
+
+/// File blocks that are held in memory; if they take more than they may, all of them go to a file.
+struct MemoryBlocks<'a, I> {
+    place: Destination<'a>,
+    dir: &'a Path,
+    most: Bytes,
+    layout: Layout,
+    held: Mutex<HeldBlocks<'a, I>>,
+    writer: OnceLock<GraphWriter>,
+}
+
+struct HeldBlocks<'a, I> {
+    /// Until a file is begun.
+    vertices: Option<VertexSections<'a, I>>,
+    blocks: Vec<BlockBytes>,
+    bytes: u64,
+}
+
+impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
+    fn add(&self, position: u64, bytes: Cow<'_, [u8]>) -> Result<()> {
+        if self.writer.get().is_none() {
+            let mut held = lock(&self.held);
+            if let Some(vertices) = held.vertices.take() {
+                held.bytes += bytes.len() as u64;
+                if self.layout.in_memory(held.bytes) <= self.most {
+                    held.vertices = Some(vertices);
+                    held.blocks.push(BlockBytes { position, bytes: bytes.into_owned() });
+                    return Ok(());
+                }
+                self.place.check_disk(&self.layout)?;
+                let writer = begin(self.dir, self.layout.clone(), vertices)?;
+                held.blocks.drain(..).try_for_each(|block| writer.blocks(block.position, &block.bytes))?;
+                let _ = self.writer.set(writer);
             }
-            writer.order(&order, degrees)?;
-            drop(order);
-            complete(writer, degrees, source, rows).map(MadeGraph::File)
         }
+        match self.writer.get() {
+            Some(writer) => writer.blocks(position, &bytes),
+            None => Err(Error::resource("the graph file could not be begun")),
+        }
+    }
+
+    fn finish(
+        self,
+        rows: RowsWritten,
+        degrees: &[DegreeRun],
+        source: impl FnOnce() -> Result<String>,
+    ) -> Result<MadeGraph> {
+        if let Some(writer) = self.writer.into_inner() {
+            return complete(writer, &rows, degrees, source).map(MadeGraph::File);
+        }
+        let HeldBlocks { vertices, blocks: mut chunks, .. } =
+            self.held.into_inner().unwrap_or_else(PoisonError::into_inner);
+        chunks.sort_unstable_by_key(|chunk| chunk.position);
+        source()?;
+        let (order, ids) = vertices.map(|vertices| (vertices.order, vertices.ids)).unzip();
+        let ids = if self.layout.has_ids { ids.into_iter().flatten().flatten().collect() } else { Vec::new() };
+        let sections = MemorySections { chunks, order: order.unwrap_or_default(), ids };
+        Ok(MadeGraph::Memory(Box::new(OrientedGraph::in_memory(self.layout, rows, degrees.to_vec(), sections)?)))
     }
 }
 
-/// Writes all rows, and completes a graph file.
-pub(super) fn complete(
+/// Begins a graph file.
+fn begin(
+    dir: &Path,
+    layout: Layout,
+    vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>>>,
+) -> Result<GraphWriter> {
+    let VertexSections { degrees, order, ids } = vertices;
+    let mut writer = GraphWriter::create(dir, layout)?;
+    if writer.layout().has_ids {
+        writer.ids(ids)?;
+    }
+    writer.order(&order, degrees)?;
+    Ok(writer)
+}
+
+/// Completes a graph file whose rows are written.
+fn complete(
     writer: GraphWriter,
+    rows: &RowsWritten,
     degrees: &[DegreeRun],
     source: impl FnOnce() -> Result<String>,
-    rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<OrientedFile> {
-    let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
-    let file = writer.finish(&rows, degrees, source()?)?;
+    let file = writer.finish(rows, degrees, source()?)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
     Ok(OrientedFile { file, file_bytes })
 }

@@ -4,38 +4,32 @@
 //! Runs come from a device in chunks, and are read from any place on, while they are merged. A chunk is encoded in blocks of
 //! [`RUN_BLOCK`] keys. Cost: 1 to 4 bytes an arc, and some nanoseconds of a core.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use trimill_graph::arcs::ArcCodec;
+use trimill_graph::arcs::{self, BLOCK};
 use trimill_kernels::prepare::{RUN_BLOCK, RunStore, StoredRun};
 use trimill_system::bytes::Bytes;
-use trimill_system::disk;
+use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::error::Error;
+
+const _: () = assert!(RUN_BLOCK.is_multiple_of(BLOCK));
+
+/// Bytes that are allocated for each key that is encoded.
+const USUAL: usize = 4;
 
 /// Runs, and how much memory they may take.
 pub(super) struct EncodedRuns {
-    shared: Arc<SharedMemory>,
-}
-
-struct SharedMemory {
-    most: AtomicU64,
-    held: AtomicU64,
-    /// Where files without names are, each of which is removed when its run is dropped.
+    limit: Arc<MemoryLimit>,
     dir: PathBuf,
 }
 
 struct EncodedRun {
-    shared: Arc<SharedMemory>,
-    head_bits: u32,
+    limit: Arc<MemoryLimit>,
+    overflow: Overflow,
     chunks: RwLock<Vec<EncodedChunk>>,
-    file: OnceLock<File>,
-    /// Bytes of the file.
-    end: AtomicU64,
 }
 
 /// Consecutive blocks.
@@ -44,73 +38,37 @@ struct EncodedChunk {
     keys: u64,
     /// Where each block ends.
     ends: Vec<u32>,
-    place: ChunkPlace,
-}
-
-enum ChunkPlace {
-    Memory(Box<[u8]>),
-    /// From this byte of the file on.
-    File(u64),
+    bytes: WaitingBytes,
 }
 
 impl EncodedRuns {
     /// Runs of at most `most` bytes in memory; others go to files in `dir`.
     pub(super) fn new(dir: &Path, most: Bytes) -> Self {
-        let shared = SharedMemory { most: most.get().into(), held: AtomicU64::new(0), dir: dir.to_path_buf() };
-        Self { shared: Arc::new(shared) }
+        Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf() }
     }
 
     /// From now on at most `most` bytes are to be in memory. Returns whether there are no more already.
     pub(super) fn keep_at_most(&self, most: Bytes) -> bool {
-        self.shared.most.store(most.get(), Ordering::Relaxed);
-        self.shared.held.load(Ordering::Relaxed) <= most.get()
+        self.limit.lower(most)
     }
 }
 
 impl RunStore for EncodedRuns {
-    fn begin(&self, head_bits: u32) -> io::Result<Box<dyn StoredRun>> {
-        Ok(Box::new(EncodedRun {
-            shared: self.shared.clone(),
-            head_bits,
-            chunks: RwLock::default(),
-            file: OnceLock::new(),
-            end: AtomicU64::new(0),
-        }))
-    }
-}
-
-impl SharedMemory {
-    /// Takes memory; false if there is too little.
-    fn take(&self, bytes: u64) -> bool {
-        let fits = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.most.load(Ordering::Relaxed);
-        if !fits {
-            self.release(bytes);
-        }
-        fits
-    }
-
-    fn release(&self, bytes: u64) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
+        let overflow = Overflow::new(&self.dir);
+        Ok(Box::new(EncodedRun { limit: self.limit.clone(), overflow, chunks: RwLock::default() }))
     }
 }
 
 impl StoredRun for EncodedRun {
     fn write(&self, at: u64, keys: &[u64]) -> io::Result<()> {
-        let (mut codec, mut bytes, mut ends) = (ArcCodec::new(self.head_bits), Vec::new(), Vec::new());
+        let (mut bytes, mut ends) = (Vec::with_capacity(USUAL * keys.len()), Vec::new());
         for block in keys.chunks(RUN_BLOCK) {
-            codec.encode(block, &mut bytes);
+            arcs::encode(block, &mut bytes);
             ends.push(bytes.len() as u32);
         }
-        let length = bytes.len() as u64;
-        let place = match self.shared.take(length) {
-            true => ChunkPlace::Memory(bytes.into()),
-            false => {
-                let begin = self.end.fetch_add(length, Ordering::Relaxed);
-                disk::write_at(self.file()?, &self.shared.dir, &bytes, begin).map_err(told)?;
-                ChunkPlace::File(begin)
-            }
-        };
-        let chunk = EncodedChunk { first_key: at, keys: keys.len() as u64, ends, place };
+        let bytes = self.overflow.put(bytes, &self.limit).map_err(told)?;
+        let chunk = EncodedChunk { first_key: at, keys: keys.len() as u64, ends, bytes };
         let mut chunks = self.chunks.write().unwrap_or_else(PoisonError::into_inner);
         let behind = chunks.partition_point(|chunk| chunk.first_key < at);
         chunks.insert(behind, chunk);
@@ -119,7 +77,6 @@ impl StoredRun for EncodedRun {
 
     fn read(&self, at: u64, mut keys: &mut [u64]) -> io::Result<()> {
         let chunks = self.chunks.read().unwrap_or_else(PoisonError::into_inner);
-        let (mut codec, mut buffer) = (ArcCodec::new(self.head_bits), Vec::new());
         let first = chunks.partition_point(|chunk| chunk.first_key + chunk.keys <= at);
         let mut from = at;
         for chunk in &chunks[first..] {
@@ -129,7 +86,7 @@ impl StoredRun for EncodedRun {
             }
             let (into, rest) = keys.split_at_mut(now as usize);
             let begin = from - chunk.first_key;
-            self.read_chunk(chunk, begin..begin + now, into, &mut codec, &mut buffer)?;
+            self.read_chunk(chunk, begin..begin + now, into)?;
             (from, keys) = (from + now, rest);
         }
         Ok(())
@@ -137,36 +94,13 @@ impl StoredRun for EncodedRun {
 }
 
 impl EncodedRun {
-    fn file(&self) -> io::Result<&File> {
-        if self.file.get().is_none() {
-            let file = disk::anonymous(&self.shared.dir).map_err(told)?;
-            // Another thread may have been first.
-            let _ = self.file.set(file);
-        }
-        self.file.get().ok_or_else(|| io::Error::other("a file that was made is missing"))
-    }
-
     /// Reads some keys of a chunk.
-    fn read_chunk(
-        &self,
-        chunk: &EncodedChunk,
-        keys: Range<u64>,
-        mut into: &mut [u64],
-        codec: &mut ArcCodec,
-        buffer: &mut Vec<u8>,
-    ) -> io::Result<()> {
+    fn read_chunk(&self, chunk: &EncodedChunk, keys: Range<u64>, mut into: &mut [u64]) -> io::Result<()> {
         let blocks = keys.start as usize / RUN_BLOCK..(keys.end as usize).div_ceil(RUN_BLOCK);
         let begin = blocks.start.checked_sub(1).map_or(0, |before| chunk.ends[before]);
         let bytes = begin as usize..chunk.ends[blocks.end - 1] as usize;
-        let mut encoded = match &chunk.place {
-            ChunkPlace::Memory(all) => &all[bytes],
-            ChunkPlace::File(at) => {
-                buffer.resize(bytes.len(), 0);
-                disk::read_at(self.file()?, buffer, at + bytes.start as u64)?;
-                &buffer[..]
-            }
-        };
-        let mut block_keys = [0; RUN_BLOCK];
+        let bytes = self.overflow.read(&chunk.bytes, bytes).map_err(told)?;
+        let (mut encoded, mut block_keys) = (&*bytes, [0; RUN_BLOCK]);
         for block in blocks {
             let first = (block * RUN_BLOCK) as u64;
             let of_block = RUN_BLOCK.min((chunk.keys - first) as usize);
@@ -175,7 +109,7 @@ impl EncodedRun {
             let (part, rest) = into.split_at_mut(now);
             let whole = now == of_block;
             let decoded = if whole { &mut *part } else { &mut block_keys[..of_block] };
-            encoded = codec.decode(encoded, decoded).map_err(|wrong| {
+            encoded = arcs::decode(encoded, decoded).map_err(|wrong| {
                 io::Error::other(format!("arcs that wait to be merged cannot be read back: {wrong}"))
             })?;
             if !whole {
@@ -189,11 +123,8 @@ impl EncodedRun {
 
 impl Drop for EncodedRun {
     fn drop(&mut self) {
-        for chunk in self.chunks.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            if let ChunkPlace::Memory(bytes) = &chunk.place {
-                self.shared.release(bytes.len() as u64);
-            }
-        }
+        let chunks = self.chunks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.limit.release(chunks.iter().map(|chunk| chunk.bytes.held()).sum());
     }
 }
 
@@ -216,12 +147,15 @@ mod tests {
         assert!(keys.is_sorted());
         for most in [0, 70_000, 1 << 30] {
             let store = EncodedRuns::new(dir.path(), Bytes(most));
-            let runs: Vec<_> = (0..2).map(|_| store.begin(20).unwrap()).collect();
+            let runs: Vec<_> = (0..2).map(|_| store.begin().unwrap()).collect();
             for run in &runs {
                 let chunks: Vec<_> = keys.chunks(3 * RUN_BLOCK).enumerate().collect();
-                chunks.into_par_iter().rev().for_each(|(i, chunk)| run.write((3 * RUN_BLOCK * i) as u64, chunk).unwrap());
+                chunks
+                    .into_par_iter()
+                    .rev()
+                    .for_each(|(i, chunk)| run.write((3 * RUN_BLOCK * i) as u64, chunk).unwrap());
             }
-            let held = store.shared.held.load(Ordering::Relaxed);
+            let held = store.limit.held().get();
             assert!(held <= most && (held == 0) == (most == 0), "{held}");
             assert_eq!((store.keep_at_most(Bytes(held)), store.keep_at_most(Bytes(held / 2))), (true, held == 0));
             for (at, many) in
@@ -232,7 +166,7 @@ mod tests {
                 assert_eq!(read, keys[at..at + many], "{many} from {at}");
             }
             drop(runs);
-            assert_eq!(store.shared.held.load(Ordering::Relaxed), 0);
+            assert_eq!(store.limit.held(), Bytes::ZERO);
         }
     }
 }

@@ -8,6 +8,7 @@
 pub mod faults;
 mod new_file;
 mod output;
+mod overflow;
 mod own;
 mod room;
 mod temporary;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub use new_file::{NewFile, PRIVATE, SHARED};
 pub use output::{Output, check_output, end_of_links, file_of_output, write_outputs};
+pub use overflow::{MemoryLimit, Overflow, WaitingBytes};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
 pub use room::{DiskNeed, free_space};
 pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};

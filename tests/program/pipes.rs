@@ -27,11 +27,12 @@ const COUNT: &str = "trimill count --format bin-u32 --backend cpu --no-cache --w
 fn pairs_from_a_pipe_are_not_copied() {
     let folder = tempfile::tempdir().unwrap();
     // 719,400 pairs take 5.8 MB, and no file may have more than 0.5.
-    let generate = "ulimit -f 512; trimill generate complete --vertices 1200 --progress none --output";
+    let small = "ulimit -f 512";
+    let generate = "trimill generate complete --vertices 1200 --progress none --output";
     let of_1200 = 1200 * 1199 * 1198 / 6;
     for (line, written) in [
-        (format!("{generate} - | {COUNT} -"), false),
-        (format!("mkfifo pairs; {generate} - > pairs & {COUNT} pairs"), false),
+        (format!("{small}; {generate} - | {COUNT} -"), false),
+        (format!("{small}; mkfifo pairs; {generate} - > pairs & {COUNT} pairs"), false),
         // Beyond this they are encoded, and go to files.
         (format!("{generate} - | TRIMILL_BUCKETS=65536 {COUNT} - --threads 2"), true),
     ] {

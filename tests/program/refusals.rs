@@ -161,7 +161,7 @@ fn a_disk_that_fills_while_preparing_is_described() {
         );
         if error.contains("bucket-") {
             described += 1;
-            for words in ["of buckets at most, of which", "were written", "--work-dir", "--host-memory"] {
+            for words in ["arcs that are sorted", "at most, of which", "were written", "--work-dir", "--host-memory"] {
                 assert!(error.contains(words), "{error}");
             }
         }

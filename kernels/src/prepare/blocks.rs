@@ -68,7 +68,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                         &[found.kept.keys, found.edges, of_ids.into(), rank_of, wide],
                     )?;
                     let at = work.sort(found.kept, found.edges, 0, 2 * bits)?.keys;
-                    oriented.fetch(&mut work, at, found.edges, bits)?;
+                    oriented.fetch(&mut work, at, found.edges)?;
                     work.release(begin);
                     from = to;
                 }

@@ -126,7 +126,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         work.after_copies()?;
         work.for_each("arc_keys", count, &[buffers.keys, count, MOST_ID_BITS.into()])?;
         let sorted = work.sort(buffers, count, 0, 2 * MOST_ID_BITS + 1)?.keys;
-        self.runs.fetch(work, sorted, count, MOST_ID_BITS + 1)?;
+        self.runs.fetch(work, sorted, count)?;
         work.release(begin);
         self.count = 0;
         Ok(())

@@ -46,21 +46,18 @@ impl Runs {
         }
     }
 
-    /// Fetches a run of `count` keys, sorted, from the device; heads are in their last `head_bits` bits.
+    /// Fetches a run of `count` keys, sorted, from the device.
     pub(super) fn fetch<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
         at: u64,
         count: u64,
-        head_bits: u32,
     ) -> GpuResult<()> {
         if count == 0 {
             return Ok(());
         }
         let mut run = match &self.host.store {
-            Some(store) if self.keys_in_memory() + count > self.host.in_memory => {
-                KeyRun::in_store(&**store, count, head_bits)?
-            }
+            Some(store) if self.keys_in_memory() + count > self.host.in_memory => KeyRun::in_store(&**store, count)?,
             _ => KeyRun::in_memory(count),
         };
         let mut buffer = self.buffer(work, count)?;
@@ -87,13 +84,13 @@ impl Runs {
         self.runs.iter().map(|run| run.below(end)).collect()
     }
 
-    /// The number of keys between places.
+    /// The number of keys between places; none if the second ones are before the first ones.
     pub(super) fn between(from: &[u64], to: &[u64]) -> u64 {
-        from.iter().zip(to).map(|(from, to)| to - from).sum()
+        from.iter().zip(to).map(|(from, to)| to.saturating_sub(*from)).sum()
     }
 
-    /// The largest number of `range` such that there are at most `most` keys from `from` to those below `end` of it. The first one must be
-    /// such a number.
+    /// A number of `range`, the largest one or one for which there are some blocks fewer, such that there are at most `most` keys from `from`
+    /// to those below `end` of it. The first one must be such a number.
     pub(super) fn largest_fitting(
         &self,
         range: std::ops::Range<u64>,
@@ -101,6 +98,12 @@ impl Runs {
         most: u64,
         end: impl Fn(u64) -> u64,
     ) -> GpuResult<u64> {
+        // What is known without reading any block suffices, unless there are few blocks.
+        let at_most = |number| self.runs.iter().map(|run| run.below_at_most(end(number))).collect::<Vec<_>>();
+        let found = largest(range.clone(), |number| Self::between(from, &at_most(number)) <= most);
+        if Self::between(from, &self.below(end(found))?) > 0 {
+            return Ok(found);
+        }
         let error = RefCell::new(Ok(()));
         let fits = |number| match self.below(end(number)) {
             Ok(places) => Self::between(from, &places) <= most,

@@ -15,8 +15,7 @@ const THREADS: usize = 16;
 
 /// Stores runs of keys, of 8 bytes each.
 pub trait RunStore: Send + Sync {
-    /// Begins a run of keys of arcs; the head of an arc is in the last `head_bits` bits of its key.
-    fn begin(&self, head_bits: u32) -> io::Result<Box<dyn StoredRun>>;
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
 }
 
 /// A run that is stored; it is removed when this is dropped. Called from many threads.
@@ -62,8 +61,8 @@ impl KeyRun {
         Self::Memory(vec![0; keys as usize])
     }
 
-    pub(super) fn in_store(store: &dyn RunStore, keys: u64, head_bits: u32) -> GpuResult<Self> {
-        let run = store.begin(head_bits).map_err(|e| failed(&e))?;
+    pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> GpuResult<Self> {
+        let run = store.begin().map_err(|e| failed(&e))?;
         Ok(Self::Stored(StoredKeys { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))
     }
 
@@ -107,6 +106,17 @@ impl KeyRun {
                 let (run, parts) = (&*stored.run, (at..).step_by(share).zip(into.chunks_mut(share)));
                 in_parallel(parts.map(|(at, part)| move || run.read(at, part)))?;
                 Ok(&buffer[..now])
+            }
+        }
+    }
+
+    /// At least the number of keys below `end`, and less than a block more.
+    pub(super) fn below_at_most(&self, end: u64) -> u64 {
+        match self {
+            Self::Memory(keys) => keys.partition_point(|&key| key < end) as u64,
+            Self::Stored(StoredKeys { keys, first, .. }) => {
+                let blocks = first.partition_point(|&key| key < end);
+                ((blocks * RUN_BLOCK) as u64).min(*keys)
             }
         }
     }

@@ -241,7 +241,7 @@ struct Shelf {
 struct Shelved(Mutex<Vec<u64>>);
 
 impl RunStore for Shelf {
-    fn begin(&self, _: u32) -> io::Result<Box<dyn StoredRun>> {
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(Shelved(Mutex::default())))
     }
@@ -267,7 +267,7 @@ impl StoredRun for Shelved {
 struct Full;
 
 impl RunStore for Full {
-    fn begin(&self, _: u32) -> io::Result<Box<dyn StoredRun>> {
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
         Err(io::Error::other("the disk is full"))
     }
 }

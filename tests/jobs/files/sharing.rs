@@ -30,14 +30,8 @@ fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let mut origin = origin(number);
     let control = Control::silent();
-    let graph = Preparation {
-        device: None,
-        source: &source,
-        origin: Some(&mut origin),
-        space,
-        control: &control,
-    }
-    .prepare(Some(cache), &mut Vec::new());
+    let graph = Preparation { device: None, source: &source, origin: Some(&mut origin), space, control: &control }
+        .prepare(Some(cache), &mut Vec::new());
     graph.map(|graph| graph.edges()).map_err(|error| error.to_string())
 }
 

@@ -1,0 +1,252 @@
+//! The arcs of rows, sorted by their heads.
+//!
+//! Input: rows whose heads ascend, from many threads. Output: for a bucket of consecutive ids, the tails of each. The heads of a row that are in
+//! the same bucket are encoded together, behind their tail; each list waits in its bucket, in memory, or, where that is full, in a file.
+//!
+//! Memory: the encoded arcs, 0.2 to 4 bytes for each, within a share of the budget; a staging area of 2 KiB for each thread and bucket.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::waiting::{decode_row, encode_row};
+use crate::clean::Shares;
+use crate::clean::workspace::{Pool, TakenMemory};
+use trimill_graph::leb128::{numbers, put};
+use trimill_input::rows::RowChunk;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+
+/// Bytes that a thread stages for a bucket.
+const STAGED: usize = 2048;
+
+/// The fewest ids of a bucket, unless its chunk of rows has fewer.
+const LEAST_IDS: u64 = 1 << 12;
+
+/// Buckets of arcs, by their heads.
+pub(super) struct ReversedArcs {
+    /// The first id of each bucket; one more at the end.
+    pub(super) first_ids: Vec<u32>,
+    waiting: Vec<Mutex<ReversedBucket>>,
+    idle: Mutex<Vec<StagedBuckets>>,
+    limit: MemoryLimit,
+    overflow: Overflow,
+    loops: AtomicU64,
+}
+
+/// Arcs that wait for the tails of a bucket of heads.
+#[derive(Default)]
+struct ReversedBucket {
+    /// Whole records; the tails of each segment, or of each that it was made of, are counted from 0.
+    segments: Vec<WaitingBytes>,
+    /// Bytes in memory.
+    held: u64,
+    arcs: u64,
+}
+
+/// What a thread has for a bucket: records of a tail (its distance from the one before), the number of its heads, and these. A record
+/// without heads has the tails that follow counted from 0 again.
+#[derive(Default, Clone)]
+struct StagedArcs {
+    bytes: Vec<u8>,
+    tail: u32,
+    arcs: u64,
+}
+
+/// What a thread has for all buckets.
+pub(super) struct StagedBuckets {
+    buckets: Vec<StagedArcs>,
+    heads: Vec<u32>,
+    encoded: Vec<u8>,
+}
+
+/// The tails of the heads of a bucket, ascending.
+pub(super) struct SortedTails<'a> {
+    /// Where those of each head begin; one more at the end.
+    begins: Vec<usize>,
+    tails: Vec<u32>,
+    _memory: TakenMemory<'a>,
+}
+
+impl SortedTails<'_> {
+    /// Those of a head, counted from the first one of the bucket.
+    pub(super) fn of(&mut self, head: u32) -> &mut [u32] {
+        &mut self.tails[self.begins[head as usize]..self.begins[head as usize + 1]]
+    }
+}
+
+impl ReversedArcs {
+    /// Divides the ids of each chunk of rows into buckets of about as many: few, so that many heads of a row are together, but so many that all
+    /// threads can sort one in half of the memory for that. Also returns how many buckets each chunk has.
+    pub(super) fn new(chunks: &[RowChunk], ids: usize, shares: &Shares<'_>) -> (Self, Vec<usize>) {
+        let arcs = chunks.last().map_or(0, |chunk| chunk.arcs.end);
+        let wanted = 8 * arcs / shares.sorting().max(1);
+        let many = wanted.clamp(1, shares.staged().saturating_sub(chunks.len() as u64).max(1));
+        let most = (ids as u64).div_ceil(many).max(LEAST_IDS);
+        let (mut of_chunk, mut first_ids) = (Vec::with_capacity(chunks.len()), Vec::new());
+        for chunk in chunks {
+            let first = first_ids.len();
+            first_ids.extend(chunk.ids.clone().step_by(most as usize).map(|id| id as u32));
+            of_chunk.push(first_ids.len() - first);
+        }
+        let waiting = first_ids.iter().map(|_| Mutex::default()).collect();
+        first_ids.push(ids as u32);
+        let reversed = Self {
+            first_ids,
+            waiting,
+            idle: Mutex::default(),
+            limit: MemoryLimit::new(Bytes(shares.reversed_arcs())),
+            overflow: Overflow::new(shares.dir),
+            loops: AtomicU64::new(0),
+        };
+        (reversed, of_chunk)
+    }
+
+    /// Loops so far, which are dropped.
+    pub(super) fn loops(&self) -> u64 {
+        self.loops.load(Ordering::Relaxed)
+    }
+
+    /// A staging area, for a thread that adds rows; [`Self::give_back`] takes it back.
+    pub(super) fn stage(&self) -> StagedBuckets {
+        let new = || StagedBuckets {
+            buckets: vec![StagedArcs::default(); self.waiting.len()],
+            heads: Vec::new(),
+            encoded: Vec::new(),
+        };
+        lock(&self.idle).pop().unwrap_or_else(new)
+    }
+
+    pub(super) fn give_back(&self, staged: StagedBuckets) {
+        lock(&self.idle).push(staged);
+    }
+
+    /// Adds the arcs of a row to the buckets of their heads. False: they do not ascend, or a head is no id.
+    pub(super) fn add(&self, tail: u32, row: &[u32], staged: &mut StagedBuckets) -> Result<bool> {
+        let ids = self.first_ids[self.waiting.len()];
+        if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| last >= ids) {
+            return Ok(false);
+        }
+        let StagedBuckets { buckets: staged, heads, encoded } = staged;
+        let mut rest = row;
+        while let Some(&head) = rest.first() {
+            let bucket = self.first_ids.partition_point(|&first| first <= head) - 1;
+            let (now, after) = rest.split_at(rest.partition_point(|&head| head < self.first_ids[bucket + 1]));
+            rest = after;
+            heads.clear();
+            heads.extend(now.iter().filter(|&&head| head != tail).map(|head| head - self.first_ids[bucket]));
+            if heads.len() < now.len() {
+                self.loops.fetch_add(1, Ordering::Relaxed);
+            }
+            if heads.is_empty() {
+                continue;
+            }
+            let many = heads.len();
+            encode_row(heads, encoded);
+            let of = &mut staged[bucket];
+            put(tail.wrapping_sub(of.tail), &mut of.bytes);
+            put(many as u32, &mut of.bytes);
+            of.bytes.extend_from_slice(encoded);
+            (of.tail, of.arcs) = (tail, of.arcs + many as u64);
+            if of.bytes.len() >= STAGED {
+                self.flush(bucket, of)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Adds what a thread has staged to a bucket. If memory is full, and the bucket has half of its share of it or more, all of it is written.
+    fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
+        let mut into = lock(&self.waiting[bucket]);
+        // The end of a segment: the next one, behind which it may be in the file, counts its tails from 0.
+        put(of.tail.wrapping_neg(), &mut of.bytes);
+        put(0, &mut of.bytes);
+        into.arcs += of.arcs;
+        into.held += of.bytes.len() as u64;
+        let fits = self.limit.add(of.bytes.len() as u64);
+        into.segments.push(WaitingBytes::Memory(of.bytes.as_slice().into()));
+        of.bytes.clear();
+        (of.tail, of.arcs) = (0, 0);
+        if !fits && into.held >= self.limit.most().get() / 2 / self.waiting.len() as u64 {
+            let mut together = Vec::with_capacity(into.held as usize);
+            into.segments.retain(|segment| match segment {
+                WaitingBytes::Memory(bytes) => {
+                    together.extend_from_slice(bytes);
+                    false
+                }
+                WaitingBytes::File(_) => true,
+            });
+            into.segments.push(self.overflow.write(&together)?);
+            self.limit.release(std::mem::take(&mut into.held));
+        }
+        Ok(())
+    }
+
+    /// Adds what threads have staged.
+    pub(super) fn finish(&self) -> Result<()> {
+        let staged = std::mem::take(&mut *lock(&self.idle));
+        let mut all = staged.into_iter().flat_map(|staged| staged.buckets.into_iter().enumerate());
+        all.try_for_each(|(bucket, mut of)| if of.bytes.is_empty() { Ok(()) } else { self.flush(bucket, &mut of) })
+    }
+
+    /// Bytes that wait in memory, and how many may.
+    pub(super) fn memory(&self) -> (Bytes, Bytes) {
+        (self.limit.held(), self.limit.most())
+    }
+
+    /// Takes a bucket, and sorts its arcs by their heads and tails, in memory of `pool`. `None`: that is too small.
+    pub(super) fn take<'a>(&self, bucket: usize, pool: &'a Pool) -> Result<Option<SortedTails<'a>>> {
+        let of = std::mem::take(&mut *lock(&self.waiting[bucket]));
+        let heads = (self.first_ids[bucket + 1] - self.first_ids[bucket]) as usize;
+        let in_file: u64 = of.segments.iter().map(WaitingBytes::in_file).sum();
+        let bytes = 4 * of.arcs + 12 * heads as u64 + in_file;
+        let memory = pool.take(bytes);
+        if memory.check(bytes).is_err() {
+            return Ok(None);
+        }
+        let segments = of.segments.iter().map(|segment| self.overflow.read_all(segment)).collect::<Result<Vec<_>>>()?;
+        let mut begins = vec![0usize; heads + 2];
+        let each = |each: &mut dyn FnMut(u32, u32)| segments.iter().try_for_each(|segment| arcs_of(segment, each));
+        each(&mut |head, _| begins[head as usize + 2] += 1)?;
+        for head in 2..begins.len() {
+            begins[head] += begins[head - 1];
+        }
+        let mut tails = vec![0; of.arcs as usize];
+        each(&mut |head, tail| {
+            let place = &mut begins[head as usize + 1];
+            tails[*place] = tail;
+            *place += 1;
+        })?;
+        begins.pop();
+        for range in begins.windows(2) {
+            tails[range[0]..range[1]].sort_unstable();
+        }
+        self.limit.release(of.held);
+        Ok(Some(SortedTails { begins, tails, _memory: memory }))
+    }
+}
+
+/// Calls `each` with every arc of a segment.
+fn arcs_of(segment: &[u8], each: &mut dyn FnMut(u32, u32)) -> Result<()> {
+    // Records are as `ReversedArcs::add` writes them.
+    let wrong = |_| Error::defect("reversed arcs that cannot be decoded");
+    let (mut rest, mut tail, mut heads) = (segment, 0u32, Vec::new());
+    while !rest.is_empty() {
+        let mut header = [0; 2];
+        let taken = numbers(rest, &mut header).map_err(wrong)?;
+        tail = tail.wrapping_add(header[0]);
+        rest = &rest[taken..];
+        if header[1] == 0 {
+            continue;
+        }
+        heads.resize(header[1] as usize, 0);
+        rest = decode_row(rest, &mut heads).map_err(wrong)?;
+        let mut least = 0;
+        for &distance in &heads {
+            each(least + distance, tail);
+            least += distance + 1;
+        }
+    }
+    Ok(())
+}

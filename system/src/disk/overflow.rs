@@ -1,0 +1,133 @@
+//! Bytes that wait in memory as long as there is room, and in a file beyond that.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{anonymous, read_at, write_at};
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+
+/// Memory that several [overflows](Overflow) share.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    most: AtomicU64,
+    held: AtomicU64,
+}
+
+impl MemoryLimit {
+    /// Nothing is held yet.
+    pub fn new(most: Bytes) -> Self {
+        Self { most: most.get().into(), held: AtomicU64::new(0) }
+    }
+
+    /// From now on at most `most` bytes are to be held. Returns whether there are no more already.
+    pub fn lower(&self, most: Bytes) -> bool {
+        self.most.store(most.get(), Ordering::Relaxed);
+        self.held() <= most
+    }
+
+    pub fn held(&self) -> Bytes {
+        Bytes(self.held.load(Ordering::Relaxed))
+    }
+
+    pub fn most(&self) -> Bytes {
+        Bytes(self.most.load(Ordering::Relaxed))
+    }
+
+    /// Counts so many more bytes as held, whether they fit or not; returns whether they do.
+    pub fn add(&self, bytes: u64) -> bool {
+        self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.most.load(Ordering::Relaxed)
+    }
+
+    pub fn release(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A file for what memory does not hold. It has no name, is made when it is needed, and is removed when this is dropped.
+#[derive(Debug)]
+pub struct Overflow {
+    dir: PathBuf,
+    file: OnceLock<File>,
+    end: AtomicU64,
+}
+
+/// Bytes, or where they are in the file of an [`Overflow`].
+#[derive(Debug)]
+pub enum WaitingBytes {
+    Memory(Box<[u8]>),
+    File(Range<u64>),
+}
+
+impl WaitingBytes {
+    /// How many there are in memory.
+    pub fn held(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(_) => 0,
+        }
+    }
+
+    /// How many there are in the file.
+    pub fn in_file(&self) -> u64 {
+        match self {
+            Self::Memory(_) => 0,
+            Self::File(place) => place.end - place.start,
+        }
+    }
+}
+
+impl Overflow {
+    /// Into `dir`.
+    pub fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_path_buf(), file: OnceLock::new(), end: AtomicU64::new(0) }
+    }
+
+    /// Keeps `bytes` in memory, or, if that is more than `limit` allows, in the file.
+    pub fn put(&self, bytes: Vec<u8>, limit: &MemoryLimit) -> Result<WaitingBytes> {
+        let length = bytes.len() as u64;
+        if limit.add(length) {
+            return Ok(WaitingBytes::Memory(bytes.into()));
+        }
+        limit.release(length);
+        self.write(&bytes)
+    }
+
+    /// Writes `bytes` to the file. Called from many threads.
+    pub fn write(&self, bytes: &[u8]) -> Result<WaitingBytes> {
+        let begin = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        write_at(self.file()?, &self.dir, bytes, begin)?;
+        Ok(WaitingBytes::File(begin..begin + bytes.len() as u64))
+    }
+
+    /// A part of what waits.
+    pub fn read<'a>(&self, waiting: &'a WaitingBytes, part: Range<usize>) -> Result<Cow<'a, [u8]>> {
+        match waiting {
+            WaitingBytes::Memory(bytes) => Ok(bytes[part].into()),
+            WaitingBytes::File(place) => {
+                let mut bytes = vec![0; part.len()];
+                let from = place.start + part.start as u64;
+                read_at(self.file()?, &mut bytes, from).map_err(|e| Error::read(&self.dir, e))?;
+                Ok(bytes.into())
+            }
+        }
+    }
+
+    /// All of what waits.
+    pub fn read_all<'a>(&self, waiting: &'a WaitingBytes) -> Result<Cow<'a, [u8]>> {
+        self.read(waiting, 0..(waiting.held() + waiting.in_file()) as usize)
+    }
+
+    fn file(&self) -> Result<&File> {
+        if self.file.get().is_none() {
+            let file = anonymous(&self.dir)?;
+            // Another thread may have been first; then this file is removed at once.
+            let _ = self.file.set(file);
+        }
+        self.file.get().ok_or_else(|| Error::defect("a file that was made is missing"))
+    }
+}
