@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::classes::PairHash;
+use super::sort::sort_pairs;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
@@ -25,8 +26,8 @@ use trimill_system::mapped::{with_capacity, zeros};
 /// Keys staged in one thread for one bucket before they are handed to the bucket.
 const STAGED: usize = 256;
 
-/// Bytes for each key of a run while it is encoded: the key, and its encoding.
-const PER_ENCODED: u64 = 8 + MOST_BYTES;
+/// Bytes for each key of a run while it is made: the key, the same sorted, and its encoding.
+const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
 
 /// How many keys of a run there are: at most, and where memory is scarce.
 const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
@@ -408,7 +409,9 @@ impl RunMaker {
     fn run(&mut self, hash: PairHash) -> EncodedRun {
         let Self { keys, encoded } = self;
         if !keys.is_sorted() {
-            keys.sort_unstable();
+            let tails =
+                keys.iter().fold((u64::MAX, 0), |(first, last), key| (first.min(key >> 32), last.max(key >> 32)));
+            *keys = sort_pairs(std::mem::take(keys), &(tails.0..tails.1 + 1));
         }
         keys.iter_mut().for_each(|key| *key = hash.shortened(*key));
         encoded.clear();

@@ -17,6 +17,7 @@ use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_counting::CountBackend;
 use trimill_graph::GraphSize;
+use trimill_graph::file::Layout;
 use trimill_input::MOST_VERTICES;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Kind, Result};
@@ -210,7 +211,12 @@ impl AfterPreparing for Session {
             }
             _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), longest_row), gpus()),
         };
-        let graph = GraphToCount { size: graph, held: Bytes::ZERO, mode: job.mode };
-        self.host_needs(graph).enough(least, gpus)
+        let needed = |held| self.host_needs(GraphToCount { size: graph, held, mode: job.mode }).enough(least, gpus);
+        if self.cache.is_some() {
+            return needed(Bytes::ZERO);
+        }
+        // Without a cache the graph may stay in memory: in a quarter of the budget, a third of what is needed beside.
+        let most = Layout { vertices, edges: arcs, has_ids: true, ..Layout::default() }.sections_at_most();
+        needed(most.min(Bytes(needed(Bytes::ZERO).get() / 3)))
     }
 }
