@@ -1,24 +1,21 @@
-//! Buckets of 64-bit keys: as they are while they fit in memory, else sorted and encoded, else in files of a temporary directory.
+//! Buckets of 64-bit keys: as they are while they fit in memory, else sorted and encoded, else in a file.
 //!
 //! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. At most about `memory` bytes are held.
 //! When they are full, the keys of the bucket that gets more become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes
-//! or less. When runs take half of the memory, those of the bucket at hand go to its file. A bucket's file is deleted when the bucket is
-//! taken, so disk space is freed as the buckets are consumed.
+//! or less. When runs take half of the memory, those of the bucket at hand go to a file, whose space is freed as the buckets are taken.
 //!
 //! A bucket is encoded, or written, only if it has at least half, or a quarter, of its share of the memory; otherwise others have more. So
 //! runs are long, which makes them dense, and the bound holds.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
 
 use super::classes::PairHash;
 use super::sort::sort_pairs;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::bytes::Bytes;
-use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::disk::{Overflow, WaitingBytes};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::{with_capacity, zeros};
@@ -31,9 +28,6 @@ const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
 
 /// How many keys of a run there are: at most, and where memory is scarce.
 const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
-
-/// Bytes in front of a run in a file: how many keys it has, and how many bytes.
-const RUN_HEADER: usize = 8;
 
 /// Buckets of keys, filled from many threads.
 pub struct Buckets {
@@ -54,25 +48,23 @@ pub struct Buckets {
     /// What of a key follows from its bucket, of which there are so many for each class.
     hash: PairHash,
     of_class: usize,
-    parent: PathBuf,
-    dir: OnceLock<TemporaryDir>,
+    overflow: Overflow,
 }
 
 #[derive(Default)]
 struct KeyBucket {
     filling: Vec<u64>,
     full: Vec<Vec<u64>>,
-    runs: Vec<EncodedRun>,
+    runs: Vec<BucketRun>,
     len: u64,
-    /// Bytes of `full`, of `runs`, and of the file.
+    /// Bytes of `full`, and of those of `runs` that are in memory.
     plain: u64,
     encoded: u64,
-    on_disk: u64,
 }
 
-struct EncodedRun {
+struct BucketRun {
     keys: u32,
-    bytes: Box<[u8]>,
+    bytes: WaitingBytes,
 }
 
 /// One thread's staging area: up to [`STAGED`] keys a bucket.
@@ -88,15 +80,15 @@ struct RunMaker {
     encoded: Vec<u8>,
 }
 
-/// The least and the most bytes that so many keys take beyond `memory`, in the files of buckets.
+/// The least and the most bytes that so many keys take beyond `memory`, in the file of buckets.
 pub fn bytes_on_disk(keys: u64, memory: u64) -> [Bytes; 2] {
     [keys / 8 * LEAST_BITS, keys.saturating_mul(MOST_BYTES)].map(|bytes| Bytes(bytes.saturating_sub(memory)))
 }
 
 impl Buckets {
-    /// `buckets` empty buckets for about `expected` keys, of which at most about `memory` bytes are held; files go to a directory made in
-    /// `parent` when the first one is needed.
-    pub fn new(buckets: usize, expected: u64, memory: u64, parent: &Path) -> Self {
+    /// `buckets` empty buckets for about `expected` keys, of which at most about `memory` bytes are held, and others go to a file
+    /// in `dir`.
+    pub fn new(buckets: usize, expected: u64, memory: u64, dir: &Path) -> Self {
         // The blocks that are being filled, one per bucket, take at most a quarter of the memory, runs that are made a sixteenth.
         let block = (memory / 4 / 8 / buckets.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         let run = memory / 16 / PER_ENCODED / rayon::current_num_threads() as u64;
@@ -113,8 +105,7 @@ impl Buckets {
             expected,
             hash: PairHash::NONE,
             of_class: 1,
-            parent: parent.to_path_buf(),
-            dir: OnceLock::new(),
+            overflow: Overflow::new(dir),
         }
     }
 
@@ -169,7 +160,7 @@ impl Buckets {
     pub fn put(&self, bucket: usize, keys: Vec<u64>) -> Result<()> {
         let mut slot = lock(&self.buckets[bucket]);
         slot.len += keys.len() as u64;
-        self.keep(bucket, &mut slot, keys)
+        self.keep(&mut slot, keys)
     }
 
     fn append(&self, bucket: usize, keys: &[u64]) -> Result<()> {
@@ -181,7 +172,7 @@ impl Buckets {
         slot.filling.extend_from_slice(keys);
         if slot.filling.len() + STAGED > self.block {
             let block = std::mem::take(&mut slot.filling);
-            self.keep(bucket, &mut slot, block)?;
+            self.keep(&mut slot, block)?;
         }
         Ok(())
     }
@@ -191,8 +182,8 @@ impl Buckets {
         self.memory.load(Ordering::Relaxed) / 16 * 11
     }
 
-    /// Keeps a block; if it does not fit, the keys of its bucket are encoded, and go to its file if that does not suffice.
-    fn keep(&self, bucket: usize, slot: &mut KeyBucket, block: Vec<u64>) -> Result<()> {
+    /// Keeps a block; if it does not fit, the keys of its bucket are encoded, and go to the file if that does not suffice.
+    fn keep(&self, slot: &mut KeyBucket, block: Vec<u64>) -> Result<()> {
         let (bytes, most) = (block.capacity() as u64 * 8, self.most());
         slot.plain += bytes;
         slot.full.push(block);
@@ -200,7 +191,7 @@ impl Buckets {
         if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes > most && slot.plain >= share / 2 {
             self.encode(slot);
             if self.encoded.load(Ordering::Relaxed) > most / 2 && slot.encoded >= share / 4 {
-                self.write(bucket, slot)?;
+                self.write(slot)?;
             }
         }
         Ok(())
@@ -214,7 +205,7 @@ impl Buckets {
             self.encode(&mut lock(&self.buckets[bucket]));
         }
         for bucket in (0..self.buckets.len()).take_while(|_| is_beyond()) {
-            self.write(bucket, &mut lock(&self.buckets[bucket]))?;
+            self.write(&mut lock(&self.buckets[bucket]))?;
         }
         Ok(())
     }
@@ -237,7 +228,7 @@ impl Buckets {
             slot.runs.push(maker.run(self.hash));
         }
         lock(&self.makers).push(maker);
-        let more: u64 = slot.runs[before..].iter().map(|run| run.bytes.len() as u64).sum();
+        let more: u64 = slot.runs[before..].iter().map(|run| run.bytes.held()).sum();
         slot.encoded += more;
         self.encoded.fetch_add(more, Ordering::Relaxed);
         self.held.fetch_add(more, Ordering::Relaxed);
@@ -245,11 +236,20 @@ impl Buckets {
     }
 
     /// Writes all runs of a bucket that are in memory.
-    fn write(&self, bucket: usize, slot: &mut KeyBucket) -> Result<()> {
-        if slot.runs.is_empty() {
-            return Ok(());
+    fn write(&self, slot: &mut KeyBucket) -> Result<()> {
+        for run in &mut slot.runs {
+            let WaitingBytes::Memory(bytes) = &run.bytes else { continue };
+            let length = bytes.len() as u64;
+            run.bytes = self.overflow.write(bytes).map_err(|error| self.without_room(error))?;
+            slot.encoded -= length;
+            self.released(length);
+            self.written.fetch_add(length, Ordering::Relaxed);
         }
-        self.written_to_file(bucket, slot).map_err(|error| match error.is_for_room() {
+        Ok(())
+    }
+
+    fn without_room(&self, error: Error) -> Error {
+        match error.is_for_room() {
             true => error
                 .expected(format!(
                     "room for the arcs that are sorted, {} at most, of which {} were written",
@@ -258,21 +258,7 @@ impl Buckets {
                 ))
                 .also("--work-dir names a directory on a larger disk, and with a larger --host-memory less is written"),
             false => error,
-        })
-    }
-
-    fn written_to_file(&self, bucket: usize, slot: &mut KeyBucket) -> Result<()> {
-        let path = self.file_of(bucket)?;
-        let file = disk::append_to(&path)?;
-        for EncodedRun { keys, bytes } in slot.runs.drain(..) {
-            let header = [keys, bytes.len() as u32].map(u32::to_le_bytes);
-            disk::write(&file, &path, header.as_flattened())?;
-            disk::write(&file, &path, &bytes)?;
-            slot.on_disk += (RUN_HEADER + bytes.len()) as u64;
-            self.written.fetch_add((RUN_HEADER + bytes.len()) as u64, Ordering::Relaxed);
         }
-        self.released(std::mem::take(&mut slot.encoded));
-        Ok(())
     }
 
     /// Runs of so many bytes are no longer held.
@@ -281,20 +267,11 @@ impl Buckets {
         self.held.fetch_sub(encoded, Ordering::Relaxed);
     }
 
-    fn file_of(&self, bucket: usize) -> Result<PathBuf> {
-        if self.dir.get().is_none() {
-            let dir = TemporaryDir::new(&self.parent, "trimill-buckets-")?;
-            // Another thread may have been first; then this directory is removed at once.
-            let _ = self.dir.set(dir);
-        }
-        Ok(self.dir.get().map_or(&*self.parent, TemporaryDir::path).join(format!("bucket-{bucket:05}")))
-    }
-
     pub fn len(&self, bucket: usize) -> u64 {
         lock(&self.buckets[bucket]).len
     }
 
-    /// Takes all keys of a bucket; afterwards the bucket is empty and its file is removed.
+    /// Takes all keys of a bucket; afterwards it is empty.
     pub fn take(&self, bucket: usize) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         self.take_in_chunks(bucket, usize::MAX, |chunk| {
@@ -319,13 +296,6 @@ impl Buckets {
             filling: Some(slot.filling),
             full: slot.full.into_iter(),
             runs: slot.runs.into_iter(),
-            file: match slot.on_disk {
-                0 => None,
-                _ => {
-                    let path = self.file_of(bucket)?;
-                    Some((File::open(&path).map_err(|e| Error::read(&path, e))?, path))
-                }
-            },
         };
         let mut spare = Vec::new();
         loop {
@@ -347,11 +317,6 @@ impl Buckets {
                 chunk.extend(spare.drain(from..));
             }
             left -= want as u64;
-            if left == 0
-                && let Some((_, path)) = taking.file.take()
-            {
-                disk::remove(&path)?;
-            }
             each(chunk)?;
             if left == 0 {
                 return Ok(());
@@ -366,8 +331,7 @@ struct TakenBucket<'a> {
     class: usize,
     filling: Option<Vec<u64>>,
     full: std::vec::IntoIter<Vec<u64>>,
-    runs: std::vec::IntoIter<EncodedRun>,
-    file: Option<(File, PathBuf)>,
+    runs: std::vec::IntoIter<BucketRun>,
 }
 
 impl TakenBucket<'_> {
@@ -381,32 +345,25 @@ impl TakenBucket<'_> {
             buckets.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
             return Ok(block);
         }
-        let run = match (self.runs.next(), &mut self.file) {
-            (Some(run), _) => {
-                buckets.released(run.bytes.len() as u64);
-                run
-            }
-            (None, Some((file, path))) => run_of(file).map_err(|e| Error::read(&*path, e))?,
-            (None, None) => return Err(Error::defect("a bucket has fewer keys than were added")),
+        let Some(BucketRun { keys, bytes }) = self.runs.next() else {
+            return Err(Error::defect("a bucket has fewer keys than were added"));
         };
-        run.keys(buckets.hash, class)
+        let mut keys = zeros(keys as usize);
+        // They were encoded by `RunMaker::run`; what was in the file may have been damaged.
+        arcs::decode(&buckets.overflow.read_all(&bytes)?, &mut keys).map_err(|wrong| {
+            Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
+                .advice("check the disk and the memory of this machine")
+        })?;
+        keys.iter_mut().for_each(|key| *key = buckets.hash.restored(*key, class));
+        buckets.released(bytes.held());
+        buckets.overflow.free(&bytes);
+        Ok(keys)
     }
-}
-
-/// The next run of a file.
-fn run_of(mut file: &File) -> std::io::Result<EncodedRun> {
-    let mut header = [0; RUN_HEADER];
-    disk::before_read()?;
-    file.read_exact(&mut header)?;
-    let [keys, length]: [u32; 2] = bytemuck::cast(header);
-    let mut bytes = vec![0; u32::from_le(length) as usize].into_boxed_slice();
-    file.read_exact(&mut bytes)?;
-    Ok(EncodedRun { keys: u32::from_le(keys), bytes })
 }
 
 impl RunMaker {
     /// Makes a run of the keys, which are then gone.
-    fn run(&mut self, hash: PairHash) -> EncodedRun {
+    fn run(&mut self, hash: PairHash) -> BucketRun {
         let Self { keys, encoded } = self;
         if !keys.is_sorted() {
             let tails =
@@ -416,22 +373,9 @@ impl RunMaker {
         keys.iter_mut().for_each(|key| *key = hash.shortened(*key));
         encoded.clear();
         arcs::encode(keys, encoded);
-        let run = EncodedRun { keys: keys.len() as u32, bytes: encoded.as_slice().into() };
+        let run = BucketRun { keys: keys.len() as u32, bytes: WaitingBytes::Memory(encoded.as_slice().into()) };
         keys.clear();
         run
-    }
-}
-
-impl EncodedRun {
-    fn keys(&self, hash: PairHash, class: usize) -> Result<Vec<u64>> {
-        let mut keys = zeros(self.keys as usize);
-        // They were encoded by `RunMaker::run`; a file of runs may have been damaged.
-        arcs::decode(&self.bytes, &mut keys).map_err(|wrong| {
-            Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
-                .advice("check the disk and the memory of this machine")
-        })?;
-        keys.iter_mut().for_each(|key| *key = hash.restored(*key, class));
-        Ok(keys)
     }
 }
 
@@ -473,9 +417,8 @@ mod tests {
             }
             all.sort_unstable();
             assert_eq!(all, (0..200_000).collect::<Vec<u64>>());
-            let left: Vec<_> = buckets.dir.get().iter().flat_map(|d| std::fs::read_dir(d.path()).unwrap()).collect();
-            assert!(left.is_empty(), "bucket files are removed as they are consumed");
+            assert_eq!(buckets.held.load(Ordering::Relaxed), 0);
         }
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the directory is removed with the buckets");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
     }
 }

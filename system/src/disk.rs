@@ -15,7 +15,7 @@ mod temporary;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 pub use new_file::{NewFile, PRIVATE, SHARED};
@@ -77,11 +77,6 @@ pub fn make_dir(dir: &Path) -> Result<()> {
 /// A new file without a name on the disk of `dir`; it is removed when its last handle is closed.
 pub fn anonymous(dir: &Path) -> Result<File> {
     step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
-}
-
-/// Opens `path` to append to it; if it does not exist, makes it, for this user alone.
-pub fn append_to(path: &Path) -> Result<File> {
-    step(|| File::options().append(true).create(true).mode(PRIVATE).open(path)).map_err(|e| Error::write(path, e))
 }
 
 /// Writes `bytes` at the current position of `file`; `path` is for the error.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::FallocateFlags;
+
 use super::{anonymous, read_at, write_at};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
@@ -120,6 +122,15 @@ impl Overflow {
     /// All of what waits.
     pub fn read_all<'a>(&self, waiting: &'a WaitingBytes) -> Result<Cow<'a, [u8]>> {
         self.read(waiting, 0..(waiting.held() + waiting.in_file()) as usize)
+    }
+
+    /// Gives the disk back what bytes in the file take, where the file system can do that; they are not to be read any more.
+    pub fn free(&self, waiting: &WaitingBytes) {
+        if let (WaitingBytes::File(place), Some(file)) = (waiting, self.file.get()) {
+            let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // What cannot be freed now is freed with the file.
+            let _ = rustix::fs::fallocate(file, how, place.start, place.end - place.start);
+        }
     }
 
     fn file(&self) -> Result<&File> {

@@ -212,7 +212,7 @@ mod tests {
         foreign.iter().for_each(|name| std::fs::write(dir.path().join(name), "x").unwrap());
         let before = names();
         assert_eq!(before.len(), 6);
-        for (name, folder) in [("trimill-buckets-", true), ("trimill-graph-", false), (".trimill-", false)] {
+        for (name, folder) in [("trimill-run-", true), ("trimill-graph-", false), (".trimill-", false)] {
             let left = dir.path().join(marked(name) + "left");
             match folder {
                 true => std::fs::create_dir_all(left.join("below")).unwrap(),

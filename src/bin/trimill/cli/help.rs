@@ -24,6 +24,8 @@ Examples:
       one graph in two files
   zcat big.txt.gz | trimill count - --format text --json
       from standard input, the answer as JSON
+  trimill generate gap-kron --scale 24 --output - | trimill count - --format bin-u32
+      pairs of u32 from a pipe: they are read once, and not copied
   trimill count crawl.graph --partitioner random --parts 32 --prune zero-indegree
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
