@@ -18,6 +18,7 @@ mod classes;
 mod distribute;
 mod graph;
 pub mod ids;
+mod pair_hash;
 mod ranges;
 mod read;
 mod sort;

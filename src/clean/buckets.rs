@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::classes::PairHash;
+use super::pair_hash::PairHash;
 use super::sort::sort_pairs;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::bytes::Bytes;

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::buckets::Buckets;
+use super::pair_hash::PairHash;
 use super::ranges::IdRanges;
 use super::workspace::Shares;
-use trimill_system::hash::mix;
 
 /// The classes of arcs. Each has two buckets, one for each direction.
 pub(super) enum ArcClasses {
@@ -17,12 +17,12 @@ pub(super) enum ArcClasses {
 impl ArcClasses {
     /// A power of two of classes.
     pub(super) fn hash(classes: usize) -> Self {
-        Self::Hash(PairHash { bits: classes.ilog2() })
+        Self::Hash(PairHash::new(classes))
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Hash(hash) => 1 << hash.bits,
+            Self::Hash(hash) => hash.classes(),
             Self::Ranges(ranges) => ranges.len(),
         }
     }
@@ -50,69 +50,5 @@ impl ArcClasses {
             Self::Hash(_) => 0..end,
             Self::Ranges(ranges) => ranges.ids(class),
         }
-    }
-}
-
-/// A hash of pairs `min << 32 | max` to `2^bits` classes. Of consecutive numbers `max`, `2^bits` that differ in the last bits only, each is in
-/// another class. So the pairs of a vertex are spread over all classes, however many it has; and the last bits of a `max` follow from the
-/// class and the other bits, and need not be stored.
-#[derive(Debug, Clone, Copy)]
-pub struct PairHash {
-    bits: u32,
-}
-
-impl PairHash {
-    /// One class.
-    pub const NONE: Self = Self { bits: 0 };
-
-    #[inline]
-    fn class_of(self, key: u64) -> usize {
-        ((mix(self.shortened(key)) ^ key) & self.last_bits()) as usize
-    }
-
-    const fn last_bits(self) -> u64 {
-        (1 << self.bits) - 1
-    }
-
-    /// A key without what follows from its class. Keys of a class keep their order.
-    #[inline]
-    pub(super) fn shortened(self, key: u64) -> u64 {
-        key >> 32 << 32 | (key & 0xffff_ffff) >> self.bits
-    }
-
-    /// The key of a class that was shortened.
-    #[inline]
-    pub(super) fn restored(self, shortened: u64, class: usize) -> u64 {
-        let last = (mix(shortened) ^ class as u64) & self.last_bits();
-        shortened >> 32 << 32 | (shortened << self.bits & 0xffff_ffff) | last
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn what_is_left_out_follows_from_the_class(keys in prop::collection::vec(any::<u64>(), 1..50), bits in 0..13u32) {
-            let hash = PairHash { bits };
-            for &key in &keys {
-                prop_assert_eq!(hash.restored(hash.shortened(key), hash.class_of(key)), key);
-            }
-            let mut classes: Vec<usize> = (0..1 << bits).map(|last| hash.class_of(keys[0] & !hash.last_bits() | last)).collect();
-            classes.sort_unstable();
-            prop_assert_eq!(classes, (0..1 << bits).collect::<Vec<usize>>());
-        }
-    }
-
-    #[test]
-    fn classes_are_about_even() {
-        let hash = PairHash { bits: 6 };
-        let grid = (0..1000u64).flat_map(|i| [i << 32 | (i + 1), i << 32 | (i + 64), 7 << 32 | (i * 64)]);
-        let mut of_class = [0; 64];
-        grid.for_each(|key| of_class[hash.class_of(key)] += 1);
-        assert!(of_class.iter().all(|many| (24..72).contains(many)), "{of_class:?}");
     }
 }
