@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn arcs_that_are_spread_evenly_take_two_bits_more_than_their_distance() {
-        let keys: Vec<u64> = (0..10_240u64).map(|i| i << 20 | (i * i & 0xfffff)).collect();
+        let keys: Vec<u64> = (0..10_240u64).map(|i| (i << 20) | ((i * i) & 0xfffff)).collect();
         let mut encoded = Vec::new();
         encode(&keys, &mut encoded);
         let bits = 8.0 * encoded.len() as f64 / keys.len() as f64;

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn runs_are_read_from_any_place_wherever_they_are() {
         let dir = tempfile::tempdir().unwrap();
-        let keys: Vec<u64> = (0..100_003u64).map(|i| (i * i / 7) << 20 | (i * 31 & 0xfffff)).collect();
+        let keys: Vec<u64> = (0..100_003u64).map(|i| ((i * i / 7) << 20) | ((i * 31) & 0xfffff)).collect();
         assert!(keys.is_sorted());
         for most in [0, 70_000, 1 << 30] {
             let store = EncodedRuns::new(dir.path(), Bytes(most));
