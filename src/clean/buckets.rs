@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pair_hash::PairHash;
-use super::sort::sort_pairs;
+use super::sort::sort_in;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{Overflow, WaitingBytes};
@@ -73,10 +73,11 @@ struct StagedKeys {
     fill: Vec<u16>,
 }
 
-/// The keys of a run, and its encoding.
+/// The keys of a run, memory for sorting them, and its encoding.
 #[derive(Default)]
 struct RunMaker {
     keys: Vec<u64>,
+    sorted: Vec<u64>,
     encoded: Vec<u8>,
 }
 
@@ -364,11 +365,11 @@ impl TakenBucket<'_> {
 impl RunMaker {
     /// Makes a run of the keys, which are then gone.
     fn run(&mut self, hash: PairHash) -> BucketRun {
-        let Self { keys, encoded } = self;
+        let Self { keys, sorted, encoded } = self;
         if !keys.is_sorted() {
             let tails =
                 keys.iter().fold((u64::MAX, 0), |(first, last), key| (first.min(key >> 32), last.max(key >> 32)));
-            *keys = sort_pairs(std::mem::take(keys), &(tails.0..tails.1 + 1));
+            sort_in(keys, &(tails.0..tails.1 + 1), sorted);
         }
         keys.iter_mut().for_each(|key| *key = hash.shortened(*key));
         encoded.clear();

@@ -16,25 +16,31 @@ const MOST_CELLS: usize = 1 << 18;
 
 /// Sorts keys whose smaller ids are in `ids`. Takes memory for as many keys again.
 pub(super) fn sort_pairs(mut keys: Vec<u64>, ids: &Range<u64>) -> Vec<u64> {
+    let mut sorted = if keys.len() < 2 * PER_CELL { Vec::new() } else { zeros(keys.len()) };
+    sort_in(&mut keys, ids, &mut sorted);
+    keys
+}
+
+/// The same with memory for as many keys, in `sorted`, which holds the unsorted ones afterwards.
+pub(super) fn sort_in(keys: &mut Vec<u64>, ids: &Range<u64>, sorted: &mut Vec<u64>) {
     if keys.len() < 2 * PER_CELL || u32::try_from(keys.len()).is_err() {
-        keys.sort_unstable();
-        return keys;
+        return keys.sort_unstable();
     }
+    sorted.resize(keys.len(), 0);
     let cells = (keys.len() / PER_CELL).min(MOST_CELLS);
     // Ids take 32 bits, and the scaled ones as many as the number of a cell.
     let scale = ((cells as u64) << 32) / (ids.end - ids.start);
     let cell_of = |key: u64| ((((key >> 32) - ids.start) * scale) >> 32) as usize;
     // First the lengths of cells, then the place of each cell's next key, and finally the ends.
     let mut ends = vec![0_u32; cells];
-    for &key in &keys {
+    for &key in &*keys {
         ends[cell_of(key)] += 1;
     }
     let mut sum = 0;
     for end in &mut ends {
         sum += std::mem::replace(end, sum);
     }
-    let mut sorted = zeros(keys.len());
-    for key in keys {
+    for &key in &*keys {
         let next = &mut ends[cell_of(key)];
         sorted[*next as usize] = key;
         *next += 1;
@@ -44,7 +50,7 @@ pub(super) fn sort_pairs(mut keys: Vec<u64>, ids: &Range<u64>) -> Vec<u64> {
         sorted[begin..end as usize].sort_unstable();
         begin = end as usize;
     }
-    sorted
+    std::mem::swap(keys, sorted);
 }
 
 #[cfg(test)]

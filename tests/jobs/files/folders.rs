@@ -40,7 +40,7 @@ fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
 #[test]
 fn what_is_temporary_is_for_the_user_alone() {
     let own = ["--no-cache", "--parts", "4", "--partitioner", "random", "--threads", "2"];
-    let (mut spills, mut buckets) = (0, 0);
+    let mut spills = 0;
     for (more, step) in [(&["--host-memory", LITTLE][..], 41), (&["--run-dir", "run"], 9), (&[], 5)] {
         for at in (1..).step_by(step) {
             let place = Place::new();
@@ -54,11 +54,10 @@ fn what_is_temporary_is_for_the_user_alone() {
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
                 assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
                 spills += usize::from(name.ends_with(".spill"));
-                buckets += usize::from(name.starts_with("bucket-"));
             }
         }
     }
-    assert!(spills > 5 && buckets > 5, "{spills} spills, {buckets} buckets");
+    assert!(spills > 5, "{spills} spills");
 }
 
 #[test]
