@@ -21,6 +21,7 @@ use trimill_system::child::Helper;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
+use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
 
 /// Counts the triangles of `edges`, or if there are none of the job's input.
@@ -90,6 +91,8 @@ impl Planned {
         });
         let (CountedAll { partitions, devices }, kept) = Error::answered(counted)?;
         tracing::debug!("partitions are counted");
+        // What counting freed is free for the tables that are written next.
+        trim_heap();
         let graph = &self.graph;
         let peak = || machine::peak_memory().saturating_sub(self.driver).max(self.peak);
         let result = RunResult {
