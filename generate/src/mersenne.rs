@@ -1,6 +1,6 @@
 //! The Mersenne Twister MT19937 (Matsumoto and Nishimura, TOMACS 1998), as many numbers at a time as its state has: each step is a loop over
-//! independent numbers, which the compiler makes vector instructions of. The crate `rand_mt` makes the same numbers one after another, which
-//! takes four times as long; the tests compare them.
+//! independent numbers, which the compiler makes vector instructions of. The crate `rand_mt` makes the same numbers one after another; the
+//! tests compare them.
 
 /// Numbers of a state.
 pub(super) const STATE: usize = 624;

@@ -3,8 +3,8 @@
 //! Input: keys `tail << 32 | head`, ascending, each any number of times; or any other ascending numbers. [`BLOCK`] of them at a time are
 //! stored as Elias and Fano did (Vigna: Quasi-succinct indices, WSDM 2013): of the distances from the first key the `low` lowest bits as they
 //! are, and what is above them as the places of ones among bits. That takes two bits more than the logarithm of the distance between two
-//! keys, if they are spread evenly: about as much as [`super::sequence`] takes for such arcs, in a third of the time. What no head of a block
-//! has of its highest bits is left out.
+//! keys, if they are spread evenly: about as much as [`super::sequence`] takes for such arcs, in a third of the time. The highest bits of
+//! heads are left out where they are 0 in the whole block.
 //!
 //! ```text
 //! first  u64            the first key
@@ -29,20 +29,18 @@ pub const MOST_BYTES: u64 = 8;
 /// The most low bits: they are read from a word that begins within a byte.
 const MOST_LOW: u32 = 56;
 
-/// Bytes in front of the bits of a block.
-const HEADER: usize = 12;
-
 const CUT: Wrong = "fewer bytes than its arcs take";
 
-/// A key without the bits above `bits` of its head.
+/// A key whose head has `bits` bits instead of 32.
 #[inline(always)]
-const fn closed(key: u64, bits: u32) -> u64 {
+const fn narrowed(key: u64, bits: u32) -> u64 {
     key >> 32 << bits | key & 0xffff_ffff
 }
 
+/// The key that was [narrowed].
 #[inline(always)]
-const fn opened(closed: u64, bits: u32) -> u64 {
-    closed >> bits << 32 | closed & !(u64::MAX << bits)
+const fn widened(narrow: u64, bits: u32) -> u64 {
+    narrow >> bits << 32 | narrow & !(u64::MAX << bits)
 }
 
 /// Appends the encoding of `keys`, which ascend, to `encoded`.
@@ -68,8 +66,8 @@ fn encode_block(keys: &[u64], encoded: &mut Vec<u8>) {
     let many = keys.len() as u64;
     let all_heads = keys.iter().fold(0, |all, key| all | key & 0xffff_ffff);
     let of_heads = u64::BITS - all_heads.leading_zeros();
-    let least = closed(first, of_heads);
-    let span = closed(last, of_heads) - least;
+    let least = narrowed(first, of_heads);
+    let span = narrowed(last, of_heads) - least;
     let low = (span / many).checked_ilog2().unwrap_or(0).min(MOST_LOW);
     let zeros = span >> low;
     encoded.extend_from_slice(&first.to_le_bytes());
@@ -79,7 +77,7 @@ fn encode_block(keys: &[u64], encoded: &mut Vec<u8>) {
     encoded.resize(begin + low_bytes + high_bytes(keys.len(), zeros), 0);
     let mut distances = [0; BLOCK];
     for (distance, &key) in distances.iter_mut().zip(keys) {
-        *distance = closed(key, of_heads) - least;
+        *distance = narrowed(key, of_heads) - least;
     }
     let distances = &distances[..keys.len()];
     let (mut bits, mut waiting, mut filled) = (&mut encoded[begin..], 0, 0);
@@ -123,9 +121,10 @@ const fn high_bytes(keys: usize, zeros: u64) -> usize {
 
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn decode_block<'a>(encoded: &'a [u8], keys: &mut [u64]) -> Result<&'a [u8], Wrong> {
-    let (header, rest) = encoded.split_first_chunk::<HEADER>().ok_or(CUT)?;
+    let (first, rest) = encoded.split_first_chunk().ok_or(CUT)?;
+    let (sizes, rest) = rest.split_first_chunk().ok_or(CUT)?;
+    let (first, sizes) = (u64::from_le_bytes(*first), u32::from_le_bytes(*sizes));
     let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-    let (first, sizes) = (word(header), word(&[&header[8..], &[0; 4]].concat()) as u32);
     let (low, of_heads, zeros) = (sizes & 0xff, sizes >> 8 & 0xff, sizes >> 16);
     if low > MOST_LOW || of_heads > 32 {
         return Err("bits of a number that does not exist");
@@ -138,11 +137,11 @@ fn decode_block<'a>(encoded: &'a [u8], keys: &mut [u64]) -> Result<&'a [u8], Wro
     if high.len() > 8 * WORDS || find_ones(high, &mut ones) != keys.len() {
         return Err("fewer or more arcs than it should have");
     }
-    let least = closed(first, of_heads);
+    let least = narrowed(first, of_heads);
     for (i, (key, &one)) in (0..).zip(keys.iter_mut().zip(&ones)) {
         let at = i * low;
         let lowest = word(&bits[(at >> 3) as usize..]) >> (at & 7) & !(u64::MAX << low);
-        *key = opened(least.wrapping_add(u64::from(one - i) << low | lowest), of_heads);
+        *key = widened(least.wrapping_add(u64::from(one - i) << low | lowest), of_heads);
     }
     Ok(rest)
 }
@@ -183,7 +182,10 @@ mod tests {
         #[test]
         fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..3000), many in 0..1100usize) {
             let mut keys = vec![0; many];
-            let _ = decode(&bytes, &mut keys);
+            if let Ok(rest) = decode(&bytes, &mut keys) {
+                // Each block has a header, and a word of ones.
+                prop_assert!(rest.len() + 20 * many.div_ceil(BLOCK) <= bytes.len() && bytes.ends_with(rest));
+            }
         }
     }
 

@@ -104,16 +104,17 @@ impl PairStream {
     fn deliver(&self, pipe: &Mutex<Pipe>, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let (mut buffer, mut batch): (Vec<u8>, _) = (zeros(BUFFER), ArcBatch::new(sink, control));
         loop {
-            let filled = lock(pipe).fill(&mut buffer, control)?;
-            let (pairs, rest) = buffer[..filled].as_chunks::<4>().0.as_chunks::<2>();
-            let cut = filled % PAIR;
-            let before = self.read.fetch_add(filled as u64, Ordering::Relaxed);
-            if cut > 0 || !rest.is_empty() {
-                return Err(Error::data(&self.path, format!("{} bytes", before + filled as u64))
+            let (filled, end) = {
+                let mut pipe = lock(pipe);
+                let filled = pipe.fill(&mut buffer, control)?;
+                (filled, self.read.fetch_add(filled as u64, Ordering::Relaxed) + filled as u64)
+            };
+            if !filled.is_multiple_of(PAIR) {
+                return Err(Error::data(&self.path, format!("{end} bytes"))
                     .expected(format!("a multiple of {PAIR}, the bytes of an arc in bin-u32"))
                     .advice("what writes to the pipe ended early, or writes another format: name it with --format"));
             }
-            for &[tail, head] in pairs {
+            for &[tail, head] in buffer[..filled].as_chunks::<4>().0.as_chunks::<2>().0 {
                 batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
             }
             task.advance(filled as u64);

@@ -52,8 +52,9 @@ struct CollectState<'d> {
     memory: u64,
     /// How many arcs wait in the host's memory if the device does not hold all, and where the others go.
     host: HostKeys,
-    /// Free bytes on the disk of runs, and how many bytes of these may be in memory.
+    /// Free bytes on the disk of runs.
     disk: u64,
+    /// Bytes of encoded runs that may be in memory.
     encoded: u64,
     /// How many buffers were made before the device started.
     made: u64,
