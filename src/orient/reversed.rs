@@ -207,7 +207,8 @@ impl ReversedArcs {
         }
         let segments = of.segments.iter().map(|segment| self.overflow.read_all(segment)).collect::<Result<Vec<_>>>()?;
         let mut begins = vec![0usize; heads + 2];
-        let each = |each: &mut dyn FnMut(u32, u32)| segments.iter().try_for_each(|segment| arcs_of(segment, each));
+        let each =
+            |each: &mut dyn FnMut(u32, u32)| segments.iter().try_for_each(|segment| arcs_of(segment, heads, each));
         each(&mut |head, _| begins[head as usize + 2] += 1)?;
         for head in 2..begins.len() {
             begins[head] += begins[head - 1];
@@ -227,10 +228,12 @@ impl ReversedArcs {
     }
 }
 
-/// Calls `each` with every arc of a segment.
-fn arcs_of(segment: &[u8], each: &mut dyn FnMut(u32, u32)) -> Result<()> {
-    // Records are as `ReversedArcs::add` writes them.
-    let wrong = |_| Error::defect("reversed arcs that cannot be decoded");
+/// Calls `each` with every arc of a segment of a bucket with so many heads.
+fn arcs_of(segment: &[u8], most: usize, each: &mut dyn FnMut(u32, u32)) -> Result<()> {
+    // Records are as `ReversedArcs::add` writes them; what was in the file may have been damaged.
+    let wrong = |_| {
+        Error::data("", "reversed arcs cannot be read back").advice("check the disk and the memory of this machine")
+    };
     let (mut rest, mut tail, mut heads) = (segment, 0u32, Vec::new());
     while !rest.is_empty() {
         let mut header = [0; 2];
@@ -244,8 +247,9 @@ fn arcs_of(segment: &[u8], each: &mut dyn FnMut(u32, u32)) -> Result<()> {
         rest = decode_row(rest, &mut heads).map_err(wrong)?;
         let mut least = 0;
         for &distance in &heads {
-            each(least + distance, tail);
-            least += distance + 1;
+            let head = distance.checked_add(least).filter(|&head| (head as usize) < most).ok_or_else(|| wrong(""))?;
+            each(head, tail);
+            least = head + 1;
         }
     }
     Ok(())

@@ -435,6 +435,8 @@ fn real_graphs_are_taken_from_their_rows() {
     // A directed one where its arcs fit in memory twice, encoded, and where they do not.
     assert!(taken(&data("cnr-2000.graph"), Bytes::mib(64)));
     assert!(!taken(&data("cnr-2000.graph"), Bytes::mib(24)));
+    // Its reversed arcs, and then its tails, take some 3 MB, so most of them go to files.
+    assert!(taken_beside(&data("cnr-2000.graph"), Bytes::mib(64), Some(Bytes(1_200_000))));
     // Formats without rows, and files that say that they are directed.
     assert!(!taken(&data("karate.mtx"), Bytes::mib(64)));
     let pairs = bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes());
