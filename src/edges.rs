@@ -6,4 +6,4 @@
 mod at_vertices;
 pub mod order;
 pub mod rows;
-mod runs;
+pub(crate) mod runs;

@@ -45,6 +45,7 @@ pub use trimill_system::bytes::Bytes;
 pub use trimill_system::control::{Control, Observer, Unit};
 pub use trimill_system::error::{Error, Kind, Result};
 pub use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
+pub use truss::by_k::{Truss, Trusses};
 pub use vertices::degrees::DegreeBin;
 pub use vertices::summary::{Clustering, Quantile};
 
@@ -69,6 +70,7 @@ mod shards;
 mod stream;
 mod sums;
 mod table;
+mod truss;
 mod vertices;
 
 #[doc(hidden)]

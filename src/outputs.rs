@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use crate::edges::rows::EdgeRows;
 use crate::table::columns::CountsInOrder;
-use crate::table::format::{COLUMNS, TableFormat};
+use crate::table::format::{COLUMNS, TEXT, TableFormat};
 use crate::table::{new_file, write};
+use crate::truss::TrussWanted;
 use crate::vertices;
 use crate::vertices::order::VerticesInOrder;
 use crate::vertices::summary::OfDegree;
@@ -20,6 +21,8 @@ pub struct CountsWanted {
     pub vertices: bool,
     /// The triangles on each edge.
     pub edges: bool,
+    /// The trussness of each edge, which follows from these.
+    pub truss: Option<TrussWanted>,
     /// Bytes that each thread holds while the files are written, at most.
     pub bytes_per_thread: Bytes,
 }
@@ -31,6 +34,8 @@ pub struct Asked {
     /// The sums of each degree.
     pub by_degree: Option<PathBuf>,
     pub per_edge: Option<PathBuf>,
+    /// The sizes of all trusses.
+    pub by_k: Option<PathBuf>,
 }
 
 impl Asked {
@@ -43,13 +48,14 @@ impl Asked {
     }
 
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.per_vertex.iter().chain(&self.by_degree).chain(&self.per_edge)
+        self.per_vertex.iter().chain(&self.by_degree).chain(&self.per_edge).chain(&self.by_k)
     }
 
     /// Checks that the names have formats.
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
-        self.by_degree.iter().try_for_each(|path| vertices::files::check_degrees(path))?;
+        let sizes = self.by_degree.iter().chain(&self.by_k);
+        sizes.map(|path| TableFormat::of(path, TEXT)).try_for_each(|format| format.map(drop))?;
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 

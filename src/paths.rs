@@ -126,6 +126,7 @@ fn outputs(job: &Job) -> impl Iterator<Item = (&'static str, PathBuf)> {
         ("the triangles at each vertex", asked.per_vertex),
         ("the sums of each degree", asked.by_degree),
         ("the triangles on each edge", asked.per_edge),
+        ("the sizes of trusses", asked.by_k),
     ];
     let tables = job.output.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
     counts.into_iter().filter_map(|(what, path)| Some((what, path?))).chain(tables.collect::<Vec<_>>())

@@ -12,6 +12,7 @@
 mod brute_force;
 mod clustering;
 mod neighbourhoods;
+mod trussness;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

@@ -12,57 +12,57 @@ use trimill_system::error::Result;
 use trimill_system::parallel;
 
 /// Ranks that have counters in each run.
-pub(super) const HUBS: u32 = 1 << 12;
+pub(crate) const HUBS: u32 = 1 << 12;
 
 /// Arcs and rows of a run; a longer row is a run by itself.
 const RUN: u64 = 1 << 16;
 
 /// The buffers of a thread.
-pub(super) struct RunScratch {
+pub(crate) struct RunScratch {
     /// What is read of the sums.
-    pub(super) sums: Vec<u32>,
+    pub(crate) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
-    pub(super) hubs: Vec<u64>,
+    pub(crate) hubs: Vec<u64>,
     /// Edges whose counters are being prefetched.
-    pub(super) later: WaitingEdges,
+    pub(crate) later: WaitingEdges,
 }
 
 /// Edges that wait until the counters of their vertices are in the cache. An atomic addition waits for its cache line, and later
 /// instructions wait for it, so one line would be fetched at a time.
 #[derive(Default)]
-pub(super) struct WaitingEdges(Vec<(u32, u64)>);
+pub(crate) struct WaitingEdges(Vec<(u32, u64)>);
 
 impl WaitingEdges {
     const MOST: usize = 64;
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.0.len() == Self::MOST
     }
 
-    pub(super) fn push(&mut self, vertex: u32, edge: u64) {
+    pub(crate) fn push(&mut self, vertex: u32, edge: u64) {
         self.0.push((vertex, edge));
     }
 
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
         self.0.drain(..)
     }
 }
 
 /// A run of rows.
-pub(super) struct EdgeRun<'a> {
+pub(crate) struct EdgeRun<'a> {
     block: RowRun<'a>,
-    pub(super) ranks: Range<u32>,
+    pub(crate) ranks: Range<u32>,
     /// The places of its arcs in rank order.
-    pub(super) arcs: Range<u64>,
+    pub(crate) arcs: Range<u64>,
 }
 
 impl EdgeRun<'_> {
-    pub(super) fn row(&self, rank: u32) -> &[u32] {
+    pub(crate) fn row(&self, rank: u32) -> &[u32] {
         self.block.row(rank)
     }
 
     /// The rank of each row, its successors, and what `sums` has at its arcs.
-    pub(super) fn rows<'s>(&'s self, mut sums: &'s [u32]) -> impl Iterator<Item = (u32, &'s [u32], &'s [u32])> {
+    pub(crate) fn rows<'s>(&'s self, mut sums: &'s [u32]) -> impl Iterator<Item = (u32, &'s [u32], &'s [u32])> {
         self.ranks.clone().map(move |rank| {
             let row = self.row(rank);
             let (mine, after) = sums.split_at(row.len());
@@ -73,12 +73,12 @@ impl EdgeRun<'_> {
 }
 
 /// Bytes of a block of rows in a pass, if the pass and all else may take `memory`. Two blocks are in memory at a time.
-pub(super) fn pass_bytes(memory: Bytes) -> Bytes {
+pub(crate) fn pass_bytes(memory: Bytes) -> Bytes {
     Bytes((memory.get() / 8).clamp(1 << 20, 128 << 20))
 }
 
 /// Calls `visit` with all rows of the graph; runs in the current thread pool.
-pub(super) fn in_runs(
+pub(crate) fn in_runs(
     graph: &OrientedGraph,
     block: Bytes,
     control: &Control,

@@ -14,6 +14,7 @@ use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
+use crate::truss::TrussWanted;
 use crate::vertices::order::array_len;
 use trimill_counting::EdgeShare;
 use trimill_counting::PartitionSource;
@@ -41,7 +42,8 @@ pub(super) fn check(job: &Job) -> Result<()> {
 pub(super) fn holds_all(counts: CountsWanted, files: &Asked, run: &RunDir, result: &RunResult) -> bool {
     let announced = run_dir::announced(run.path());
     let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
-    (!counts.vertices || result.clustering.is_some()) && files.paths().all(own)
+    let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
+    (!counts.vertices || result.clustering.is_some()) && counts.truss == peeled && files.paths().all(own)
 }
 
 /// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.
@@ -91,13 +93,16 @@ impl<'g> Details<'g> {
             Self::Total => Ok(()),
             Self::Vertices(vertices) => vertices.finish(session, result),
             Self::Edges(edges) => {
-                let written = edges.finish(session, result);
-                if written.as_ref().is_err_and(|error| !keeps_answer(error)) || !session.job.counts_vertices() {
-                    return written;
+                edges.check(session, result)?;
+                // First, as the trussness of edges takes the place of the triangles on them.
+                let at_vertices = match session.job.counts_vertices() {
+                    true => edges.at_vertices(session).and_then(|vertices| vertices.finish(session, result)),
+                    false => Ok(()),
+                };
+                if at_vertices.as_ref().is_err_and(|error| !keeps_answer(error)) {
+                    return at_vertices;
                 }
-                let vertices = edges.at_vertices(session);
-                let also = vertices.and_then(|vertices| vertices.finish(session, result));
-                Error::worst_of([written, also])
+                Error::worst_of([at_vertices, edges.finish(session, result)])
             }
         }
     }

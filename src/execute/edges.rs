@@ -5,6 +5,7 @@
 //! before is skipped: a partition has the same row blocks on every device. With a run directory the counts of a partition are kept in
 //! a file, too, before its result is recorded; a later start adds them from there.
 
+use std::path::Path;
 use std::time::Instant;
 
 use super::counters::edge_window_bytes;
@@ -17,10 +18,12 @@ use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PartWriter;
 use crate::sums::{ByArc, CountedKeys, Sums};
+use crate::truss;
 use trimill_counting::PartitionSource;
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
 
 /// The sums of a job.
@@ -73,19 +76,38 @@ impl<'g> OnEdges<'g> {
         thread.count_on_edges(source, &mut sink)
     }
 
-    /// Writes the file; fails if the sums are not three times the triangles.
-    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
-        let Session { job, host, pool, control, .. } = session;
-        let (graph, sums) = (self.graph, self.of.all()?);
-        let start = Instant::now();
+    /// Fails if the sums are not three times the triangles.
+    pub(super) fn check(&self, session: &Session, result: &RunResult) -> Result<()> {
         let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
-        let found = parallel::within(pool, || sums.total())?;
+        let sums = self.of.all()?;
+        let found = parallel::within(&session.pool, || sums.total())?;
         if found != 3 * triangles {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));
         }
+        Ok(())
+    }
+
+    /// Peels the graph, if its trusses are wanted, and writes the files.
+    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
+        let Session { job, host, pool, control, .. } = session;
+        let (graph, sums) = (self.graph, self.of.all()?);
+        if let Some(wanted) = job.truss {
+            let start = Instant::now();
+            let peel = || truss::decompose(graph, sums, wanted, session.host_block(), control);
+            result.truss = Some(parallel::within(pool, peel)?);
+            trim_heap();
+            control.did_stage("peel", start);
+            let read = Sums::<ByArc>::bytes(graph.edges());
+            result.stages.push(Stage::since("peel", start, read, read));
+        }
+        let start = Instant::now();
         let memory = edge_window_bytes(job.counts(), *host, graph.vertices(), graph.edges());
         let counts = EdgesOfGraph { graph, sums, memory, control };
-        parallel::within(pool, || job.output_files().write_edges(&counts))?;
+        let by_k = |path: &Path| result.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
+        parallel::within(pool, || {
+            let sizes = job.by_k.as_deref().map_or(Ok(()), by_k);
+            Error::worst_of([sizes, job.output_files().write_edges(&counts)])
+        })?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         control.did_stage("edges", start);
         result.stages.push(Stage::since("edges", start, Sums::<ByArc>::bytes(graph.edges()), Bytes(written)));

@@ -9,6 +9,7 @@ use crate::count::cuda;
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
+use crate::truss;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
@@ -136,7 +137,7 @@ impl HostNeeds {
 
     /// Checks that the triangles at vertices or on edges can be written, where they are wanted.
     pub(super) fn can_write(&self) -> Result<()> {
-        self.writing().map_or(Ok(()), |writing| self.host.left(&writing).map(drop))
+        self.writing().into_iter().chain(self.peeling()).try_for_each(|needs| self.host.left(&needs).map(drop))
     }
 
     /// The floors of all ways in which the job may count.
@@ -150,7 +151,7 @@ impl HostNeeds {
             Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
-        floors.extend(writing);
+        floors.extend(writing.into_iter().chain(self.peeling().map(|needs| host.floor(&needs))));
         floors
     }
 
@@ -198,6 +199,14 @@ impl HostNeeds {
             (false, false) => return None,
         };
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
+    }
+
+    /// What the truss decomposition needs, if it is wanted.
+    fn peeling(&self) -> Option<Needs> {
+        let GraphSize { vertices, edges, .. } = self.size;
+        let memory = truss::memory(vertices, edges, self.host.threads());
+        let needs = self.always(Needs::to("peel the graph")).fixed("edges that are left", memory);
+        self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
     }
 
     fn planning(&self) -> Needs {

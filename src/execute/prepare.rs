@@ -86,7 +86,7 @@ impl Session {
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
         let prepared = unless_damaged(run.prepared().map(Some), "it is made again")?;
         let Some(prepared) = prepared else { return Ok(None) };
-        let asked = |job: &Job| (job.output_files(), job.output.clone(), job.clustering);
+        let asked = |job: &Job| (job.output_files(), job.output.clone(), job.clustering, job.truss);
         if asked(&prepared.job) != asked(&job.with_absolute_outputs()?) {
             return Err(Error::resource("is prepared for other outputs")
                 .at(run.path())

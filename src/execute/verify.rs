@@ -1,5 +1,6 @@
 //! What `trimill verify` does: the slow, independent count beside the fast ones.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::session::{Purpose, Session};
@@ -34,7 +35,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
-        let (found, vertices, edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
+        let (found, vertices, mut edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
         let input = InputReport {
             vertices_declared: source.declared_vertices(),
             arcs: found.arcs,
@@ -43,6 +44,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             arcs_added: found.arcs_added,
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
+        let truss = job.truss.map(|wanted| edges.peel(wanted.until, control)).transpose()?;
         let (clustering, written) = match job.counts_vertices() || job.counts_edges() {
             true => written(job, array_len(&source, &vertices, found.arcs), vertices, &edges, control)?,
             false => (None, Ok(())),
@@ -57,9 +59,12 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             input,
             seconds,
             clustering,
+            truss,
             ..VerifyReport::default()
         };
         let report = report.complete();
+        let by_k = |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
+        let written = Error::worst_of([written, job.by_k.as_ref().map_or(Ok(()), by_k)]);
         match written {
             Ok(()) => Ok(report),
             Err(error) => Err(error.with_answer(report)),

@@ -181,6 +181,31 @@ impl Options {
         self
     }
 
+    /// Peels the graph, too: the trussness of each edge, which [`Self::per_edge`] then writes, and the sizes of all trusses, for
+    /// [`RunResult::truss`](crate::RunResult::truss). All edges are in memory, some 36 bytes for each.
+    ///
+    /// ```
+    /// use trimill::{Graph, Options};
+    ///
+    /// // A complete graph of four vertices, with a tail.
+    /// let graph = Graph::from_edges([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4)]);
+    /// let trusses = graph.count(&Options::new().truss())?.truss.unwrap_or_default();
+    /// assert_eq!((trusses.largest_k, trusses.by_k[1].edges), (4, 6));
+    /// # Ok::<(), trimill::Error>(())
+    /// ```
+    #[must_use]
+    pub fn truss(mut self) -> Self {
+        self.tables.output.truss = Some(true);
+        self
+    }
+
+    /// Writes the vertices and edges of the truss of each k to `file`, as [`Self::by_degree`].
+    #[must_use]
+    pub fn by_k(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tables.output.by_k = Some(file.into());
+        self
+    }
+
     /// Replaces files that are there already under the names of outputs; inputs are never replaced.
     #[must_use]
     pub fn force(mut self) -> Self {

@@ -125,6 +125,9 @@ settings! {
     per_vertex: output.per_vertex;
     by_degree: output.by_degree;
     per_edge: output.per_edge;
+    truss: output.truss;
+    k: output.k;
+    by_k: output.by_k;
     force: output.force;
     cache: cache.enabled;
     cache_dir: cache.dir;

@@ -26,6 +26,8 @@ use super::suggest;
 use super::typed;
 use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 #[cfg(feature = "cli")]
+use crate::truss::MOST_K;
+#[cfg(feature = "cli")]
 use crate::shards::MOST_SHARDS;
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
@@ -303,10 +305,22 @@ pub struct OutputTable {
         arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")
     )]
     pub by_degree: Option<PathBuf>,
-    /// Write the ids and the triangles of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet
+    /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .tsv.gz, .tsv.zst or .parquet
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|parquet)$")))]
     #[cfg_attr(feature = "cli", arg(id = "per_edge", long = "per-edge", value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]
     pub per_edge: Option<PathBuf>,
+    /// Peel the graph: find the trussness of each edge and the sizes of all trusses (docs/truss.md)
+    #[cfg_attr(feature = "cli", arg(id = "truss", long = "truss", action = ArgAction::SetTrue, help_heading = "Truss"))]
+    pub truss: Option<bool>,
+    /// Peel only until the K-truss is left, whose edges are then those of --per-edge
+    #[cfg_attr(feature = "cli", schemars(range(min = 3, max = MOST_K)))]
+    #[serde(deserialize_with = "whole")]
+    #[cfg_attr(feature = "cli", arg(id = "k", long = "k", value_name = "K", help_heading = "Truss", value_parser = clap::value_parser!(u32).range(3..=i64::from(MOST_K))))]
+    pub k: Option<u32>,
+    /// Write, for each k, the vertices and edges of the k-truss: .tsv, .tsv.gz or .tsv.zst
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$")))]
+    #[cfg_attr(feature = "cli", arg(id = "by_k", long = "by-k", value_name = "FILE", help_heading = "Truss", group = "files"))]
+    pub by_k: Option<PathBuf>,
     /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.html$")))]
     #[cfg_attr(feature = "cli", arg(id = "report", long = "report", value_name = "FILE.html", help_heading = "Output", value_parser = typed::html))]

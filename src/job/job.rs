@@ -12,10 +12,11 @@ use trimill_kernels::Shape;
 
 use super::choices::{Backend, Mode, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
-use super::file::{ClusterTable, Tables};
+use super::file::{ClusterTable, OutputTable, Tables};
 use super::limits::MOST_MEMORY;
 use crate::cluster::{Cluster, Scheduler};
 use crate::outputs::{Asked, CountsWanted};
+use crate::truss::{LEAST, MOST_K, TrussWanted};
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header, InputSettings};
 use trimill_partitioners::partition::prune::Prune;
@@ -109,6 +110,11 @@ pub struct Job {
     /// The file for the triangles on each edge.
     #[serde(with = "path_text::optional")]
     pub per_edge: Option<PathBuf>,
+    /// What of the truss decomposition is wanted.
+    pub truss: Option<TrussWanted>,
+    /// The file for the sizes of all trusses.
+    #[serde(with = "path_text::optional")]
+    pub by_k: Option<PathBuf>,
     /// The file for the HTML report.
     #[serde(with = "path_text::optional")]
     pub report: Option<PathBuf>,
@@ -205,8 +211,17 @@ impl Job {
             per_vertex: dir(&typed.output.per_vertex, "the file of the vertices")?,
             by_degree: dir(&typed.output.by_degree, "the file of the degrees")?,
             per_edge: dir(&typed.output.per_edge, "the file of the edges")?,
+            by_k: dir(&typed.output.by_k, "the file of the trusses")?,
         };
         files.check_names().map_err(in_job)?;
+        let OutputTable { truss, k: until, .. } = typed.output;
+        if truss == Some(false) && (until.is_some() || files.by_k.is_some()) {
+            return Err(refuse("sizes of trusses, but the graph is not to be peeled".into()).expected("`truss = true`"));
+        }
+        if until.is_some_and(|k| !(LEAST + 1..=MOST_K).contains(&k)) {
+            return Err(refuse("k is out of bounds".into()).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
+        }
+        let peels = truss.unwrap_or(until.is_some() || files.by_k.is_some());
         let page = |path: &Option<PathBuf>, what: &str, suffix: &str| match path {
             Some(path) if path.extension().is_none_or(|found| found != suffix) => {
                 Err(refuse(format!("{what} is '{}'", path.display()))
@@ -257,6 +272,8 @@ impl Job {
             per_vertex: files.per_vertex,
             by_degree: files.by_degree,
             per_edge: files.per_edge,
+            truss: peels.then_some(TrussWanted { until }),
+            by_k: files.by_k,
             recorded: report.is_some() || trace.is_some(),
             report,
             trace,
@@ -273,13 +290,14 @@ impl Job {
 
     /// Whether the triangles on each edge are counted.
     pub fn counts_edges(&self) -> bool {
-        self.per_edge.is_some()
+        self.per_edge.is_some() || self.truss.is_some()
     }
 
     /// What is counted besides the total.
     pub fn counts(&self) -> CountsWanted {
         let bytes_per_thread = self.output_files().bytes_per_thread();
-        CountsWanted { vertices: self.counts_vertices(), edges: self.counts_edges(), bytes_per_thread }
+        let (vertices, edges, truss) = (self.counts_vertices(), self.counts_edges(), self.truss);
+        CountsWanted { vertices, edges, truss, bytes_per_thread }
     }
 
     /// The same job with absolute paths of what it writes: other processes may start elsewhere.
@@ -295,6 +313,7 @@ impl Job {
             per_vertex: absolute(&self.per_vertex)?,
             by_degree: absolute(&self.by_degree)?,
             per_edge: absolute(&self.per_edge)?,
+            by_k: absolute(&self.by_k)?,
             output: absolute(&self.output)?,
             ..self.clone()
         })
@@ -302,8 +321,8 @@ impl Job {
 
     /// The files of counts that are to be written.
     pub fn output_files(&self) -> Asked {
-        let Self { per_vertex, by_degree, per_edge, .. } = self.clone();
-        Asked { per_vertex, by_degree, per_edge }
+        let Self { per_vertex, by_degree, per_edge, by_k, .. } = self.clone();
+        Asked { per_vertex, by_degree, per_edge, by_k }
     }
 
     /// The input, if it is a directory of kept spills.

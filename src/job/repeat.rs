@@ -100,6 +100,9 @@ fn tables(job: &Job, chosen: &ChosenSettings<'_>) -> Tables {
             per_vertex: place(&job.per_vertex),
             by_degree: place(&job.by_degree),
             per_edge: place(&job.per_edge),
+            truss: job.truss.map(|_| true),
+            k: job.truss.and_then(|truss| truss.until),
+            by_k: place(&job.by_k),
             ..OutputTable::default()
         },
         cache: CacheTable { enabled: (!job.cache).then_some(false), dir: place(&job.cache_dir), max: job.cache_max },

@@ -141,6 +141,7 @@ pub(crate) mod tests {
             "methods",
             "driver_host_bytes",
             "clustering",
+            "truss",
             "degrees",
             "timeline",
         ];

@@ -16,6 +16,7 @@ use super::partitions::PartitionFigures;
 use super::{SCHEMA_VERSION, transitivity};
 use crate::job::{Mode, Prune};
 pub use crate::plan::choose::MethodEstimate;
+use crate::truss::by_k::Trusses;
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
 use trimill_system::bytes::Bytes;
@@ -81,6 +82,8 @@ pub struct RunResult {
     pub driver_host_bytes: Bytes,
     /// What the triangles at all vertices say; null where only the total was counted.
     pub clustering: Option<Clustering>,
+    /// The sizes of all trusses; null where the graph was not peeled.
+    pub truss: Option<Trusses>,
     /// The degrees, in ranges, rising; null where neither a report nor a trace was asked for.
     pub degrees: Option<Vec<DegreeBin>>,
     /// What ran when; null where neither a report nor a trace was asked for.
@@ -186,6 +189,7 @@ impl Default for RunResult {
             mode: Mode::Spilled,
             methods: Vec::new(),
             clustering: None,
+            truss: None,
             degrees: None,
             timeline: None,
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{InputReport, SCHEMA_VERSION};
+use crate::truss::by_k::Trusses;
 use crate::vertices::summary::Clustering;
 
 /// What the slow independent counter found.
@@ -28,6 +29,8 @@ pub struct VerifyReport {
     pub seconds: f64,
     /// What the triangles at all vertices say; null where they were not asked for.
     pub clustering: Option<Clustering>,
+    /// The sizes of all trusses; null where they were not asked for.
+    pub truss: Option<Trusses>,
 }
 
 impl VerifyReport {

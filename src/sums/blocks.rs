@@ -100,6 +100,14 @@ impl<K: SumKey> Sums<K> {
         })
     }
 
+    /// Makes all sums zeros again, which take no memory.
+    pub fn clear(&self) {
+        match &self.blocks {
+            SumBlocks::Memory(blocks) => blocks.iter().for_each(|block| *write(block) = Vec::new()),
+            SumBlocks::File { written, .. } => written.iter().for_each(|written| *write(written) = false),
+        }
+    }
+
     /// All sums, added up.
     pub fn total(&self) -> Result<u128> {
         let add = |_, sums: &[K::Count]| Ok(sums.iter().map(|&sum| u128::from(sum.into())).sum::<u128>());
@@ -225,6 +233,12 @@ mod tests {
                 assert!(part == expected[from..from + len as usize]);
                 assert_eq!(store.total().unwrap(), expected.iter().map(|&sum| u128::from(sum)).sum());
             }
+        }
+        for store in &stores {
+            store.clear();
+            assert_eq!(store.total().unwrap(), 0);
+            store.add(From(9), &[7]).unwrap();
+            assert_eq!((store.total().unwrap(), all(store)[9]), (7, 7));
         }
     }
 

@@ -16,11 +16,6 @@ pub fn format(path: &Path) -> Result<TableFormat> {
     TableFormat::of(path, ALL)
 }
 
-/// Checks that the sums of each degree have a format.
-pub fn check_degrees(path: &Path) -> Result<()> {
-    TableFormat::of(path, TEXT).map(drop)
-}
-
 /// The length of an array of the counts, where there may be one.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ pub(crate) mod help;
 pub(crate) use args::ReportArgs;
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
-pub(crate) use count::{CountCommand, PartitionCommand, PlanCommand, VerifyCommand};
+pub(crate) use count::{CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
 pub(crate) use generate::GenerateCommand;
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
@@ -73,6 +73,9 @@ pub(crate) enum Command {
     /// Count the triangles of a graph
     #[command(after_help = help::COUNT)]
     Count(CountCommand),
+    /// Find the trussness of each edge of a graph, and the sizes of its trusses
+    #[command(after_help = help::TRUSS)]
+    Truss(TrussCommand),
     /// Run the jobs of a TOML file
     #[command(after_help = help::RUN)]
     Run(RunCommand),
@@ -251,6 +254,7 @@ impl Command {
     pub(crate) fn answers_json(&self) -> bool {
         match self {
             Self::Count(command) => command.json,
+            Self::Truss(command) => command.json,
             Self::Run(command) => command.json,
             Self::Prepare(command) => command.json,
             Self::Merge(command) => command.json,

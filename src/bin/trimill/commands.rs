@@ -53,6 +53,7 @@ pub(crate) type CommandOutcome = Option<Kind>;
 pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     match command {
         Command::Count(command) => count::run(&command, context),
+        Command::Truss(command) => count::truss(&command, context),
         Command::Run(command) => run::run(&command, context),
         Command::Prepare(command) => cluster::prepare(&command, context),
         Command::Merge(command) => cluster::merge(&command, context),

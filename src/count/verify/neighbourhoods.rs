@@ -98,9 +98,9 @@ impl Neighbourhoods {
 /// What was counted on each edge, where that was asked for. Vertices are in ascending order of their ids.
 #[derive(Debug)]
 pub struct VerifiedEdges {
-    starts: Vec<usize>,
-    neighbours: Vec<usize>,
-    supports: Vec<AtomicU32>,
+    pub(super) starts: Vec<usize>,
+    pub(super) neighbours: Vec<usize>,
+    pub(super) supports: Vec<AtomicU32>,
 }
 
 impl VerifiedEdges {

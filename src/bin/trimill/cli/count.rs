@@ -9,6 +9,8 @@ use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTa
 
 /// What `trimill plan` does not take: it writes a report alone.
 const NOT_OF_PLAN: &[&str] = &["run_dir", "output", "force", "trace"];
+/// What `trimill truss` does not take: it is what the command is for.
+const NOT_OF_TRUSS: &[&str] = &["truss"];
 /// What `trimill partition` does not take: it counts nothing, and keeps what it spills.
 const NOT_OF_PARTITION: &[&str] = &[
     "spill",
@@ -19,6 +21,9 @@ const NOT_OF_PARTITION: &[&str] = &[
     "per_vertex",
     "by_degree",
     "per_edge",
+    "truss",
+    "k",
+    "by_k",
     "report",
     "trace",
 ];
@@ -58,11 +63,28 @@ pub(crate) struct CountCommand {
         requires = "run_dir",
         conflicts_with_all = [
             "inputs", "format", "header", "columns", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
-            "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "files", "force", "report",
+            "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "truss", "k", "files", "force", "report",
             "trace",
         ]
     )]
     pub(crate) shard: Option<ShardChoice>,
+
+    /// Print one JSON object instead of tables
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// `trimill truss`
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_TRUSS)))]
+#[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet")))]
+pub(crate) struct TrussCommand {
+    /// The graph's file, or several files of one graph; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) settings: Tables,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -148,6 +170,14 @@ impl CountCommand {
         if let (Some(_), Some(run)) = (&self.shard, &self.settings.run.dir) {
             tables.input = super::cluster::input_of(run);
         }
+        tables
+    }
+}
+
+impl TrussCommand {
+    pub(crate) fn tables(&self) -> Tables {
+        let mut tables = of_inputs(&self.settings, &self.inputs);
+        tables.output.truss = Some(true);
         tables
     }
 }

@@ -40,6 +40,18 @@ Examples:
 The number of partitions is only a start: one that does not fit the budget is split until it does.
 The fields of the JSON object are described in docs/result.md.";
 
+pub(crate) const TRUSS: &str = "\
+Examples:
+  trimill truss crawl.graph
+      the largest k, and the size of its truss
+  trimill truss crawl.graph --per-edge trussness.parquet --by-k trusses.tsv
+      the trussness of each edge, and the size of the truss of each k
+  trimill truss crawl.graph --k 20 --per-edge truss-20.tsv
+      the edges of the 20-truss
+
+The k-truss is the largest subgraph in which each edge is in k - 2 triangles of the subgraph or more. An
+edge's trussness is the largest k whose truss has it: see docs/truss.md.";
+
 pub(crate) const RUN: &str = "\
 Examples:
   trimill run study.toml --check

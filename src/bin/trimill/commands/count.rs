@@ -1,12 +1,12 @@
 //! `trimill count`
 
 use super::{CommandContext, CommandOutcome, checks, job_of};
-use crate::cli::CountCommand;
+use crate::cli::{CountCommand, TrussCommand};
 use crate::text::{reports, result};
 use std::path::Path;
 use trimill::Control;
 use trimill::RunResult;
-use trimill::program::Job;
+use trimill::program::{Job, Tables};
 use trimill::program::execute::{self, Helper};
 use trimill::program::with_resume_advice;
 use trimill::program::{Paths, paths};
@@ -22,9 +22,18 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let short = context.terminal;
         return context.report(command.json, &report, |report| reports::shard(report, short));
     }
-    let job = job_of(&command.tables())?;
+    counted(&command.tables(), command.json, context)
+}
+
+/// `trimill truss`
+pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    counted(&command.tables(), command.json, context)
+}
+
+fn counted(tables: &Tables, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let job = job_of(tables)?;
     paths::check(&[Paths::of(&job)])?;
-    report(count(&job, context.metis(), &context.control)?, command.json, context)
+    report(count(&job, context.metis(), &context.control)?, as_json, context)
 }
 
 /// Prints a result, and what went wrong with its files.

@@ -1,6 +1,6 @@
 //! Reports that are short lists, as text.
 
-use super::result::{clustering, partitions, stages, used_of_budget};
+use super::result::{clustering, partitions, stages, truss, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
 use trimill::Bytes;
 use trimill::program::Mode;
@@ -181,6 +181,7 @@ pub(crate) fn verify(report: &VerifyReport) -> String {
         ("transitivity", format!("{:.6}", report.transitivity)),
     ];
     entries.extend(report.clustering.iter().flat_map(clustering));
+    entries.extend(report.truss.iter().map(|trusses| ("truss", truss(trusses))));
     entries.push(("took", seconds(report.seconds)));
     list(&entries)
 }

@@ -9,7 +9,7 @@ use trimill::program::report::Stage;
 use trimill::program::report::partitions::{Figure, PartitionColumn, TableOfPartitions, columns};
 use trimill::program::report::result::MethodEstimate;
 use trimill::{Bytes, Clustering, Prune, Quantile};
-use trimill::{DeviceResult, PartitionFigures, RunResult};
+use trimill::{DeviceResult, PartitionFigures, RunResult, Truss, Trusses};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub(crate) const MOST_ROWS: usize = 64;
@@ -83,6 +83,18 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The largest truss.
+pub(crate) fn truss(trusses: &Trusses) -> String {
+    match trusses.largest() {
+        None => "none, there is no edge".into(),
+        Some(Truss { k, vertices, edges }) => {
+            let is = if trusses.until == Some(*k) { "the k that was asked for is" } else { "the largest k is" };
+            let (vertices, edges) = (thousands(*vertices), thousands(*edges));
+            format!("{is} {k}, whose truss has {vertices} vertices and {edges} edges")
+        }
+    }
+}
+
 fn answer(result: &RunResult) -> String {
     let input = &result.input;
     let without = match input.arcs {
@@ -101,6 +113,7 @@ fn answer(result: &RunResult) -> String {
         ("transitivity", format!("{:.6}", result.transitivity)),
     ]);
     entries.extend(result.clustering.iter().flat_map(clustering));
+    entries.extend(result.truss.iter().map(|trusses| ("truss", truss(trusses))));
     entries.extend([
         (
             "input",

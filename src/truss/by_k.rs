@@ -1,0 +1,107 @@
+//! The sizes of all trusses, from the trussness of every edge.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::Relaxed;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::edges::runs::in_runs;
+use crate::sums::{ByArc, Sums};
+use crate::table::format::{TEXT, TableFormat};
+use crate::table::new_file;
+use trimill_graph::OrientedGraph;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk::Output;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
+
+/// What a truss decomposition found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trusses {
+    /// The largest k whose truss has an edge, or the k at which peeling ended; 0 without edges.
+    pub largest_k: u32,
+    /// The trusses, by rising k; where those of several k are the same, the one of the largest of these k.
+    pub by_k: Vec<Truss>,
+    /// Distinct numbers of triangles at which edges fell.
+    pub levels: u32,
+    /// Rounds of removal.
+    pub rounds: u64,
+    /// The k at whose truss peeling ended; null where all edges fell.
+    pub until: Option<u32>,
+}
+
+/// The size of a truss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Truss {
+    /// Each edge is in k - 2 triangles of the truss at least.
+    pub k: u32,
+    /// The vertices with an edge.
+    pub vertices: u64,
+    /// The edges.
+    pub edges: u64,
+}
+
+impl Trusses {
+    /// Of a graph with the trussness of each edge. Memory: 4 bytes a vertex, and two blocks of a pass over the graph. Runs in the current
+    /// thread pool.
+    pub(super) fn new(graph: &OrientedGraph, trussness: &Sums<ByArc>, block: Bytes, control: &Control) -> Result<Self> {
+        let of_vertices: Vec<AtomicU32> = zeros(graph.vertices() as usize);
+        in_runs(graph, block, control, |run, scratch| {
+            scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
+            trussness.read(run.arcs.start, &mut scratch.sums)?;
+            for (rank, row, of_row) in run.rows(&scratch.sums) {
+                for (&head, &k) in row.iter().zip(of_row) {
+                    let head = &of_vertices[head as usize];
+                    if head.load(Relaxed) < k {
+                        head.fetch_max(k, Relaxed);
+                    }
+                }
+                of_vertices[rank as usize].fetch_max(of_row.iter().copied().max().unwrap_or(0), Relaxed);
+            }
+            Ok(())
+        })?;
+        let largest_k = of_vertices.par_iter().map(|k| k.load(Relaxed)).max().unwrap_or(0);
+        let (vertices, edges): (Vec<AtomicU64>, Vec<AtomicU64>) =
+            (zeros(largest_k as usize + 1), zeros(largest_k as usize + 1));
+        of_vertices.par_iter().for_each(|k| _ = vertices[k.load(Relaxed) as usize].fetch_add(1, Relaxed));
+        trussness.each_block(|_, of_edges| {
+            of_edges.iter().for_each(|&k| _ = edges[k as usize].fetch_add(1, Relaxed));
+            Ok(())
+        })?;
+        let (mut by_k, mut all) = (Vec::new(), (0, 0));
+        for k in (1..=largest_k).rev() {
+            let fell = edges[k as usize].load(Relaxed);
+            all = (all.0 + vertices[k as usize].load(Relaxed), all.1 + fell);
+            if fell > 0 {
+                by_k.push(Truss { k, vertices: all.0, edges: all.1 });
+            }
+        }
+        by_k.reverse();
+        Ok(Self { largest_k, by_k, ..Self::default() })
+    }
+
+    /// The truss of the largest k.
+    pub fn largest(&self) -> Option<&Truss> {
+        self.by_k.last()
+    }
+
+    /// Writes the sizes of all trusses; the file is there once it is finished. Runs in the current thread pool.
+    pub fn write(&self, path: &Path) -> Result<Output> {
+        let TableFormat::Text(compress) = TableFormat::of(path, TEXT)? else {
+            return Err(Error::defect("sizes of trusses in another format than text"));
+        };
+        new_file(path, |to| {
+            compress.write_head(to, &["k", "vertices", "edges"])?;
+            compress.write_rows(to, self.by_k.len(), |places, text| {
+                for Truss { k, vertices, edges } in &self.by_k[places] {
+                    // Writing to memory does not fail.
+                    let _ = writeln!(text, "{k}\t{vertices}\t{edges}");
+                }
+            })
+        })
+    }
+}

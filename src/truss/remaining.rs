@@ -1,0 +1,118 @@
+//! The edges that are left while a graph is peeled, and how many triangles of such edges each is on.
+//!
+//! A value is the number of triangles; of an edge that falls now or fell before, its level, with a mark. Memory: 8 bytes an edge and 8 a
+//! vertex; 4 more an edge once some are gone.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rayon::prelude::*;
+
+use trimill_system::mapped::zeros;
+
+/// Marks the value of an edge that is removed in this round.
+pub(super) const FALLING: u32 = 3 << 30;
+
+/// Marks the value of an edge that was removed.
+pub(super) const FALLEN: u32 = 1 << 31;
+
+/// Vertices that a thread takes at a time, at least.
+const ROWS: usize = 256;
+
+/// Whether an edge is left: it neither fell nor falls.
+pub(super) fn is_left(value: u32) -> bool {
+    value & FALLEN == 0
+}
+
+/// Whether an edge was removed in an earlier round.
+pub(super) fn is_fallen(value: u32) -> bool {
+    value & FALLING == FALLEN
+}
+
+/// An oriented graph with values on its edges. Vertices and edges are numbered in rank order.
+pub(super) struct RemainingEdges {
+    /// The first edge of the row of each vertex, and the end.
+    pub(super) firsts: Vec<u64>,
+    pub(super) heads: Vec<u32>,
+    pub(super) values: Vec<AtomicU32>,
+    /// The place of each edge in the graph that was given, where some of that are gone.
+    places: Option<Vec<u32>>,
+}
+
+impl RemainingEdges {
+    /// All edges of a graph.
+    pub(super) fn all(firsts: Vec<u64>, heads: Vec<u32>, values: Vec<AtomicU32>) -> Self {
+        Self { firsts, heads, values, places: None }
+    }
+
+    /// Bytes of so many vertices and edges, some of which may be gone.
+    pub(super) fn bytes(vertices: u64, edges: u64) -> u64 {
+        8 * vertices + 12 * edges
+    }
+
+    pub(super) fn vertices(&self) -> usize {
+        self.firsts.len() - 1
+    }
+
+    pub(super) fn edges(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub(super) fn value(&self, edge: u32) -> u32 {
+        self.values[edge as usize].load(Relaxed)
+    }
+
+    fn place(&self, edge: usize) -> usize {
+        self.places.as_ref().map_or(edge, |places| places[edge] as usize)
+    }
+
+    /// Writes the level of each edge that fell to its place in `levels`, which is that of all edges of the graph that was given. Runs in
+    /// the current thread pool.
+    pub(super) fn put_levels(&self, levels: &[AtomicU32]) {
+        (0..self.edges()).into_par_iter().for_each(|edge| {
+            let value = self.values[edge].load(Relaxed);
+            if !is_left(value) {
+                levels[self.place(edge)].store(value & !FALLING, Relaxed);
+            }
+        });
+    }
+
+    /// The edges that are left, and the vertices that have any. Runs in the current thread pool.
+    pub(super) fn without_fallen(&self) -> Self {
+        let left = |edge: usize| is_left(self.values[edge].load(Relaxed));
+        let row = |v: usize| self.firsts[v] as usize..self.firsts[v + 1] as usize;
+        let each = || (0..self.vertices()).into_par_iter().with_min_len(ROWS);
+        let used: Vec<AtomicU32> = zeros(self.vertices());
+        let lengths: Vec<u32> = each()
+            .map(|v| {
+                let heads = row(v).filter(|&edge| left(edge)).map(|edge| self.heads[edge]);
+                let length = heads.inspect(|&head| used[head as usize].store(1, Relaxed)).count();
+                if length > 0 {
+                    used[v].store(1, Relaxed);
+                }
+                length as u32
+            })
+            .collect();
+        // The new number of each vertex, and the first edge of each row.
+        let (mut firsts, mut end) = (Vec::new(), 0);
+        for (used, &length) in used.iter().zip(&lengths).filter(|(used, _)| used.load(Relaxed) > 0) {
+            used.store(firsts.len() as u32, Relaxed);
+            firsts.push(end);
+            end += u64::from(length);
+        }
+        firsts.push(end);
+        let edges = end as usize;
+        let (heads, values, places): (Vec<AtomicU32>, Vec<AtomicU32>, Vec<AtomicU32>) =
+            (zeros(edges), zeros(edges), zeros(edges));
+        each().filter(|&v| lengths[v] > 0).for_each(|v| {
+            let first = firsts[used[v].load(Relaxed) as usize] as usize;
+            for (to, edge) in (first..).zip(row(v).filter(|&edge| left(edge))) {
+                heads[to].store(used[self.heads[edge] as usize].load(Relaxed), Relaxed);
+                values[to].store(self.values[edge].load(Relaxed), Relaxed);
+                places[to].store(self.place(edge) as u32, Relaxed);
+            }
+        });
+        let plain = |numbers: Vec<AtomicU32>| numbers.into_iter().map(AtomicU32::into_inner).collect();
+        Self { firsts, heads: plain(heads), values, places: Some(plain(places)) }
+    }
+}

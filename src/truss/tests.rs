@@ -1,0 +1,119 @@
+//! Peeling against repeated removal, and against closed forms.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+type Edge = (u32, u32);
+
+/// The trussness of each edge by definition: for each k, edges in fewer than k - 2 triangles are removed until there are none.
+fn by_removal(edges: &[Edge]) -> BTreeMap<Edge, u32> {
+    let mut left: BTreeSet<Edge> = edges.iter().copied().collect();
+    let mut trussness = BTreeMap::new();
+    let ordered = |u: u32, v: u32| (u.max(v), u.min(v));
+    for k in 3.. {
+        loop {
+            let vertices: BTreeSet<u32> = left.iter().flat_map(|&(u, v)| [u, v]).collect();
+            let triangles = |&(u, v): &Edge| {
+                vertices.iter().filter(|&&w| left.contains(&ordered(u, w)) && left.contains(&ordered(v, w))).count()
+            };
+            let removed: Vec<Edge> = left.iter().copied().filter(|edge| triangles(edge) < k - 2).collect();
+            if removed.is_empty() {
+                break;
+            }
+            for edge in removed {
+                left.remove(&edge);
+                trussness.insert(edge, k as u32 - 1);
+            }
+        }
+        if left.is_empty() {
+            return trussness;
+        }
+    }
+    unreachable!()
+}
+
+/// An oriented graph of edges from larger vertices to smaller ones, with the triangles on them.
+fn remaining(edges: &[Edge]) -> RemainingEdges {
+    let set: BTreeSet<Edge> = edges.iter().copied().collect();
+    let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
+    let has = |u: u32, v: u32| set.contains(&(u.max(v), u.min(v)));
+    let triangles = |&(u, v): &Edge| AtomicU32::new((0..vertices).filter(|&w| has(u, w) && has(v, w)).count() as u32);
+    let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
+    RemainingEdges::all(
+        (0..=vertices).map(first).collect(),
+        edges.iter().map(|edge| edge.1).collect(),
+        edges.iter().map(triangles).collect(),
+    )
+}
+
+/// By peeling on the cores.
+fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
+    let levels: Vec<AtomicU32> = zeros(edges.len());
+    let place = |edges| Ok(Box::new(OnCores::new(edges)) as Box<dyn Peeling>);
+    let work = peel(remaining(edges), &levels, last, place, &|_| Ok(())).unwrap();
+    (levels.iter().map(|level| level.load(Relaxed) + LEAST).collect(), work)
+}
+
+fn complete(vertices: u32) -> impl Iterator<Item = Edge> {
+    (0..vertices).flat_map(|u| (0..u).map(move |v| (u, v)))
+}
+
+#[test]
+fn closed_forms() {
+    for n in 2..9 {
+        let edges: Vec<Edge> = complete(n).collect();
+        let (trussness, work) = peeled(&edges, None);
+        assert_eq!((trussness, work), (vec![n; edges.len()], PeelingWork { levels: 1, rounds: 1 }));
+    }
+    // A ring of cliques, joined by links between different vertices.
+    let (cliques, size) = (5, 6);
+    let inside = (0..cliques).flat_map(|c| complete(size).map(move |(u, v)| (c * size + u, c * size + v)));
+    let links = (0..cliques).map(|c| (c * size, (c + 1) % cliques * size + 1)).map(|(u, v)| (u.max(v), u.min(v)));
+    let mut edges: Vec<Edge> = inside.chain(links).collect();
+    edges.sort_unstable();
+    let expected = |&(u, v): &Edge| if u / size == v / size { size } else { 2 };
+    assert_eq!(peeled(&edges, None).0, edges.iter().map(expected).collect::<Vec<_>>());
+    assert_eq!(peeled(&[], None), (vec![], PeelingWork::default()));
+}
+
+#[test]
+fn long_rows_and_short_ones() {
+    // Vertices 0 and 1 have all others as neighbours, which are joined in runs of six: rows are searched in every way.
+    let n = 3000;
+    let mut edges: Vec<Edge> = vec![(1, 0)];
+    for u in 2..n {
+        edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / 6 == v / 6).map(|v| (u, v))));
+    }
+    let (trussness, _) = peeled(&edges, None);
+    for (&(u, v), &k) in edges.iter().zip(&trussness) {
+        // Each run is a clique with 0 and 1, the first one has the vertices 2 to 5.
+        let size = if u < 6 { 6 } else { 8 };
+        let expected = if (u, v) == (1, 0) { 8 } else { size };
+        assert_eq!(k, expected, "{u} {v}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 200 }))]
+
+    #[test]
+    fn trussness_is_what_repeated_removal_says(
+        n in 3u32..26,
+        drawn in prop::collection::vec((0u32..26, 0u32..26), 0..260),
+        last in prop::option::of(0u32..6),
+    ) {
+        let pairs = drawn.into_iter().map(|(u, v)| (u % n, v % n)).filter(|(u, v)| u != v);
+        let edges: Vec<Edge> = pairs.map(|(u, v)| (u.max(v), u.min(v))).collect::<BTreeSet<_>>().into_iter().collect();
+        let expected = by_removal(&edges);
+        let most = last.map_or(u32::MAX, |last| last + LEAST);
+        let (trussness, work) = peeled(&edges, last);
+        for (edge, k) in edges.iter().zip(trussness) {
+            prop_assert_eq!(k, expected[edge].min(most), "{:?}", edge);
+        }
+        let distinct: BTreeSet<u32> = expected.values().copied().filter(|&k| k < most).collect();
+        prop_assert_eq!(work.levels as usize, distinct.len());
+    }
+}
