@@ -25,7 +25,9 @@ use serde::{Deserialize, Serialize};
 use crate::sums::{ByArc, CountedKeys, SumKey, Sums};
 use by_k::Trusses;
 use cores::OnCores;
-use remaining::{FALLEN, RemainingEdges};
+use neighbours::Neighbours;
+use remaining::{RemainingEdges, is_left};
+use trimill_counting::{CountBackend, FALLEN, GraphToPeel, Peeling};
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -45,28 +47,6 @@ pub struct TrussWanted {
     pub until: Option<u32>,
 }
 
-/// How the edges that are left become fewer, on the cores or a device. An edge is gathered while it has no more triangles than a bound;
-/// a level is searched among those that are gathered.
-trait Peeling {
-    /// The fewest triangles on any edge that is left; none: there is no edge.
-    fn least(&mut self) -> Result<Option<u32>>;
-
-    /// Gathers the edges that are left and have no more triangles than `bound`. Edges that come to have no more are gathered later.
-    fn gather(&mut self, bound: u32) -> Result<()>;
-
-    /// The fewest triangles on any edge that is gathered and left.
-    fn least_gathered(&mut self) -> Result<Option<u32>>;
-
-    /// How many gathered edges are in no more triangles than `level`: they fall in the next round.
-    fn begin(&mut self, level: u32) -> Result<u64>;
-
-    /// Removes the edges that fall; returns how many fall in the next round because of it.
-    fn round(&mut self, level: u32) -> Result<u64>;
-
-    /// What is left, and the levels of what fell.
-    fn into_edges(self: Box<Self>) -> Result<RemainingEdges>;
-}
-
 /// What peeling took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PeelingWork {
@@ -74,69 +54,82 @@ struct PeelingWork {
     rounds: u64,
 }
 
+/// With fewer edges, the rounds are too short for a device.
+const WORTH_A_DEVICE: u64 = 1 << 14;
+
 /// The most triangles on an edge, so that two bits of a value are free.
 const MOST_TRIANGLES: u32 = (1 << 30) - 1;
 
-/// Bytes of the host's memory that peeling a graph takes on `threads` threads, besides the sums on its edges.
+/// Bytes of the host's memory that peeling a graph takes on `threads` threads: the levels, the edges, and what the cores have beside them;
+/// or while half of the edges are made a graph of their own, that and their values.
 pub fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
-    Bytes(4 * edges + OnCores::bytes(vertices.into(), edges, threads))
+    let vertices = u64::from(vertices);
+    let beside = OnCores::bytes(vertices, edges, threads).max(4 * edges + RemainingEdges::bytes(vertices, edges / 2));
+    Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside)
 }
 
-/// Replaces the triangles on each edge by its trussness. Where peeling ends at a k, all edges of its truss have this k. A pass over the
-/// graph reads `block` bytes at a time. Runs in the current thread pool.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
-/// read; when stopped.
-pub fn decompose(
-    graph: &OrientedGraph,
-    sums: &Sums<ByArc>,
-    wanted: TrussWanted,
-    block: Bytes,
-    control: &Control,
-) -> Result<Trusses> {
-    if u32::try_from(graph.edges()).is_err() {
-        return Err(Error::resource(format!("{} edges", graph.edges()))
-            .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
-    }
-    let edges = all_edges(graph, sums, block, control)?;
-    let levels: Vec<AtomicU32> = zeros(edges.edges());
-    let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
-    let last = wanted.until.map(|k| k.saturating_sub(LEAST));
-    let on_cores = |edges| Ok(Box::new(OnCores::new(edges)) as Box<dyn Peeling>);
-    let work = peel(edges, &levels, last, on_cores, &|fell| {
-        task.advance(fell);
-        control.check()
-    })?;
-    put_trussness(&levels, sums)?;
-    drop(levels);
-    let sizes = Trusses::new(graph, sums, block, control)?;
-    Ok(Trusses { levels: work.levels, rounds: work.rounds, until: wanted.until, ..sizes })
+/// A graph that is decomposed, with the triangles on its edges.
+pub struct TrussDecomposition<'a> {
+    pub graph: &'a OrientedGraph,
+    /// In the end, the trussness of each edge.
+    pub sums: &'a Sums<ByArc>,
+    /// Bytes that a pass over the graph reads at a time.
+    pub block: Bytes,
+    pub control: &'a Control,
 }
 
-/// The graph with the triangles on its edges, whose sums are then zeros again and take no memory.
-fn all_edges(graph: &OrientedGraph, sums: &Sums<ByArc>, block: Bytes, control: &Control) -> Result<RemainingEdges> {
-    let mut firsts = Vec::with_capacity(graph.vertices() as usize + 1);
-    firsts.push(0);
-    let mut heads = Vec::with_capacity(graph.edges() as usize);
-    graph.pass(block, Direction::Rising, control, |rows| {
-        for rank in rows.ranks() {
-            heads.extend_from_slice(rows.row(rank));
-            firsts.push(heads.len() as u64);
+impl TrussDecomposition<'_> {
+    /// Replaces the triangles on each edge by its trussness. Where peeling ends at a k, all edges of its truss have this k. What fits the
+    /// device is peeled there. Runs in the current thread pool.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
+    /// read; when stopped.
+    pub fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
+        let Self { graph, sums, block, control } = *self;
+        if u32::try_from(graph.edges()).is_err() {
+            return Err(Error::resource(format!("{} edges", graph.edges()))
+                .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
         }
-        Ok(())
-    })?;
-    let values: Vec<AtomicU32> = zeros(heads.len());
-    let most = sums.each_block(|first, sums| {
-        values[first as usize..].iter().zip(sums).for_each(|(value, &triangles)| value.store(triangles, Relaxed));
-        Ok(sums.iter().copied().max().unwrap_or(0))
-    })?;
-    if let Some(many) = most.into_iter().find(|&most| most > MOST_TRIANGLES) {
-        return Err(Error::resource(format!("{many} triangles on an edge"))
-            .expected(format!("at most {MOST_TRIANGLES} for a truss decomposition")));
+        let edges = self.all_edges()?;
+        let levels: Vec<AtomicU32> = zeros(edges.edges());
+        let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
+        let last = wanted.until.map(|k| k.saturating_sub(LEAST));
+        let work = peel(edges, &levels, last, PeelingPlaces { device }, &|fell| {
+            task.advance(fell);
+            control.check()
+        })?;
+        put_trussness(&levels, sums)?;
+        drop(levels);
+        let sizes = Trusses::new(graph, sums, block, control)?;
+        Ok(Trusses { levels: work.levels, rounds: work.rounds, until: wanted.until, ..sizes })
     }
-    sums.clear();
-    Ok(RemainingEdges::all(firsts, heads, values))
+
+    /// All edges; the sums are then zeros and take no memory.
+    fn all_edges(&self) -> Result<RemainingEdges> {
+        let Self { graph, sums, block, control } = *self;
+        let mut firsts = Vec::with_capacity(graph.vertices() as usize + 1);
+        firsts.push(0);
+        let mut heads = Vec::with_capacity(graph.edges() as usize);
+        graph.pass(block, Direction::Rising, control, |rows| {
+            for rank in rows.ranks() {
+                heads.extend_from_slice(rows.row(rank));
+                firsts.push(heads.len() as u64);
+            }
+            Ok(())
+        })?;
+        let values: Vec<AtomicU32> = zeros(heads.len());
+        let most = sums.each_block(|first, sums| {
+            values[first as usize..].iter().zip(sums).for_each(|(value, &triangles)| value.store(triangles, Relaxed));
+            Ok(sums.iter().copied().max().unwrap_or(0))
+        })?;
+        if let Some(many) = most.into_iter().find(|&most| most > MOST_TRIANGLES) {
+            return Err(Error::resource(format!("{many} triangles on an edge"))
+                .expected(format!("at most {MOST_TRIANGLES} for a truss decomposition")));
+        }
+        sums.clear();
+        Ok(RemainingEdges::all(firsts, heads, values))
+    }
 }
 
 /// Adds the trussness of each edge to sums that are zeros.
@@ -147,55 +140,89 @@ fn put_trussness(levels: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
     })
 }
 
-/// Peels `edges`, where `place` says, and writes the level at which each fell into `levels`; those that are left where only edges above
-/// `last` or at it are have `last`. `fell` is told how many edges fell, after each round.
-fn peel<'p>(
-    edges: RemainingEdges,
+/// What peels: the cores, and a device for what fits its memory.
+struct PeelingPlaces<'b> {
+    device: Option<&'b mut dyn CountBackend>,
+}
+
+impl PeelingPlaces<'_> {
+    fn begin<'a>(&'a mut self, edges: &'a RemainingEdges) -> Result<Box<dyn Peeling + 'a>> {
+        let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
+        match &mut self.device {
+            Some(device) if many >= WORTH_A_DEVICE && device.peels(vertices, many) => {
+                let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
+                let (starts, vertices, numbers) = neighbours.into_rows();
+                let values: Vec<u32> = edges.values.par_iter().map(|value| value.load(Relaxed)).collect();
+                device.peel(GraphToPeel {
+                    firsts: &edges.firsts,
+                    heads: &edges.heads,
+                    values: &values,
+                    starts: &starts,
+                    neighbours: &vertices,
+                    edges: &numbers,
+                })
+            }
+            _ => Ok(Box::new(OnCores::new(edges))),
+        }
+    }
+}
+
+/// Peels `edges`, and writes the level at which each fell into `levels`; those that are left where all are above `last` or at it have
+/// `last`. `fell` is told how many edges fell, after each round.
+fn peel(
+    mut edges: RemainingEdges,
     levels: &[AtomicU32],
     last: Option<u32>,
-    mut place: impl FnMut(RemainingEdges) -> Result<Box<dyn Peeling + 'p>>,
+    mut places: PeelingPlaces<'_>,
     fell: &dyn Fn(u64) -> Result<()>,
 ) -> Result<PeelingWork> {
     let mut work = PeelingWork::default();
-    let (mut left, mut all) = (edges.edges() as u64, edges.edges() as u64);
-    let mut peeling = place(edges)?;
     loop {
-        let level = match peeling.least_gathered()? {
-            Some(level) => level,
-            None => match peeling.least()? {
-                // The wider the range, the fewer passes over all edges, and the more over those that are gathered.
-                Some(least) => {
-                    peeling.gather(least + least / 8)?;
-                    continue;
-                }
-                None => break,
-            },
+        let all = edges.edges() as u64;
+        let mut peeling = places.begin(&edges)?;
+        let mut left = all;
+        let enough = peeling.worth_leaving(all);
+        let ends = loop {
+            let level = match peeling.least_gathered()? {
+                Some(level) => level,
+                None => match peeling.least()? {
+                    // The wider the range, the fewer passes over all edges, and the more over those that are gathered.
+                    Some(least) => {
+                        peeling.gather(least + least / 8)?;
+                        continue;
+                    }
+                    None => break true,
+                },
+            };
+            if last.is_some_and(|last| level >= last) {
+                break true;
+            }
+            work.levels += 1;
+            let mut falling = peeling.begin(level)?;
+            while falling > 0 {
+                left -= falling;
+                work.rounds += 1;
+                let next = peeling.round(level)?;
+                fell(falling)?;
+                falling = next;
+            }
+            if left < enough {
+                break left == 0;
+            }
         };
-        if last.is_some_and(|last| level >= last) {
-            break;
+        let mut values = vec![0; edges.edges()];
+        peeling.values(&mut values)?;
+        drop(peeling);
+        edges.put_levels(&values, levels);
+        if !ends {
+            edges = edges.without_fallen(&values);
+            continue;
         }
-        work.levels += 1;
-        let mut falling = peeling.begin(level)?;
-        while falling > 0 {
-            left -= falling;
-            work.rounds += 1;
-            let next = peeling.round(level)?;
-            fell(falling)?;
-            falling = next;
+        if let Some(last) = last {
+            values.iter_mut().filter(|value| is_left(**value)).for_each(|value| *value = FALLEN | last);
+            edges.put_levels(&values, levels);
+            fell(left)?;
         }
-        if left > 0 && left < all / 2 {
-            let edges = peeling.into_edges()?;
-            edges.put_levels(levels);
-            peeling = place(edges.without_fallen())?;
-            all = left;
-        }
+        return Ok(work);
     }
-    let edges = peeling.into_edges()?;
-    if let Some(last) = last {
-        let values = edges.values.par_iter().filter(|value| remaining::is_left(value.load(Relaxed)));
-        values.for_each(|value| value.store(FALLEN | last, Relaxed));
-        fell(left)?;
-    }
-    edges.put_levels(levels);
-    Ok(work)
 }

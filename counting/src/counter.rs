@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use crate::{
-    Detail, EdgeShare, Footprint, NumberRuns, PartitionExtent, Resident, ResidentSize, RowBlock, RowBlockView, Scope,
+    Detail, EdgeShare, Footprint, GraphToPeel, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize, RowBlock, RowBlockView, Scope,
     VertexCounters, WordBuffer,
 };
 use trimill_system::bytes::Bytes;
@@ -84,6 +84,16 @@ pub trait CountBackend: Send {
     /// How many counters of vertices it holds at a time; 0: it was not set up to count the triangles at each vertex.
     fn vertex_counters(&self) -> u64 {
         0
+    }
+    /// Whether it peels a graph of so many vertices and edges, in the memory that it has.
+    fn peels(&self, vertices: u64, edges: u64) -> bool {
+        let _ = (vertices, edges);
+        false
+    }
+    /// Begins to peel a graph that it [peels](Self::peels); nothing else may be under way.
+    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
+        let _ = graph;
+        Err(Error::defect("a backend that does not peel"))
     }
     /// Begins a partition of this size, or a share of the edges of a whole graph. The backend was set up for the `detail`.
     ///

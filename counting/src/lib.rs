@@ -7,6 +7,7 @@ mod detail;
 mod encoded;
 mod footprint;
 mod numbers;
+mod peeling;
 mod sections;
 mod source;
 mod words;
@@ -19,6 +20,7 @@ pub use detail::{COUNTER_BYTES, Detail, EDGE_COUNTER_BYTES, EdgeShare, Scope, Ve
 pub use encoded::{EncodedPart, EncodedRows};
 pub use footprint::{Footprint, PartitionExtent, RowBlockRoom};
 pub use numbers::{AscendingNumbers, NumberRuns};
+pub use peeling::{FALLEN, GraphToPeel, Peeling};
 pub use sections::{
     Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowsLocation, longest_row_block_range,
     smallest_row_block_limit,

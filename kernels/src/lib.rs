@@ -34,6 +34,7 @@ mod staging;
 #[cfg(any(test, feature = "testing"))]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub mod testing;
+pub mod truss;
 mod vertices;
 mod waiting;
 
@@ -53,6 +54,6 @@ pub use pinned::Pinned;
 pub use received::{Received, all_memory};
 pub use sections::RowBlockSlices;
 pub use source::{CudaSource, SourceFile};
-pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, UNPACK};
+pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, TRUSS, UNPACK};
 pub use staging::BYTES as STAGING_BYTES;
 pub use waiting::{USUAL_LIMIT, any_abandoned};

@@ -4,6 +4,7 @@ use crate::compact::constants as unpack_constants;
 use crate::packed::constants as packed_constants;
 use crate::prepare::constants as prepare_constants;
 use crate::source::{CudaSource, SourceFile};
+use crate::truss::constants as truss_constants;
 
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
@@ -55,5 +56,8 @@ pub static PREPARE: CudaSource = CudaSource {
     images: IMAGES,
 };
 
+pub static TRUSS: CudaSource =
+    CudaSource { name: "truss.cu", parts: &[truss_constants::TEXT, BLOCK, part!("truss.cu")], images: IMAGES };
+
 /// All sources; each is compiled on its own.
-pub static SOURCES: [&CudaSource; 4] = [&LSTC, &PACKED, &PREPARE, &UNPACK];
+pub static SOURCES: [&CudaSource; 5] = [&LSTC, &PACKED, &PREPARE, &TRUSS, &UNPACK];

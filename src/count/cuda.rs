@@ -13,9 +13,10 @@ mod buffers;
 use std::time::Duration;
 
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, Detail, Device, DeviceWork, EdgeShare, Footprint, PartitionCounter, PartitionExtent,
-    Resident, ResidentSize, RowBlock, Scope, WordBuffer,
+    COUNTER_BYTES, CountBackend, Detail, Device, DeviceWork, EdgeShare, Footprint, GraphToPeel, PartitionCounter,
+    PartitionExtent, Peeling, Resident, ResidentSize, RowBlock, Scope, WordBuffer,
 };
+use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{
     ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, Timed, TimedCommand, packed_takes,
 };
@@ -298,6 +299,16 @@ impl CountBackend for Cuda {
             DeviceWork { queue, name, start, time }
         };
         self.gpu.take_work().into_iter().map(of).collect()
+    }
+
+    fn peels(&self, vertices: u64, edges: u64) -> bool {
+        PeelingDevice::<Gpu>::needed(vertices, edges) <= self.gpu.reserved()
+    }
+
+    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
+        // Nothing is set apart any more.
+        self.gpu.reserve(self.gpu.reserved())?;
+        Ok(Box::new(PeelingDevice::new(&mut self.gpu, graph)?))
     }
 
     fn begin<'a>(

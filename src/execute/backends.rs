@@ -149,7 +149,9 @@ impl Session {
             let most = on_the_way(self.host, gpus);
             workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
         }
-        if have_more && !workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget)) {
+        let peels = needs.counts.truss.is_none() || workers[0].peels(graph.vertices.into(), graph.edges);
+        let ample = workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget));
+        if have_more && !(ample && peels) {
             budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the one that takes the least.

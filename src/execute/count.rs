@@ -75,14 +75,14 @@ impl Planned {
     /// Counts what is planned, and writes what is asked for beside the result.
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
-        let (whole, backends) = (self.is_shared(), std::mem::take(&mut self.backends));
+        let (whole, mut backends) = (self.is_shared(), std::mem::take(&mut self.backends));
         let mut stages = std::mem::take(&mut self.stages);
         let (backend, method) = (backends[0].name(), backends[0].method());
         let Session { run, control, .. } = &self.session;
         let details = Details::new(&self.session, &self.graph, self.fingerprint)?;
         let counted = match whole {
-            true => self.count_shares(backends, &mut stages),
-            false => self.count_partitions(backends, &details, &mut stages),
+            true => self.count_shares(&mut backends, &mut stages),
+            false => self.count_partitions(&mut backends, &details, &mut stages),
         };
         let counted = Session::unless_graph_damaged(counted, path.as_deref());
         let counted = counted.map_err(|error| match error.kind() {
@@ -113,7 +113,7 @@ impl Planned {
         let mut result = result.complete();
         let mut written = kept;
         if details.are_counted() {
-            let finished = details.finish(&self.session, &mut result);
+            let finished = details.finish(&self.session, backends, &mut result);
             let finished = Session::unless_graph_damaged(finished, path.as_deref());
             if finished.as_ref().is_err_and(|error| !keeps_answer(error)) {
                 return finished.map(|()| result);

@@ -50,7 +50,7 @@ impl Planned {
     /// have been returned is the error's answer.
     pub(super) fn count_partitions(
         &self,
-        mut backends: Vec<Box<dyn CountBackend>>,
+        backends: &mut [Box<dyn CountBackend>],
         details: &Details<'_>,
         stages: &mut Vec<Stage>,
     ) -> Result<CountedAll> {
@@ -65,7 +65,7 @@ impl Planned {
         };
         let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
         let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
-        let (task, per_partition) = task_of(&mut backends, u64::from(parts), graph.edges(), control);
+        let (task, per_partition) = task_of(backends, u64::from(parts), graph.edges(), control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
             let spills = keeps.then_some((path.as_path(), *fingerprint));
@@ -114,7 +114,7 @@ impl Planned {
                 Ok(builds) => builds,
                 Err(error) => return vec![Err(error)],
             };
-            let mut outcomes = count_all(&mut backends, &work);
+            let mut outcomes = count_all(backends, &work);
             if let Some(builds) = builds {
                 // If all devices failed, the builder may still be at work.
                 together.stop();
@@ -127,7 +127,7 @@ impl Planned {
         let shares = all_or_first_error(outcomes, control)?;
         control.did_stage("count", start);
 
-        let (mut all, devices) = together_of(shares, &backends);
+        let (mut all, devices) = together_of(shares, backends);
         all.results.extend(before.results);
         all.kept.extend(before.kept);
         match spilling {

@@ -16,8 +16,7 @@ use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::truss::TrussWanted;
 use crate::vertices::order::array_len;
-use trimill_counting::EdgeShare;
-use trimill_counting::PartitionSource;
+use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::error::{Error, Kind, Result};
 
@@ -87,8 +86,13 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Completes the result: the summary and the files. A file that cannot be written keeps no other from being written.
-    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
+    /// Completes the result: the summary and the files. One of the `backends` that counted may peel the graph. A file that cannot be written keeps no other from being written.
+    pub(super) fn finish(
+        &self,
+        session: &Session,
+        backends: Vec<Box<dyn CountBackend>>,
+        result: &mut RunResult,
+    ) -> Result<()> {
         match self {
             Self::Total => Ok(()),
             Self::Vertices(vertices) => vertices.finish(session, result),
@@ -102,7 +106,7 @@ impl<'g> Details<'g> {
                 if at_vertices.as_ref().is_err_and(|error| !keeps_answer(error)) {
                     return at_vertices;
                 }
-                Error::worst_of([at_vertices, edges.finish(session, result)])
+                Error::worst_of([at_vertices, edges.finish(session, backends, result)])
             }
         }
     }

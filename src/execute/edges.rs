@@ -18,8 +18,8 @@ use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PartWriter;
 use crate::sums::{ByArc, CountedKeys, Sums};
-use crate::truss;
-use trimill_counting::PartitionSource;
+use crate::truss::TrussDecomposition;
+use trimill_counting::{CountBackend, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -88,13 +88,20 @@ impl<'g> OnEdges<'g> {
     }
 
     /// Peels the graph, if its trusses are wanted, and writes the files.
-    pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
+    pub(super) fn finish(
+        &self,
+        session: &Session,
+        mut backends: Vec<Box<dyn CountBackend>>,
+        result: &mut RunResult,
+    ) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
         if let Some(wanted) = job.truss {
             let start = Instant::now();
-            let peel = || truss::decompose(graph, sums, wanted, session.host_block(), control);
-            result.truss = Some(parallel::within(pool, peel)?);
+            let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
+            let decomposition = TrussDecomposition { graph, sums, block: session.host_block(), control };
+            result.truss = Some(parallel::within(pool, || decomposition.run(wanted, device))?);
+            drop(backends);
             trim_heap();
             control.did_stage("peel", start);
             let read = Sums::<ByArc>::bytes(graph.edges());

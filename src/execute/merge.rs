@@ -69,7 +69,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         ..result_of(&session, &graph.figures())
     };
     let mut result = result.complete();
-    let written = details.finish(&session, &mut result).map_err(|error| with_prepare_advice(error, &path));
+    let written = details.finish(&session, Vec::new(), &mut result).map_err(|error| with_prepare_advice(error, &path));
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
         return written.map(|()| (result, job.output.clone()));
     }

@@ -39,7 +39,7 @@ impl Planned {
     /// Counts its one partition in shares. The first error of a device stops the others.
     pub(super) fn count_shares(
         &self,
-        mut backends: Vec<Box<dyn CountBackend>>,
+        backends: &mut [Box<dyn CountBackend>],
         stages: &mut Vec<Stage>,
     ) -> Result<CountedAll> {
         let Self { graph, plan, fingerprint, session: Session { run, pool, control, .. }, .. } = self;
@@ -49,7 +49,7 @@ impl Planned {
         }
         let task = control.task("count", Some(1), Unit::Partitions);
         let start = Instant::now();
-        let shares = counted_together(graph, &mut backends, pool, control)?;
+        let shares = counted_together(graph, backends, pool, control)?;
         let Some(all) = shares.iter().flatten().copied().reduce(CountedPartition::and) else {
             return Err(Error::defect("nothing was counted"));
         };
@@ -59,7 +59,7 @@ impl Planned {
         task.advance(1);
         let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
         let result = |counted: &CountedPartition| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
-        let each = shares.into_iter().zip(&backends);
+        let each = shares.into_iter().zip(&*backends);
         let devices = each.filter_map(|(shares, backend)| {
             let own = shares.into_iter().reduce(CountedPartition::and)?;
             device_result(backend.as_ref(), &[result(&own)], own.counting)

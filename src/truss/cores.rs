@@ -15,9 +15,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
-use super::Peeling;
 use super::neighbours::Neighbours;
-use super::remaining::{FALLEN, FALLING, RemainingEdges, is_fallen, is_left};
+use super::remaining::{FALLING, RemainingEdges, is_fallen, is_left};
+use trimill_counting::{FALLEN, Peeling};
 use trimill_system::error::Result;
 use trimill_system::lock;
 
@@ -56,8 +56,8 @@ struct RowBits {
 }
 
 /// The edges that are left, on the cores.
-pub(super) struct OnCores {
-    edges: RemainingEdges,
+pub(super) struct OnCores<'a> {
+    edges: &'a RemainingEdges,
     neighbours: Neighbours,
     gathered: Vec<u32>,
     bound: u32,
@@ -68,17 +68,16 @@ pub(super) struct OnCores {
     idle: Mutex<Vec<RowBits>>,
 }
 
-impl OnCores {
-    pub(super) fn new(edges: RemainingEdges) -> Self {
+impl<'a> OnCores<'a> {
+    pub(super) fn new(edges: &'a RemainingEdges) -> Self {
         let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
         Self { edges, neighbours, gathered: Vec::new(), bound: 0, falling: Vec::new(), ends: Vec::new(), idle: Mutex::default() }
     }
 
-    /// Bytes that peeling so many vertices and edges takes on `threads` threads: the edges that are left, twice while they become fewer
-    /// by half, their neighbours, and edges that fall, all at once at most.
+    /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
+    /// are gathered, all of them at worst; the sets of bits, and what is taken from a row.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
-        let beside = (Neighbours::bytes(vertices, edges) + 20 * edges).max(RemainingEdges::bytes(vertices, edges / 2));
-        RemainingEdges::bytes(vertices, edges) + beside + threads * (vertices / 64 + 1) * 12
+        Neighbours::bytes(vertices, edges) + 24 * edges + threads * (12 * (vertices / 64 + 1) + 4 * vertices)
     }
 
     /// Takes `by` from the value of an edge that is left.
@@ -250,11 +249,7 @@ fn those<T: Copy + Send + Sync>(items: &[T], is: impl Fn(&T) -> bool + Sync + Se
     }
 }
 
-impl Peeling for OnCores {
-    fn into_edges(self: Box<Self>) -> Result<RemainingEdges> {
-        Ok(self.edges)
-    }
-
+impl Peeling for OnCores<'_> {
     fn least(&mut self) -> Result<Option<u32>> {
         let left = self.edges.values.par_iter().map(|value| value.load(Relaxed)).filter(|&value| is_left(value));
         Ok(left.min())
@@ -318,5 +313,14 @@ impl Peeling for OnCores {
         }
         self.ends = ends;
         Ok(self.falling.len() as u64)
+    }
+
+    fn worth_leaving(&self, all: u64) -> u64 {
+        all / 2
+    }
+
+    fn values(&mut self, into: &mut [u32]) -> Result<()> {
+        into.par_iter_mut().zip(&self.edges.values).for_each(|(into, value)| *into = value.load(Relaxed));
+        Ok(())
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
+use super::remaining::plain;
 use trimill_system::mapped::zeros;
 
 /// Rows of vertices that a thread takes at a time, at least.
@@ -72,6 +73,11 @@ impl Neighbours {
             places.zip(larger.iter()).for_each(|(place, &both)| all.put(place, both as u32, (both >> 32) as u32));
         });
         all
+    }
+
+    /// Where rows begin, their vertices, and the edges to these.
+    pub(super) fn into_rows(self) -> (Vec<u64>, Vec<u32>, Vec<u32>) {
+        (self.starts, plain(self.vertices), plain(self.edges))
     }
 
     /// Bytes of the neighbours of so many vertices and edges.

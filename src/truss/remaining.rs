@@ -8,13 +8,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
+use trimill_counting::FALLEN;
 use trimill_system::mapped::zeros;
 
 /// Marks the value of an edge that is removed in this round.
 pub(super) const FALLING: u32 = 3 << 30;
-
-/// Marks the value of an edge that was removed.
-pub(super) const FALLEN: u32 = 1 << 31;
 
 /// Vertices that a thread takes at a time, at least.
 const ROWS: usize = 256;
@@ -29,11 +27,17 @@ pub(super) fn is_fallen(value: u32) -> bool {
     value & FALLING == FALLEN
 }
 
+/// The same numbers, in the same memory.
+pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
+    numbers.into_iter().map(AtomicU32::into_inner).collect()
+}
+
 /// An oriented graph with values on its edges. Vertices and edges are numbered in rank order.
 pub(super) struct RemainingEdges {
     /// The first edge of the row of each vertex, and the end.
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
+    /// As they were when this graph was made, or on their way.
     pub(super) values: Vec<AtomicU32>,
     /// The place of each edge in the graph that was given, where some of that are gone.
     places: Option<Vec<u32>>,
@@ -66,20 +70,17 @@ impl RemainingEdges {
         self.places.as_ref().map_or(edge, |places| places[edge] as usize)
     }
 
-    /// Writes the level of each edge that fell to its place in `levels`, which is that of all edges of the graph that was given. Runs in
-    /// the current thread pool.
-    pub(super) fn put_levels(&self, levels: &[AtomicU32]) {
-        (0..self.edges()).into_par_iter().for_each(|edge| {
-            let value = self.values[edge].load(Relaxed);
-            if !is_left(value) {
-                levels[self.place(edge)].store(value & !FALLING, Relaxed);
-            }
+    /// Writes the level of each edge that fell to its place in `levels`, which are of all edges of the graph that was given. Runs in the
+    /// current thread pool.
+    pub(super) fn put_levels(&self, values: &[u32], levels: &[AtomicU32]) {
+        values.par_iter().enumerate().filter(|(_, value)| !is_left(**value)).for_each(|(edge, value)| {
+            levels[self.place(edge)].store(value ^ FALLEN, Relaxed);
         });
     }
 
     /// The edges that are left, and the vertices that have any. Runs in the current thread pool.
-    pub(super) fn without_fallen(&self) -> Self {
-        let left = |edge: usize| is_left(self.values[edge].load(Relaxed));
+    pub(super) fn without_fallen(&self, values: &[u32]) -> Self {
+        let left = |edge: usize| is_left(values[edge]);
         let row = |v: usize| self.firsts[v] as usize..self.firsts[v + 1] as usize;
         let each = || (0..self.vertices()).into_par_iter().with_min_len(ROWS);
         let used: Vec<AtomicU32> = zeros(self.vertices());
@@ -102,17 +103,16 @@ impl RemainingEdges {
         }
         firsts.push(end);
         let edges = end as usize;
-        let (heads, values, places): (Vec<AtomicU32>, Vec<AtomicU32>, Vec<AtomicU32>) =
+        let (heads, kept, places): (Vec<AtomicU32>, Vec<AtomicU32>, Vec<AtomicU32>) =
             (zeros(edges), zeros(edges), zeros(edges));
         each().filter(|&v| lengths[v] > 0).for_each(|v| {
             let first = firsts[used[v].load(Relaxed) as usize] as usize;
             for (to, edge) in (first..).zip(row(v).filter(|&edge| left(edge))) {
                 heads[to].store(used[self.heads[edge] as usize].load(Relaxed), Relaxed);
-                values[to].store(self.values[edge].load(Relaxed), Relaxed);
+                kept[to].store(values[edge], Relaxed);
                 places[to].store(self.place(edge) as u32, Relaxed);
             }
         });
-        let plain = |numbers: Vec<AtomicU32>| numbers.into_iter().map(AtomicU32::into_inner).collect();
-        Self { firsts, heads: plain(heads), values, places: Some(plain(places)) }
+        Self { firsts, heads: plain(heads), values: kept, places: Some(plain(places)) }
     }
 }

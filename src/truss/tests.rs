@@ -52,8 +52,7 @@ fn remaining(edges: &[Edge]) -> RemainingEdges {
 /// By peeling on the cores.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let levels: Vec<AtomicU32> = zeros(edges.len());
-    let place = |edges| Ok(Box::new(OnCores::new(edges)) as Box<dyn Peeling>);
-    let work = peel(remaining(edges), &levels, last, place, &|_| Ok(())).unwrap();
+    let work = peel(remaining(edges), &levels, last, PeelingPlaces { device: None }, &|_| Ok(())).unwrap();
     (levels.iter().map(|level| level.load(Relaxed) + LEAST).collect(), work)
 }
 

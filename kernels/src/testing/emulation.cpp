@@ -256,6 +256,8 @@ template <typename T> static inline T atomicAdd(T *at, std::type_identity_t<T> b
 template <typename T> static inline T atomicAnd(T *at, std::type_identity_t<T> by) { T old = *at; *at &= by; return old; }
 template <typename T> static inline T atomicOr(T *at, std::type_identity_t<T> by) { T old = *at; *at |= by; return old; }
 template <typename T> static inline T atomicMax(T *at, std::type_identity_t<T> by) { T old = *at; *at = std::max(old, by); return old; }
+template <typename T> static inline T atomicMin(T *at, std::type_identity_t<T> by) { T old = *at; *at = std::min(old, by); return old; }
+template <typename T> static inline T atomicSub(T *at, std::type_identity_t<T> by) { T old = *at; *at -= by; return old; }
 static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) {
     unsigned old = *at;
     if (old == expected) *at = value;

@@ -1,0 +1,188 @@
+// Peels a graph: removes the edges in the fewest triangles, round by round, until none is left (the module `truss` of the crate
+// `trimill` says how a level becomes rounds; this is one device's part of it).
+//
+// An edge's number is its place in `heads`, the rows of the oriented graph. Every vertex also has a row of all its neighbours,
+// ascending, each with the number of the edge. An edge's value is the number of triangles of edges that are left; of one that falls now
+// or fell before, its level with a mark.
+//
+//     gather       edges with values up to a bound, which are those that are searched for the next level
+//     least_value  the smallest value among them, or among all
+//     begin_level  the edges that fall first
+//     note_falls   marks falling edges; counts them in the rows of their ends
+//     take         a warp for each falling edge: looks the neighbours of one end up in the other's row, which is the longer one, by
+//                  bisection, and takes 1 from the values of the other two edges of each triangle
+//     settle       marks the edges as fallen
+//     shorten      removes fallen edges from rows of which they are more than a quarter
+//
+// A triangle with two or three edges that fall in the same round is counted for the one with the smallest number.
+
+constexpr u32 FALLEN = 1u << 31, FALLING = 3u << 30;
+
+// Addresses on the device, and sizes.
+struct PeeledGraph {
+    const u64 *firsts; // the first edge of each vertex's row of smaller neighbours, and the end
+    const u32 *heads;
+    const u64 *starts; // where the row of all neighbours of each vertex begins
+    u32 *lengths;      // of these rows
+    u32 *fallen;       // how many of their entries are edges that fell
+    u32 *neighbours;
+    u32 *edges;
+    u32 *values;
+    u32 *falls;    // all edges that ever fell or fall now, in order
+    u32 *gathered;
+    u32 *shorter;  // vertices whose rows are to be shortened
+    u32 *counts;   // of these three lists; then the smallest value
+    u64 vertices;
+    u64 many;      // edges
+};
+
+constexpr u32 FALLS = 0, GATHERED = 1, SHORTER = 2, SMALLEST = 3;
+
+// Appends `number` to a list, for those lanes of a whole warp that want to.
+__device__ __forceinline__ void append(bool wanted, u32 number, u32 *list, u32 *count) {
+    const u32 lanes = __ballot_sync(ALL, wanted);
+    if (!lanes) return;
+    u32 place = 0;
+    if (this_lane() == 0) place = atomicAdd(count, (u32)__popc(lanes));
+    place = __shfl_sync(ALL, place, 0) + __popc(lanes & lanes_below());
+    if (wanted) list[place] = number;
+}
+
+// Calls `each` with every index below `count`, in whole warps: some indices are not below it.
+template <typename Each> __device__ __forceinline__ void in_warps(u64 count, Each each) {
+    const u64 lane = this_lane();
+    for (u64 first = this_thread() - lane; first < count; first += all_threads()) each(first + lane);
+}
+
+// The tail of an edge: the last vertex whose row begins at it or before, among those with a row.
+__device__ __forceinline__ u32 tail_of(const PeeledGraph &graph, u32 edge) {
+    u64 low = 0, high = graph.vertices;
+    while (high - low > 1) {
+        const u64 middle = (low + high) / 2;
+        if (graph.firsts[middle] <= edge) low = middle;
+        else high = middle;
+    }
+    return (u32)low;
+}
+
+extern "C" __global__ void gather(const __grid_constant__ PeeledGraph graph, u64 bound) {
+    in_warps(graph.many, [&](u64 edge) {
+        append(edge < graph.many && graph.values[edge] <= bound, (u32)edge, graph.gathered, &graph.counts[GATHERED]);
+    });
+}
+
+// Of the edges that are left, among those that are gathered or among all.
+extern "C" __global__ void least_value(const __grid_constant__ PeeledGraph graph, u64 only_gathered) {
+    const u64 count = only_gathered ? graph.counts[GATHERED] : graph.many;
+    u32 least = ~0u;
+    for (u64 i = this_thread(); i < count; i += all_threads()) least = min(least, graph.values[only_gathered ? graph.gathered[i] : i]);
+    for (u32 step = WARP / 2; step; step >>= 1) least = min(least, __shfl_down_sync(ALL, least, step));
+    if (this_lane() == 0 && !(least & FALLEN)) atomicMin(&graph.counts[SMALLEST], least);
+}
+
+extern "C" __global__ void begin_level(const __grid_constant__ PeeledGraph graph, u64 level) {
+    const u64 count = graph.counts[GATHERED];
+    in_warps(count, [&](u64 i) {
+        const u32 edge = i < count ? graph.gathered[i] : 0;
+        append(i < count && graph.values[edge] <= level, edge, graph.falls, &graph.counts[FALLS]);
+    });
+}
+
+extern "C" __global__ void note_falls(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level) {
+    in_warps(to - from, [&](u64 i) {
+        const bool there = from + i < to;
+        u32 ends[2] = {0, 0};
+        if (there) {
+            const u32 edge = graph.falls[from + i];
+            graph.values[edge] = FALLING | (u32)level;
+            ends[0] = tail_of(graph, edge);
+            ends[1] = graph.heads[edge];
+        }
+        for (u32 end = 0; end < 2; end++) {
+            const u32 vertex = ends[end];
+            const bool most = there && atomicAdd(&graph.fallen[vertex], 1u) == graph.lengths[vertex] / 4;
+            append(most, vertex, graph.shorter, &graph.counts[SHORTER]);
+        }
+    });
+}
+
+// Takes 1 from the value of an edge that is left, and appends it to a list if that makes it fall next, or be searched from now on.
+__device__ __forceinline__ void lower(const PeeledGraph &graph, u32 edge, u32 level, u32 bound) {
+    const u32 before = atomicSub(&graph.values[edge], 1u);
+    if (before == level + 1) graph.falls[atomicAdd(&graph.counts[FALLS], 1u)] = edge;
+    else if (before == bound + 1) graph.gathered[atomicAdd(&graph.counts[GATHERED], 1u)] = edge;
+}
+
+extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
+    take(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level, u64 bound) {
+    const u64 warps = all_threads() / WARP;
+    for (u64 i = from + this_thread() / WARP; i < to; i += warps) {
+        const u32 edge = graph.falls[i];
+        u32 row = tail_of(graph, edge), other = graph.heads[edge];
+        if (graph.fallen[row] == graph.lengths[row] && graph.fallen[other] == graph.lengths[other]) continue; // nothing is left beside it
+        if (graph.lengths[row] > graph.lengths[other]) {
+            const u32 longer = row;
+            row = other;
+            other = longer;
+        }
+        const u64 start = graph.starts[row], other_start = graph.starts[other];
+        const u32 length = graph.lengths[row], other_length = graph.lengths[other];
+        u32 begin = 0; // entries of the other row before this one are smaller than what is searched
+        for (u32 j = this_lane(); j < length; j += WARP) {
+            const u32 vertex = graph.neighbours[start + j];
+            u32 low = begin, high = other_length;
+            while (low < high) {
+                const u32 middle = (low + high) / 2;
+                if (graph.neighbours[other_start + middle] < vertex) low = middle + 1;
+                else high = middle;
+            }
+            begin = low;
+            if (low == other_length) break;
+            if (graph.neighbours[other_start + low] != vertex) continue;
+            const u32 a = graph.edges[start + j], b = graph.edges[other_start + low];
+            // Marks do not change in this kernel; values do.
+            const u32 at_a = *(volatile u32 *)&graph.values[a], at_b = *(volatile u32 *)&graph.values[b];
+            const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
+            const bool gone_a = (at_a & FALLING) == FALLEN, gone_b = (at_b & FALLING) == FALLEN;
+            if (gone_a || gone_b) continue;
+            if (left_a && (left_b || edge < b)) lower(graph, a, (u32)level, (u32)bound);
+            if (left_b && (left_a || edge < a)) lower(graph, b, (u32)level, (u32)bound);
+        }
+    }
+}
+
+extern "C" __global__ void settle(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level) {
+    for (u64 i = from + this_thread(); i < to; i += all_threads()) graph.values[graph.falls[i]] = FALLEN | (u32)level;
+}
+
+// A block for each row.
+extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __grid_constant__ PeeledGraph graph) {
+    for (u64 i = blockIdx.x; i < graph.counts[SHORTER]; i += gridDim.x) {
+        const u32 vertex = graph.shorter[i], length = graph.lengths[vertex];
+        const u64 start = graph.starts[vertex];
+        u64 end = start;
+        for (u32 first = 0; first < length; first += blockDim.x) {
+            const u32 j = first + threadIdx.x;
+            u32 neighbour = 0, edge = 0;
+            bool left = false;
+            if (j < length) {
+                neighbour = graph.neighbours[start + j];
+                edge = graph.edges[start + j];
+                left = !(graph.values[edge] & FALLEN);
+            }
+            u32 all;
+            // Its barriers are between the reads above and the writes below.
+            const u32 place = block_exclusive((u32)left, all);
+            if (left) {
+                graph.neighbours[end + place] = neighbour;
+                graph.edges[end + place] = edge;
+            }
+            end += all;
+        }
+        __syncthreads(); // all have read the length
+        if (threadIdx.x == 0) {
+            graph.lengths[vertex] = (u32)(end - start);
+            graph.fallen[vertex] = 0;
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What the host and `cuda/truss.cu` must agree on.
+
+crate::shared_constants! {
+    TEXT = "truss constants";
+    /// Threads of a block whose warps look for triangles.
+    TAKE_THREADS: u32 = 256;
+    /// Threads of a block that shortens a row.
+    SHORTEN_THREADS: u32 = 256;
+}

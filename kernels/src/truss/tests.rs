@@ -1,0 +1,142 @@
+//! Peeling on the test double against repeated removal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trimill_counting::{FALLEN, GraphToPeel, Peeling as _};
+
+use super::*;
+use crate::testing::{Double, Pace, has_compiler};
+
+type Edge = (u32, u32);
+
+/// Of each edge, the fewest triangles at which it falls: edges in no more triangles of the edges left are removed until there are none.
+fn levels(edges: &[Edge]) -> BTreeMap<Edge, u32> {
+    let mut left: BTreeSet<Edge> = edges.iter().copied().collect();
+    let mut levels = BTreeMap::new();
+    for level in 0.. {
+        loop {
+            let removed: Vec<Edge> = left.iter().copied().filter(|&edge| triangles(&left, edge) <= level).collect();
+            if removed.is_empty() {
+                break;
+            }
+            for edge in removed {
+                left.remove(&edge);
+                levels.insert(edge, level);
+            }
+        }
+        if left.is_empty() {
+            return levels;
+        }
+    }
+    unreachable!()
+}
+
+fn triangles(edges: &BTreeSet<Edge>, (u, v): Edge) -> u32 {
+    let has = |a: u32, b: u32| edges.contains(&(a.max(b), a.min(b)));
+    (0..=edges.last().unwrap().0).filter(|&w| has(u, w) && has(v, w)).count() as u32
+}
+
+/// The rows of all neighbours, with the numbers of edges.
+fn both_ways(vertices: u32, edges: &[Edge]) -> (Vec<u64>, Vec<u32>, Vec<u32>) {
+    let mut rows = vec![Vec::new(); vertices as usize];
+    for (edge, &(u, v)) in (0..).zip(edges) {
+        rows[u as usize].push((v, edge));
+        rows[v as usize].push((u, edge));
+    }
+    rows.iter_mut().for_each(|row| row.sort_unstable());
+    let starts = std::iter::once(0).chain(rows.iter().scan(0, |end, row| {
+        *end += row.len() as u64;
+        Some(*end)
+    }));
+    let (neighbours, numbers) = rows.iter().flatten().copied().unzip();
+    (starts.collect(), neighbours, numbers)
+}
+
+/// Peels on the test double, gathering edges up to `more` above the least value.
+fn peeled(edges: &[Edge], more: u32, pace: Pace) -> Vec<u32> {
+    let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
+    let set: BTreeSet<Edge> = edges.iter().copied().collect();
+    let values: Vec<u32> = edges.iter().map(|&edge| triangles(&set, edge)).collect();
+    let heads: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
+    let firsts: Vec<u64> =
+        (0..=vertices).map(|vertex| edges.partition_point(|edge| edge.0 < vertex) as u64).collect();
+    let (starts, neighbours, numbers) = both_ways(vertices, edges);
+    let needed = PeelingDevice::<Double>::needed(vertices.into(), edges.len() as u64);
+    let mut double = Double::new(needed, pace).unwrap();
+    let graph = GraphToPeel {
+        firsts: &firsts,
+        heads: &heads,
+        values: &values,
+        starts: &starts,
+        neighbours: &neighbours,
+        edges: &numbers,
+    };
+    let mut device = PeelingDevice::new(&mut double, graph).unwrap();
+    let mut left = edges.len() as u64;
+    while let Some(least) = device.least().unwrap() {
+        device.gather(least + more).unwrap();
+        while let Some(level) = device.least_gathered().unwrap() {
+            let mut falling = device.begin(level).unwrap();
+            while falling > 0 {
+                left -= falling;
+                falling = device.round(level).unwrap();
+            }
+        }
+    }
+    assert_eq!(left, 0);
+    let mut values = vec![0; edges.len()];
+    device.values(&mut values).unwrap();
+    values.iter().map(|value| value ^ FALLEN).collect()
+}
+
+fn check(edges: &[Edge], more: u32, pace: Pace) {
+    let expected = levels(edges);
+    let found: BTreeMap<Edge, u32> = edges.iter().copied().zip(peeled(edges, more, pace)).collect();
+    assert_eq!(found, expected, "{more} {pace:?}");
+}
+
+#[test]
+fn the_fields_are_those_of_the_source() {
+    let code = TRUSS.code();
+    assert_eq!(crate::testing::fields(&code, "PeeledGraph"), crate::testing::fields_of(&PeeledGraph::default()));
+}
+
+#[test]
+fn levels_are_those_of_repeated_removal() {
+    if !has_compiler() {
+        return;
+    }
+    let mut state = 7u64;
+    let mut draw = move |below: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32 % below
+    };
+    for (pace, (vertices, drawn, more)) in
+        Pace::all(3).into_iter().zip([(12, 50, 0), (30, 200, 1), (40, 420, 3), (60, 500, 0), (25, 250, 9)])
+    {
+        let edges: BTreeSet<Edge> = (0..drawn)
+            .map(|_| (draw(vertices), draw(vertices).min(draw(vertices))))
+            .filter(|(u, v)| u != v)
+            .map(|(u, v)| (u.max(v), u.min(v)))
+            .collect();
+        check(&edges.into_iter().collect::<Vec<_>>(), more, pace);
+    }
+}
+
+#[test]
+fn long_rows_and_cliques() {
+    if !has_compiler() {
+        return;
+    }
+    // Vertices 0 and 1 are neighbours of all others, which are in cliques of five; a clique of its own beside them.
+    let mut edges: Vec<Edge> = vec![(1, 0)];
+    for u in 2..700 {
+        edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / 5 == v / 5).map(|v| (u, v))));
+    }
+    edges.extend((700..709).flat_map(|u| (700..u).map(move |v| (u, v))));
+    let found = peeled(&edges, 2, Pace::Random(5));
+    for (&(u, v), level) in edges.iter().zip(found) {
+        let expected = if v >= 700 { 7 } else if (u, v) != (1, 0) && u < 5 { 3 } else { 5 };
+        assert_eq!(level, expected, "{u} {v}");
+    }
+}
