@@ -12,3 +12,4 @@ mod readme;
 mod refusals;
 mod report;
 mod schema;
+mod space;
