@@ -7,6 +7,7 @@ mod command_line;
 mod common;
 mod methods_doc;
 mod outputs;
+mod performance_doc;
 mod pipes;
 mod readme;
 mod refusals;
