@@ -92,6 +92,17 @@ pub struct GraphToPrepare {
     pub row_bytes: Option<Bytes>,
 }
 
+impl GraphToPrepare {
+    /// Probes that counting needs, about: crawls, which come as rows, have few for an edge, Kronecker graphs hundreds.
+    pub(crate) fn probes(&self) -> u64 {
+        let of_edge = match self.form {
+            InputForm::SymmetricRows | InputForm::DirectedRows => 20,
+            InputForm::Arcs | InputForm::ArcsOnGpu => 300,
+        };
+        self.edges.saturating_mul(of_edge)
+    }
+}
+
 /// The ids of an input, and how many there are.
 #[derive(Debug, Clone, Copy)]
 pub enum IdCount {

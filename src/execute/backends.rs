@@ -226,7 +226,7 @@ impl AfterPreparing for Session {
             let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
             machine.preparing(graph, &shares, gpu).stages
         });
-        let count = ExpectedStage { task: "count", seconds: machine.counting_about(edges, None) };
+        let count = ExpectedStage { task: "count", seconds: machine.counting_about(edges, graph.probes()) };
         prepared.unwrap_or_default().into_iter().chain([count]).collect()
     }
 

@@ -91,7 +91,7 @@ impl Planned {
         let size = graph.size();
         let method = backends.first().map_or("", |backend| backend.method());
         let estimated = methods.iter().find(|estimate| estimate.method == method).and_then(|found| found.seconds);
-        let counting = estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, Some(size.probes)));
+        let counting = estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes));
         let building = match plan.cut.mode() {
             Mode::InPlace => 0.0,
             Mode::Spilled => {

@@ -154,7 +154,7 @@ impl RowsToOrient<'_> {
         let mut waiting = WaitingRows::new(&lengths, edges, shares, shares.rows_that_wait(place.is_file(&layout)));
         let degrees = waiting.degrees().to_vec();
         let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
-        let task = control.task(ORIENT_ROWS, Some(3 * edges), Unit::Arcs);
+        let task = control.task(ORIENT_ROWS, Some(arcs + edges / 2), Unit::Arcs);
         let looking = start.elapsed();
         let first = known.orient(&waiting, Some(random()), &task, control)?;
         let first_pass = start.elapsed() - looking;
@@ -173,7 +173,7 @@ impl RowsToOrient<'_> {
                 let (form, row_bytes) = (InputForm::SymmetricRows, Some(Bytes(passes * share.get())));
                 let graph = GraphToPrepare { form, ids: declared, arcs, edges, row_bytes };
                 space.expect_further_passes(&graph, control);
-                control.task(READ_ROWS_AGAIN, Some((passes - 1) * arcs + edges), Unit::Arcs)
+                control.task(READ_ROWS_AGAIN, Some((passes - 1) * arcs + edges / 2), Unit::Arcs)
             }
         };
         let order = order(&rank_of, &vertices.present);

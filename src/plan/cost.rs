@@ -51,10 +51,9 @@ const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_prob
 /// What the CPU counter takes for an arc and a probe of a graph of which no rows were looked at: between graphs whose arcs go to hubs and
 /// those whose arcs go far.
 const CORE_ARC: f64 = 3e-8;
-const CORE_PROBE: f64 = 5e-10;
+const CORE_PROBE: f64 = 3e-10;
 
-/// Probes of an arc, where they are not known, and what a GPU takes for it, with streaming and the start of the GPU.
-const PROBES: f64 = 300.0;
+/// What a GPU takes for an arc, with streaming, where there is no plan, and its start.
 const GPU_ARC: f64 = 3e-10;
 pub const GPU_START: f64 = 0.4;
 
@@ -115,12 +114,11 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of counting a graph of which no more is known than its size, and maybe its probes; on a GPU without a plan.
-    pub fn counting_about(&self, arcs: u64, probes: Option<u64>) -> f64 {
-        let arcs = arcs as f64;
+    /// Seconds of counting a graph of which no more is known than its arcs and, about, its probes.
+    pub fn counting_about(&self, arcs: u64, probes: u64) -> f64 {
         match self.gpus {
-            0 => (CORE_ARC * arcs + CORE_PROBE * probes.map_or(PROBES * arcs, |probes| probes as f64)) / self.cores(),
-            gpus => GPU_START + GPU_ARC * arcs / gpus as f64,
+            0 => (CORE_ARC * arcs as f64 + CORE_PROBE * probes as f64) / self.cores(),
+            gpus => GPU_START + GPU_ARC * arcs as f64 / gpus as f64,
         }
     }
 

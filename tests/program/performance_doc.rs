@@ -9,7 +9,7 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use trimill::testing::clean::{Workspace, needs};
 use trimill::testing::control::Control;
-use trimill::testing::expected::{ExpectedStage, JobShare, time_left};
+use trimill::testing::expected::{ExpectedStage, JobShare};
 use trimill::testing::graph::GraphSize;
 use trimill::testing::graph::file::Layout;
 use trimill::testing::input::Source;
@@ -182,7 +182,7 @@ impl MeasuredJob {
 
     /// The stages that the job reports when it knows its graph.
     fn expected(&self) -> Vec<ExpectedStage> {
-        let seconds = machine().counting_about(self.graph.size.edges, None);
+        let seconds = machine().counting_about(self.graph.size.edges, self.graph.size.probes);
         let preparing = self.preparing().map(|preparing| preparing.stages).unwrap_or_default();
         preparing.into_iter().chain([ExpectedStage { task: "count", seconds }]).collect()
     }
@@ -286,19 +286,21 @@ fn the_time_left_after_a_tenth_of_a_job_is_within_a_factor_of_two() {
         let all: f64 = job.seconds.parse().unwrap();
         let before: f64 = job.tasks.iter().map(|(_, seconds)| seconds).sum();
         let tasks: Vec<_> = job.tasks.iter().copied().chain([("count", all - before)]).collect();
-        for (speed, at) in [1.0, 0.2, 3.0].into_iter().flat_map(|speed| [0.1, 0.3, 0.5, 0.7].map(|at| (speed, at))) {
+        for (speed, at) in
+            [1.0, 0.2, 3.0].into_iter().flat_map(|speed| [0.1, 0.2, 0.3, 0.5, 0.7, 0.8].map(|at| (speed, at)))
+        {
             let mut share = JobShare::default();
-            share.expect(&job.expected());
-            let (mut from, now) = (0.0, at * all);
-            let mut done = 0.0;
-            for &(task, seconds) in tasks.iter().filter(|(_, seconds)| *seconds > 0.0) {
+            let after = |seconds: f64| Duration::from_secs_f64(seconds / speed);
+            share.expect(&job.expected(), after(0.0));
+            let (mut from, now, mut left) = (0.0, at * all, None);
+            for &(task, seconds) in &tasks {
                 if from < now {
-                    share.begin(task);
-                    done = share.done(task, ((now - from) / seconds).min(1.0));
+                    share.begin(task, after(from));
+                    left = share.time_left(task, ((now - from) / seconds).min(1.0), after(now));
                 }
                 from += seconds;
             }
-            let left = time_left(done, Duration::from_secs_f64(now / speed)).unwrap().as_secs_f64();
+            let left = left.unwrap().as_secs_f64();
             let right = (1.0 - at) * all / speed;
             assert!(within_a_factor_of_two(right, left), "{} at {at}: {left} s left, not {right}", job.name);
         }

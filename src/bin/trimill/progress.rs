@@ -14,7 +14,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
 use crate::text::table::seconds;
-use trimill::program::{JobShare, Silent, time_left};
+use trimill::program::{JobShare, Silent};
 use trimill::{Bytes, ExpectedStage, Observer, Unit};
 
 /// When the first plain line comes, and the shortest time between two of them.
@@ -131,11 +131,12 @@ impl ShownProgress {
         if now < next || self.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
-        let (share, elapsed) = {
-            let mut job = lock(&self.job);
-            (job.share.done(&task.name, task.fraction()), job.begun.elapsed())
+        let (share, left) = {
+            let (mut job, fraction) = (lock(&self.job), task.fraction());
+            let elapsed = job.begun.elapsed();
+            (job.share.done(&task.name, fraction), job.share.time_left(&task.name, fraction, elapsed))
         };
-        let line = format!("{}; {}", of_job(share, elapsed), task.describe());
+        let line = format!("{}; {}", of_job(share, left), task.describe());
         match &self.target {
             ProgressTarget::Bar(bar) => {
                 // A finished bar draws nothing, so what it shows next is set before it is begun anew.
@@ -156,8 +157,8 @@ fn write_line(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
 }
 
 /// `43% done, 12 seconds left`
-fn of_job(share: f64, elapsed: Duration) -> String {
-    let left = time_left(share, elapsed).map_or(String::new(), |left| format!(", {} left", HumanDuration(left)));
+fn of_job(share: f64, left: Option<Duration>) -> String {
+    let left = left.map_or(String::new(), |left| format!(", {} left", HumanDuration(left)));
     format!("{:.0}% done{left}", 100.0 * share)
 }
 
@@ -215,7 +216,8 @@ impl Observer for ShownProgress {
             Arc::new(ShownTask { name: name.to_owned(), total, unit, begun: Instant::now(), done: AtomicU64::new(0) });
         {
             let mut job = lock(&self.job);
-            if job.share.begin(name) {
+            let elapsed = job.begun.elapsed();
+            if job.share.begin(name, elapsed) {
                 job.begun = task.begun;
             }
         }
@@ -227,7 +229,8 @@ impl Observer for ShownProgress {
 
     fn expect(&self, stages: &[ExpectedStage]) {
         let mut job = lock(&self.job);
-        if job.share.expect(stages) {
+        let elapsed = job.begun.elapsed();
+        if job.share.expect(stages, elapsed) {
             job.begun = Instant::now();
         }
     }
