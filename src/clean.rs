@@ -29,7 +29,7 @@ pub use graph::{CleanGraph, InputIds};
 #[cfg(feature = "testing")]
 pub use read::clean;
 pub use read::read;
-pub(crate) use read::{is_sparse, most_ids, plain_ids};
+pub(crate) use read::{BEYOND_MEMORY, is_sparse, most_ids, plain_ids};
 pub use trimill_graph::CleanReport;
 #[cfg(feature = "testing")]
 pub use unite::ArcsRead;

@@ -41,6 +41,7 @@ mod reserve;
 mod results;
 pub mod session;
 pub mod shard;
+mod space;
 pub mod spill_dir;
 mod spilled;
 mod stage_times;

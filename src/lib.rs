@@ -44,6 +44,7 @@ pub use trimill_input::format::Format;
 pub use trimill_system::bytes::Bytes;
 pub use trimill_system::control::{Control, Observer, Unit};
 pub use trimill_system::error::{Error, Kind, Result};
+pub use trimill_system::expected::ExpectedStage;
 pub use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 pub use truss::by_k::{Truss, Trusses};
 pub use vertices::degrees::DegreeBin;

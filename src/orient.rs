@@ -21,8 +21,9 @@ mod waiting;
 
 use rayon::prelude::*;
 
+use crate::clean::buckets::bytes_on_disk;
 use crate::clean::workspace::{IdCount, Pool};
-use crate::clean::{CleanGraph, InputIds, Workspace, needs};
+use crate::clean::{BEYOND_MEMORY, CleanGraph, InputIds, Workspace, needs};
 pub(crate) use blocks::block_starts;
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
@@ -57,12 +58,16 @@ pub fn orient(
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = UsedIds::new(&degrees);
     let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&ids, edges) };
-    place.check_room(&layout)?;
     let of_ids = match &ids {
         InputIds::Plain => IdCount::Plain(degrees.len() as u64),
         InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
     };
     let shares = space.beside(&needs(of_ids, edges, space))?;
+    // At least it takes nothing of its own: the file of pairs gives its space to it, and it to the graph file.
+    let [_, most] = bytes_on_disk(edges, shares.buckets());
+    let waiting = shares.on_disk(BEYOND_MEMORY, [Bytes::ZERO, most]);
+    let later = space.later_needs(layout.vertices.into(), edges);
+    place.check_room(&layout, std::iter::once(waiting).chain(later))?;
     let arcs = RankedArcs::new(&degrees, edges, &shares);
     let rank_of = numbers(&degrees);
     drop(degrees);

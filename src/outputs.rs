@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use crate::edges::rows::EdgeRows;
-use crate::table::columns::CountsInOrder;
-use crate::table::format::{COLUMNS, TEXT, TableFormat};
+use crate::table::columns::{CountsInOrder, line_bytes};
+use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
+use crate::table::text::Compress;
 use crate::table::{new_file, write};
 use crate::truss::TrussWanted;
 use crate::vertices;
-use crate::vertices::order::VerticesInOrder;
+use crate::vertices::order::{VertexRows, VerticesInOrder};
 use crate::vertices::summary::OfDegree;
+use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
-use trimill_system::disk::{Output, check_output};
+use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, parent};
 use trimill_system::error::{Error, Result};
 
 /// What is counted besides the total.
@@ -65,6 +67,31 @@ impl Asked {
     /// [`trimill_system::error::Kind::Resource`], or [`trimill_system::error::Kind::Usage`] for a directory.
     pub fn check_places(&self) -> Result<()> {
         self.paths().try_for_each(|path| check_output(path))
+    }
+
+    /// What the files take of a disk, of a graph of this size; that of degrees takes little.
+    pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>) -> Result<Vec<DiskNeed>> {
+        let vertices = (&self.per_vertex, "--per-vertex", u64::from(graph.vertices), line_bytes::<VertexRows<'_>>());
+        let edges = (&self.per_edge, "--per-edge", graph.edges, line_bytes::<EdgeRows<'_>>());
+        let mut needs = Vec::new();
+        for (path, option, rows, [least, most]) in [vertices, edges] {
+            let Some(path) = path else { continue };
+            // Pipes and devices take no space.
+            let Some(file) = file_of_output(path)? else { continue };
+            let [least, most] = match TableFormat::of(path, ALL)? {
+                TableFormat::Text(Compress::No) => [least, most].map(|bytes| Bytes(bytes.saturating_mul(rows))),
+                TableFormat::Npy => [Bytes::of::<u64>(array_len.unwrap_or_default()); 2],
+                _ => [Bytes::ZERO, Bytes(most.saturating_mul(rows))],
+            };
+            needs.push(DiskNeed {
+                what: format!("the file of {option}"),
+                directory: parent(&file).to_path_buf(),
+                least_bytes: least,
+                most_bytes: most,
+                option: option.into(),
+            });
+        }
+        Ok(needs)
     }
 
     /// Checks that the formats can hold the ids of the graph.

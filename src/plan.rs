@@ -20,6 +20,7 @@ pub mod costs;
 mod heads;
 pub mod modes;
 pub mod predict;
+pub mod preparing;
 pub mod ranges;
 mod replan;
 mod sample;

@@ -54,6 +54,9 @@ struct PeelingWork {
     rounds: u64,
 }
 
+/// Successors that a thread copies at a time.
+const COPIED: usize = 1 << 16;
+
 /// With fewer edges, the rounds are too short for a device.
 const WORTH_A_DEVICE: u64 = 1 << 14;
 
@@ -92,6 +95,7 @@ impl TrussDecomposition<'_> {
                 .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
         }
         let edges = self.all_edges()?;
+        tracing::debug!("edges are in memory");
         let levels: Vec<AtomicU32> = zeros(edges.edges());
         let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
         let last = wanted.until.map(|k| k.saturating_sub(LEAST));
@@ -99,6 +103,7 @@ impl TrussDecomposition<'_> {
             task.advance(fell);
             control.check()
         })?;
+        tracing::debug!("all edges fell");
         put_trussness(&levels, sums)?;
         drop(levels);
         let sizes = Trusses::new(graph, sums, block, control)?;
@@ -110,12 +115,17 @@ impl TrussDecomposition<'_> {
         let Self { graph, sums, block, control } = *self;
         let mut firsts = Vec::with_capacity(graph.vertices() as usize + 1);
         firsts.push(0);
-        let mut heads = Vec::with_capacity(graph.edges() as usize);
+        let mut heads: Vec<u32> = zeros(graph.edges() as usize);
+        let mut after = &mut *heads;
         graph.pass(block, Direction::Rising, control, |rows| {
-            for rank in rows.ranks() {
-                heads.extend_from_slice(rows.row(rank));
-                firsts.push(heads.len() as u64);
-            }
+            let successors = rows.successors();
+            let (here, rest) = std::mem::take(&mut after).split_at_mut(successors.len());
+            after = rest;
+            here.par_chunks_mut(COPIED)
+                .zip(successors.par_chunks(COPIED))
+                .for_each(|(to, from)| to.copy_from_slice(from));
+            let first = firsts[firsts.len() - 1];
+            firsts.extend(rows.ranks().map(|rank| first + rows.arcs(&(rows.ranks().start..rank + 1)).end));
             Ok(())
         })?;
         let values: Vec<AtomicU32> = zeros(heads.len());
@@ -151,15 +161,15 @@ impl PeelingPlaces<'_> {
         match &mut self.device {
             Some(device) if many >= WORTH_A_DEVICE && device.peels(vertices, many) => {
                 let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
-                let (starts, vertices, numbers) = neighbours.into_rows();
+                let (starts, neighbours) = neighbours.into_rows();
+                tracing::debug!("neighbours go to the device");
                 let values: Vec<u32> = edges.values.par_iter().map(|value| value.load(Relaxed)).collect();
                 device.peel(GraphToPeel {
                     firsts: &edges.firsts,
                     heads: &edges.heads,
                     values: &values,
                     starts: &starts,
-                    neighbours: &vertices,
-                    edges: &numbers,
+                    neighbours: &neighbours,
                 })
             }
             _ => Ok(Box::new(OnCores::new(edges))),
@@ -180,6 +190,7 @@ fn peel(
     loop {
         let all = edges.edges() as u64;
         let mut peeling = places.begin(&edges)?;
+        tracing::debug!("{all} edges of {} vertices are left after {} rounds", edges.vertices(), work.rounds);
         let mut left = all;
         let enough = peeling.worth_leaving(all);
         let ends = loop {

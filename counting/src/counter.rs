@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use crate::{
-    Detail, EdgeShare, Footprint, GraphToPeel, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize, RowBlock, RowBlockView, Scope,
-    VertexCounters, WordBuffer,
+    Detail, EdgeShare, Footprint, GraphToPeel, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize, RowBlock,
+    RowBlockView, Scope, VertexCounters, WordBuffer,
 };
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;

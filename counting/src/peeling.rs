@@ -43,8 +43,6 @@ pub struct GraphToPeel<'a> {
     pub values: &'a [u32],
     /// Where the row of all neighbours of each vertex begins, and the end.
     pub starts: &'a [u64],
-    /// All neighbours, ascending in each row.
-    pub neighbours: &'a [u32],
-    /// The edge to each of them.
-    pub edges: &'a [u32],
+    /// All neighbours, ascending in each row, in the high halves; in the low ones the edges to them.
+    pub neighbours: &'a [u64],
 }

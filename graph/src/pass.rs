@@ -73,7 +73,6 @@ impl<'a> RowRun<'a> {
     }
 
     /// All rows, one after another.
-    #[cfg(feature = "testing")]
     pub fn successors(&self) -> &'a [u32] {
         self.successors
     }

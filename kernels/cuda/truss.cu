@@ -10,7 +10,7 @@
 //     begin_level  the edges that fall first
 //     note_falls   marks falling edges; counts them in the rows of their ends
 //     take         a warp for each falling edge: looks the neighbours of one end up in the other's row, which is the longer one, by
-//                  bisection, and takes 1 from the values of the other two edges of each triangle
+//                  galloping, and takes 1 from the values of the other two edges of each triangle
 //     settle       marks the edges as fallen
 //     shorten      removes fallen edges from rows of which they are more than a quarter
 //
@@ -25,8 +25,7 @@ struct PeeledGraph {
     const u64 *starts; // where the row of all neighbours of each vertex begins
     u32 *lengths;      // of these rows
     u32 *fallen;       // how many of their entries are edges that fell
-    u32 *neighbours;
-    u32 *edges;
+    u64 *neighbours;   // in the high halves; the edges to them in the low ones
     u32 *values;
     u32 *falls;    // all edges that ever fell or fall now, in order
     u32 *gathered;
@@ -128,18 +127,27 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
         const u64 start = graph.starts[row], other_start = graph.starts[other];
         const u32 length = graph.lengths[row], other_length = graph.lengths[other];
         u32 begin = 0; // entries of the other row before this one are smaller than what is searched
-        for (u32 j = this_lane(); j < length; j += WARP) {
-            const u32 vertex = graph.neighbours[start + j];
-            u32 low = begin, high = other_length;
+        for (u32 first = 0; first < length && begin < other_length; first += WARP) {
+            const u32 j = first + this_lane();
+            const u64 entry = j < length ? graph.neighbours[start + j] : ~0ull;
+            const u64 vertex = entry >> 32 << 32; // entries of smaller vertices are below it
+            // Lanes search near each other, from where the last lane found its vertex.
+            u32 low = begin, step = WARP;
+            while (low + step < other_length && graph.neighbours[other_start + low + step] < vertex) {
+                low += step;
+                step *= 4;
+            }
+            u32 high = min(low + step, other_length);
             while (low < high) {
                 const u32 middle = (low + high) / 2;
                 if (graph.neighbours[other_start + middle] < vertex) low = middle + 1;
                 else high = middle;
             }
-            begin = low;
-            if (low == other_length) break;
-            if (graph.neighbours[other_start + low] != vertex) continue;
-            const u32 a = graph.edges[start + j], b = graph.edges[other_start + low];
+            begin = __shfl_sync(ALL, low, WARP - 1);
+            if (j >= length || low == other_length) continue;
+            const u64 found = graph.neighbours[other_start + low];
+            if (found >> 32 != entry >> 32) continue;
+            const u32 a = (u32)entry, b = (u32)found;
             // Marks do not change in this kernel; values do.
             const u32 at_a = *(volatile u32 *)&graph.values[a], at_b = *(volatile u32 *)&graph.values[b];
             const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
@@ -163,20 +171,12 @@ extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __gr
         u64 end = start;
         for (u32 first = 0; first < length; first += blockDim.x) {
             const u32 j = first + threadIdx.x;
-            u32 neighbour = 0, edge = 0;
-            bool left = false;
-            if (j < length) {
-                neighbour = graph.neighbours[start + j];
-                edge = graph.edges[start + j];
-                left = !(graph.values[edge] & FALLEN);
-            }
+            const u64 entry = j < length ? graph.neighbours[start + j] : 0;
+            const bool left = j < length && !(graph.values[(u32)entry] & FALLEN);
             u32 all;
             // Its barriers are between the reads above and the writes below.
             const u32 place = block_exclusive((u32)left, all);
-            if (left) {
-                graph.neighbours[end + place] = neighbour;
-                graph.edges[end + place] = edge;
-            }
+            if (left) graph.neighbours[end + place] = entry;
             end += all;
         }
         __syncthreads(); // all have read the length

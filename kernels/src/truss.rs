@@ -48,7 +48,6 @@ struct PeeledGraph {
     lengths: u64,
     fallen: u64,
     neighbours: u64,
-    edges: u64,
     values: u64,
     falls: u64,
     gathered: u64,
@@ -58,7 +57,7 @@ struct PeeledGraph {
     many: u64,
 }
 
-// SAFETY: 14 `u64`; any bit pattern is valid.
+// SAFETY: 13 `u64`; any bit pattern is valid.
 unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
@@ -79,7 +78,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
     }
 
     /// The bytes of each piece, in the order of the fields.
-    fn pieces(vertices: u64, edges: u64) -> [u64; 12] {
+    fn pieces(vertices: u64, edges: u64) -> [u64; 11] {
         let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
         [
             8 * (vertices + 1),
@@ -87,8 +86,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             8 * (vertices + 1),
             by_vertex,
             by_vertex,
-            2 * by_edge,
-            2 * by_edge,
+            4 * by_edge,
             by_edge,
             by_edge,
             by_edge,
@@ -105,19 +103,18 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         engine.load(&TRUSS)?;
         engine.layout().restart();
         let (vertices, many) = (graph.firsts.len() as u64 - 1, graph.heads.len() as u64);
-        let mut at = [0; 12];
+        let mut at = [0; 11];
         for (at, bytes) in at.iter_mut().zip(Self::pieces(vertices, many)) {
             *at = engine.layout().take(bytes)?.offset + engine.address();
         }
-        let [firsts, heads, starts, lengths, fallen, neighbours, edges, values, falls, gathered, shorter, counts] = at;
+        let [firsts, heads, starts, lengths, fallen, neighbours, values, falls, gathered, shorter, counts] = at;
         let row_lengths: Vec<u32> = graph.starts.windows(2).map(|row| (row[1] - row[0]) as u32).collect();
-        let copies: [(u64, &[u8]); 7] = [
+        let copies: [(u64, &[u8]); 6] = [
             (firsts, cast_slice(graph.firsts)),
             (heads, cast_slice(graph.heads)),
             (starts, cast_slice(graph.starts)),
             (lengths, cast_slice(&row_lengths)),
             (neighbours, cast_slice(graph.neighbours)),
-            (edges, cast_slice(graph.edges)),
             (values, cast_slice(graph.values)),
         ];
         for (to, bytes) in copies {
@@ -134,7 +131,6 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             lengths,
             fallen,
             neighbours,
-            edges,
             values,
             falls,
             gathered,

@@ -15,14 +15,17 @@ use super::graph::InputIds;
 use super::ids::{Distinct, Seen};
 use super::ranges::{BySmallerId, IdRanges};
 use super::unite::{ArcsRead, InputTotals};
-use super::workspace::{IdCount, PER_ID, PER_VERTEX, Workspace, needs};
+use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
-use trimill_system::disk::DiskNeed;
+use trimill_system::disk::check_room;
 use trimill_system::error::{Error, Result};
 use trimill_system::memory::Needs;
+
+/// What goes to disk while arcs are sorted.
+pub(crate) const BEYOND_MEMORY: &str = "the arcs that do not fit in memory while they are sorted";
 
 #[cfg(feature = "testing")]
 pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
@@ -44,8 +47,12 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let on_disk = |arcs| bytes_on_disk(arcs, shares.buckets());
     let ([least, _], [_, most]) = (on_disk(source.arcs_at_least()), on_disk(estimate));
     let most = if source.is_read_once() { least } else { most };
-    let what = "the arcs that do not fit in memory while they are sorted";
-    DiskNeed { what, dir: space.dir, least, most, option: "--work-dir" }.check()?;
+    check_room([shares.on_disk(BEYOND_MEMORY, [least, most])])?;
+    if !source.is_read_once() {
+        let ids = source.declared_vertices().unwrap_or_default();
+        let (form, arcs, edges) = (InputForm::Arcs, estimate, estimate);
+        space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
+    }
     let many = shares.class_count(estimate);
     let seen = Seen::default();
     let classes = match id_ranges(source, many, space, control)? {

@@ -11,7 +11,10 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk::DiskNeed;
 use trimill_system::error::{Error, Result};
+use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
 use trimill_system::memory::{HostMemory, Needs};
 
@@ -51,6 +54,53 @@ pub struct Workspace<'a> {
 pub trait AfterPreparing: Debug + Sync {
     /// The smallest budget that suffices for it, of a graph of at most so many vertices and arcs.
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
+
+    /// What is certain to be written of a graph of this size, or may be, while its file is there.
+    fn disk_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed>;
+
+    /// The stages to the end of the job, from preparing this graph on.
+    fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage>;
+}
+
+/// The tasks of the first pass over rows that are oriented, and of further ones.
+pub(crate) const ORIENT_ROWS: &str = "orient rows";
+pub(crate) const READ_ROWS_AGAIN: &str = "read rows again";
+
+/// How the arcs of an input become rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputForm {
+    /// They come as rows, each edge from both ends.
+    SymmetricRows,
+    /// They come as the rows of a directed graph, which are united with their reverse.
+    DirectedRows,
+    /// They are sorted, on the cores.
+    Arcs,
+    /// They are sorted, on a GPU.
+    ArcsOnGpu,
+}
+
+/// What is known of a graph before it is prepared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GraphToPrepare {
+    pub form: InputForm,
+    /// The ids up to the largest.
+    pub ids: u64,
+    /// Arcs of the input.
+    pub arcs: u64,
+    pub edges: u64,
+    /// Bytes of its encoded rows, where that is known.
+    pub row_bytes: Option<Bytes>,
+}
+
+impl GraphToPrepare {
+    /// Probes that counting needs, about: crawls, which come as rows, have few for an edge, Kronecker graphs hundreds.
+    pub(crate) fn probes(&self) -> u64 {
+        let of_edge = match self.form {
+            InputForm::SymmetricRows | InputForm::DirectedRows => 20,
+            InputForm::Arcs | InputForm::ArcsOnGpu => 300,
+        };
+        self.edges.saturating_mul(of_edge)
+    }
 }
 
 /// The ids of an input, and how many there are.
@@ -63,7 +113,7 @@ pub enum IdCount {
 }
 
 impl IdCount {
-    pub(super) fn many(self) -> u64 {
+    pub(crate) fn many(self) -> u64 {
         match self {
             Self::Plain(many) | Self::Ranked(many) => many,
         }
@@ -92,6 +142,26 @@ impl<'a> Workspace<'a> {
     /// In `memory` and the directory `dir`; oriented graphs go to files.
     pub fn new(memory: HostMemory, dir: &'a Path) -> Self {
         Self { memory, dir, graph: Bytes::ZERO, buckets: None, later: None }
+    }
+
+    /// What is written after a graph of so many vertices and edges is prepared.
+    pub(crate) fn later_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
+        self.later.map_or(Vec::new(), |later| later.disk_needs(vertices, edges))
+    }
+
+    /// Reports the stages that are to come.
+    pub(crate) fn expect(&self, graph: &GraphToPrepare, control: &Control) {
+        if let Some(later) = self.later {
+            control.expect(&later.stages(graph));
+        }
+    }
+
+    /// Reports the stages after the first pass over rows.
+    pub(crate) fn expect_further_passes(&self, graph: &GraphToPrepare, control: &Control) {
+        let all = self.later.map_or(Vec::new(), |later| later.stages(graph));
+        if let Some(done) = all.iter().position(|stage| stage.task == ORIENT_ROWS) {
+            control.expect(&all[done + 1..]);
+        }
     }
 
     /// The shares of what the arrays in `needs` leave.
@@ -129,6 +199,12 @@ impl Shares<'_> {
     /// Bytes of encoded rows that wait until they are written; no buckets are needed then, nor memory for the graph if it goes to a file.
     pub fn rows_that_wait(&self, to_file: bool) -> Bytes {
         self.in_memory.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
+    }
+
+    /// What waits in the directory, in the file of buckets or of lists.
+    pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
+        let ([least_bytes, most_bytes], option) = (bytes, "--work-dir".into());
+        DiskNeed { what: what.into(), directory: self.dir.to_path_buf(), least_bytes, most_bytes, option }
     }
 
     /// Bytes of rows that had to be decoded before they could be oriented.

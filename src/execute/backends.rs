@@ -6,7 +6,8 @@ use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus,
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
 use super::session::{Purpose, Session};
-use crate::clean::workspace::AfterPreparing;
+use crate::clean::needs;
+use crate::clean::workspace::{AfterPreparing, GraphToPrepare, IdCount, InputForm};
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
@@ -20,7 +21,9 @@ use trimill_graph::GraphSize;
 use trimill_graph::file::Layout;
 use trimill_input::MOST_VERTICES;
 use trimill_system::bytes::Bytes;
+use trimill_system::disk::DiskNeed;
 use trimill_system::error::{Kind, Result};
+use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
 use trimill_system::parallel;
 
@@ -195,7 +198,40 @@ fn bitmap(counts: CountsWanted, graph: &GraphSize, budget: Bytes) -> Cpu {
     }
 }
 
+/// The most arcs of which the stages are estimated.
+const MOST_EXPECTED: u64 = 1 << 50;
+
 impl AfterPreparing for Session {
+    fn disk_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
+        // A plan says what does not fit; outputs of shards are written elsewhere.
+        if self.purpose != Purpose::Count {
+            return Vec::new();
+        }
+        let vertices = vertices.min(MOST_VERTICES) as u32;
+        let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
+        // What is wrong with a name is said where it is written to.
+        self.job.output_files().disk_needs(&size, Some(vertices.into())).unwrap_or_default()
+    }
+
+    fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {
+        let space = self.workspace();
+        // Bounds of sources that know nothing are larger than anything that can be prepared.
+        let [arcs, edges] = [graph.arcs, graph.edges].map(|many| many.min(MOST_EXPECTED));
+        let ids = if graph.ids == 0 { edges / 8 } else { graph.ids }.min(MOST_VERTICES);
+        let graph = &GraphToPrepare { ids, arcs, edges, ..*graph };
+        let on_gpu = graph.form == InputForm::ArcsOnGpu;
+        let counts_there = on_gpu
+            || trimill_kernels::has_driver()
+                && !matches!(Choice::of(self.job.backend, self.job.method.as_deref()), Ok(Choice::Cpu(_)));
+        let machine = self.machine(usize::from(counts_there), true);
+        let prepared = space.beside(&needs(IdCount::Plain(ids), arcs, space)).map(|shares| {
+            let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
+            machine.preparing(graph, &shares, gpu).stages
+        });
+        let count = ExpectedStage { task: "count", seconds: machine.counting_about(edges, graph.probes()) };
+        prepared.unwrap_or_default().into_iter().chain([count]).collect()
+    }
+
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes {
         let vertices = vertices.min(MOST_VERTICES) as u32;
         // No row is longer, see `crate::orient::ranked`.

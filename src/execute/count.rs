@@ -20,6 +20,7 @@ use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
+use trimill_system::expected::ExpectedStage;
 use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
@@ -75,8 +76,10 @@ impl Planned {
     /// Counts what is planned, and writes what is asked for beside the result.
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
+        let seconds = self.counting_seconds();
         let (whole, mut backends) = (self.is_shared(), std::mem::take(&mut self.backends));
         let mut stages = std::mem::take(&mut self.stages);
+        self.session.control.expect(&[ExpectedStage { task: "count", seconds }]);
         let (backend, method) = (backends[0].name(), backends[0].method());
         let Session { run, control, .. } = &self.session;
         let details = Details::new(&self.session, &self.graph, self.fingerprint)?;

@@ -31,6 +31,7 @@ use trimill_counting::CountBackend;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::spill::file_name;
+use trimill_system::disk::check_room;
 use trimill_system::error::Result;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
@@ -75,11 +76,11 @@ impl Planned {
         let mut order = order(plan, backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));
         let together = control.part();
-        let spilling = match place {
+        let building = place.is_some().then(|| self.building(order.len(), session.job.keep_spill)).transpose()?;
+        check_room(self.disk_needs(building.as_ref())?)?;
+        let spilling = match place.zip(building) {
             None => None,
-            Some((locals, mut dir)) => {
-                let building = self.building(order.len(), session.job.keep_spill)?;
-                dir.check_space(building.disk_at_least())?;
+            Some(((locals, mut dir), building)) => {
                 order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
                 let builder = self.builder(locals, &path, &room, session.job.keep_spill);
                 let builders = Builders::new(builder, building, pool);

@@ -77,6 +77,11 @@ impl Session {
 }
 
 impl Opened<'_> {
+    /// Whether the input has rows that can be read at any place.
+    pub(super) fn has_rows(&self) -> bool {
+        self.source.has_rows()
+    }
+
     /// Claims the run directory, if there is one, for this job.
     pub(super) fn claim(&mut self) -> Result<()> {
         let Session { job, run, pool, control, .. } = &self.session;

@@ -18,7 +18,9 @@ use trimill_partitioners::spill::{SpillSummary, file_name};
 use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
+use trimill_system::disk::check_room;
 use trimill_system::error::{Error, Result};
+use trimill_system::expected::ExpectedStage;
 use trimill_system::machine;
 
 /// Spills the partitions of a job.
@@ -33,6 +35,8 @@ pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<P
     let Some(directory) = job.spill_dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
+    // Of what a count writes, nothing but the spills.
+    let job = Job { per_vertex: None, by_degree: None, per_edge: None, ..job };
     let job = Job { mode: Some(Mode::Spilled), keep_spill: true, spill_to: SpillTo::Disk, ..job };
     let session = Session::open(job, Purpose::Count, metis, control)?;
     let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
@@ -88,9 +92,10 @@ impl Planned {
         let order: Vec<u32> = (0..parts).collect();
         // All of them are on disk in the end.
         let building = self.building(order.len(), true)?;
-        dir.check_space(building.disk_at_least())?;
+        check_room([self.spills_needed(&building)])?;
         let room = SpillMemory::new(Bytes::ZERO);
         let builder = self.builder(locals, &directory, &room, true);
+        control.expect(&[ExpectedStage { task: "spill", seconds: self.counting_seconds() }]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let mut spills = Vec::new();
         let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];

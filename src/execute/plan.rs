@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicU64;
 
 use super::planned::{PlanRequest, Planned, Planning};
 use super::session::{Purpose, Session};
-use crate::clean::workspace::IdCount;
+use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{Workspace, needs};
 use crate::job::{Job, Mode, Partitioner};
 use crate::plan::predict::Prediction;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Assign, PlanLimits, Planner};
-use crate::report::plan::Alternative;
+use crate::report::plan::{Alternative, PreparingFigures};
 use crate::report::{PartitionFigures, PlanReport};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::EdgeSource;
@@ -20,6 +20,7 @@ use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
 use trimill_system::control::Control;
+use trimill_system::disk::DiskNeeds;
 use trimill_system::error::Result;
 use trimill_system::memory::Needs;
 use trimill_system::parallel;
@@ -30,13 +31,13 @@ use trimill_system::parallel;
 /// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
-    let spills_whole = opened.session.job.keep_spill;
-    opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?.report()
+    let (spills_whole, has_rows) = (opened.session.job.keep_spill, opened.has_rows());
+    opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?.report(has_rows)
 }
 
 impl Planned {
-    /// What is planned, and what other numbers of parts would take.
-    fn report(self) -> Result<PlanReport> {
+    /// What is planned, and what other numbers of parts would take. `has_rows`: whether the input has rows that can be read at any place.
+    fn report(self, has_rows: bool) -> Result<PlanReport> {
         let footprint = self.backends[0].footprint();
         let Self { graph, plan, limits, session, .. } = &self;
         let Session { job, pool, .. } = session;
@@ -69,6 +70,10 @@ impl Planned {
                 plan.parts_asked, self.device
             ));
         }
+        let building =
+            (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.keep_spill)).transpose()?;
+        let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
+        advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
         let mut host_floors = self.host_floors.clone();
         host_floors.insert(0, session.host.floor(&preparing(graph, session.workspace())));
         Ok(PlanReport {
@@ -83,10 +88,14 @@ impl Planned {
             block_bytes: plan.row_block_limit,
             host_memory: session.host.budget(),
             host_floors,
-            disk_bytes: match spills {
-                false => Bytes::ZERO,
-                true => self.building(parts as usize, job.keep_spill)?.disk,
+            disk_bytes: building.map_or(Bytes::ZERO, |building| building.disk),
+            disks,
+            graph_bytes: match graph.path().and_then(|path| path.metadata().ok()) {
+                Some(file) => Bytes(file.len()),
+                None => graph.held_bytes(),
             },
+            preparing: self.preparing(has_rows),
+            counting_seconds: self.counting_seconds(),
             alternatives,
             advice,
             mode: plan.cut.mode(),
@@ -100,13 +109,38 @@ impl Planned {
     }
 }
 
+impl Planned {
+    /// What preparing the graph takes.
+    fn preparing(&self, has_rows: bool) -> PreparingFigures {
+        let Self { graph, limits, session, .. } = self;
+        let (space, report) = (session.workspace(), graph.report());
+        // The least memory for this was there, or the graph would not be.
+        let Ok(shares) = space.beside(&preparing(graph, space)) else { return PreparingFigures::default() };
+        // Directed rows are sorted as arcs if these fit in memory.
+        let sorted = !has_rows || Bytes::of::<u64>(report.arcs) <= Bytes(shares.buckets());
+        let form = match (report.arcs_added, sorted, limits.machine.gpus) {
+            (0, ..) if has_rows => InputForm::SymmetricRows,
+            (_, false, _) => InputForm::DirectedRows,
+            (_, true, 0) => InputForm::Arcs,
+            (_, true, _) => InputForm::ArcsOnGpu,
+        };
+        let (ids, arcs, edges) = (ids(graph).many(), report.arcs, graph.edges());
+        let known = GraphToPrepare { form, ids, arcs, edges, row_bytes: Some(graph.stored_bytes()) };
+        let estimate = limits.machine.preparing(&known, &shares, self.device);
+        PreparingFigures { passes: estimate.passes, scratch_bytes: estimate.scratch, seconds: estimate.seconds() }
+    }
+}
+
 /// The least host memory that preparing the graph takes.
 fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
-    let ids = match graph.declared_lines() {
+    needs(ids(graph), graph.report().arcs, space)
+}
+
+fn ids(graph: &OrientedGraph) -> IdCount {
+    match graph.declared_lines() {
         Some(lines) => IdCount::Plain(lines + graph.first_declared_id()),
         None => IdCount::Ranked(graph.vertices().into()),
-    };
-    needs(ids, graph.report().arcs, space)
+    }
 }
 
 impl Planning<'_> {

@@ -16,7 +16,6 @@ use crate::assign::Assigner;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::plan::choose::MethodEstimate;
-use crate::plan::cost::Machine;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, Planner, RecordedCut, refuse_parts};
 use crate::report::Stage;
@@ -84,6 +83,24 @@ impl Planned {
             counted: if kept { None } else { Some(self.devices) },
         };
         space.choose(self.graph.vertices(), plan, parts)
+    }
+
+    /// Seconds of counting, with building and streaming partitions.
+    pub(super) fn counting_seconds(&self) -> f64 {
+        let Self { graph, plan, limits, methods, backends, session, .. } = self;
+        let size = graph.size();
+        let method = backends.first().map_or("", |backend| backend.method());
+        let estimated = methods.iter().find(|estimate| estimate.method == method).and_then(|found| found.seconds);
+        let counting = estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes));
+        let building = match plan.cut.mode() {
+            Mode::InPlace => 0.0,
+            Mode::Spilled => {
+                let footprint = backends.first().map(|backend| backend.footprint()).unwrap_or(Footprint::NOTHING);
+                let builds = self.builds;
+                Planning { session, graph, footprint: &footprint, limits, builds }.planner().spilled(plan)
+            }
+        };
+        counting + building
     }
 
     /// What builds its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
@@ -164,8 +181,7 @@ impl Prepared {
         let host_floors = session.host_needs(to_count).floors(chosen.least_on_host, chosen.gpus() as u64);
         let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
         let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
-        let (rates, cores) = (session.rates, session.pool.current_num_threads());
-        let machine = Machine { rates, cores, gpus: chosen.gpus(), cached };
+        let machine = session.machine(chosen.gpus(), cached);
         let gpus = chosen.gpus() as u64;
         let ChosenBackends { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
         let whole = (backends[0].scope() != Scope::Partitions).then(|| backends[0].method());

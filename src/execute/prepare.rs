@@ -8,16 +8,15 @@ use std::time::Instant;
 use super::details;
 use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
+use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
-use crate::outputs::CountsWanted;
+use crate::plan::GraphCut;
 use crate::plan::costs::costs;
-use crate::plan::{GraphCut, Plan};
 use crate::report::{PreparedReport, Stage};
 use crate::run_dir::{PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
-use crate::sums::{ByArc, ByRank, part};
 use trimill_graph::Direction;
 use trimill_partitioners::spill::Manifest;
 use trimill_system::bytes::Bytes;
@@ -222,23 +221,4 @@ fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
         directory: job.run_dir.clone().unwrap_or_default(),
         ..PreparedReport::default()
     }
-}
-
-/// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
-fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
-    let of = |i: usize| {
-        let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);
-        if counts.edges {
-            // Every arc that is read is in a row.
-            part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64)
-        } else if counts.vertices {
-            part::bytes_at_most::<ByRank>(match plan.cut.mode() {
-                Mode::InPlace => plan.sizes[..=i].iter().map(|size| size.locals).sum(),
-                Mode::Spilled => size.numbered(),
-            })
-        } else {
-            Bytes::ZERO
-        }
-    };
-    (0..plan.sizes.len()).map(of).sum()
 }

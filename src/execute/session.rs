@@ -20,6 +20,7 @@ use crate::clean::Workspace;
 use crate::count::cuda::KernelSettings;
 use crate::count::method::Choice;
 use crate::job::{Backend, Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::plan::cost::Machine;
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
@@ -200,6 +201,11 @@ impl Session {
             later: Some(self),
             ..Workspace::new(self.preparing, &self.work_dir)
         }
+    }
+
+    /// The machine as far as estimates go; `cached`: whether the graph's file fits the page cache.
+    pub(super) fn machine(&self, gpus: usize, cached: bool) -> Machine {
+        Machine { rates: self.rates, cores: self.pool.current_num_threads(), gpus, cached }
     }
 
     /// Bytes of a block of rows in a pass over the graph.

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
-use trimill_system::bytes::Bytes;
-use trimill_system::disk::{self, DiskNeed, TemporaryDir};
+use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
 
 /// Where a job spills.
@@ -68,12 +67,6 @@ impl SpillDir {
             Self::Temporary(dir) => dir.path(),
             Self::Kept { dir, .. } | Self::Lasting { dir, .. } => dir,
         }
-    }
-
-    /// Checks that `needed` bytes are free.
-    pub fn check_space(&self, needed: Bytes) -> Result<()> {
-        let (what, option) = ("the spilled partitions", "--spill-dir");
-        DiskNeed { what, dir: self.path(), least: needed, most: needed, option }.check()
     }
 
     /// Records a file, so that it is removed if the job does not complete.

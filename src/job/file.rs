@@ -26,9 +26,9 @@ use super::suggest;
 use super::typed;
 use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 #[cfg(feature = "cli")]
-use crate::truss::MOST_K;
-#[cfg(feature = "cli")]
 use crate::shards::MOST_SHARDS;
+#[cfg(feature = "cli")]
+use crate::truss::MOST_K;
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
 use trimill_partitioners::partition::prune::Prune;
@@ -319,7 +319,10 @@ pub struct OutputTable {
     pub k: Option<u32>,
     /// Write, for each k, the vertices and edges of the k-truss: .tsv, .tsv.gz or .tsv.zst
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$")))]
-    #[cfg_attr(feature = "cli", arg(id = "by_k", long = "by-k", value_name = "FILE", help_heading = "Truss", group = "files"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "by_k", long = "by-k", value_name = "FILE", help_heading = "Truss", group = "files")
+    )]
     pub by_k: Option<PathBuf>,
     /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.html$")))]

@@ -8,7 +8,7 @@ use super::OrientedFile;
 use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::bytes::Bytes;
-use trimill_system::disk::DiskNeed;
+use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 
@@ -26,18 +26,26 @@ impl Destination<'_> {
         !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && layout.in_memory(layout.edges / 8) <= *most)
     }
 
-    /// Checks that a graph of this size fits the disk, if it goes to a file in any case.
-    pub(super) fn check_room(&self, layout: &Layout) -> Result<()> {
-        if self.is_file(layout) { self.check_disk(layout) } else { Ok(()) }
+    /// Checks that a graph of this size fits the disk, if it goes to a file in any case, together with what else is needed.
+    pub(super) fn check_room(&self, layout: &Layout, others: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
+        let file = self.is_file(layout).then(|| self.need(layout));
+        check_room(file.into_iter().chain(others))
     }
 
-    fn check_disk(&self, layout: &Layout) -> Result<()> {
+    /// What the file of a graph of this size takes.
+    fn need(&self, layout: &Layout) -> DiskNeed {
         let (dir, option) = match self {
             Destination::File(dir) => (dir, "--cache-dir"),
             Destination::Memory(_, dir) => (dir, "--work-dir"),
         };
-        let (least, most) = (layout.file_at_least(), layout.file_at_least().max(layout.sections_at_most()));
-        DiskNeed { what: "the graph file", dir, least, most, option }.check()
+        let least_bytes = layout.file_at_least();
+        DiskNeed {
+            what: "the graph file".into(),
+            directory: dir.to_path_buf(),
+            least_bytes,
+            most_bytes: least_bytes.max(layout.sections_at_most()),
+            option: option.into(),
+        }
     }
 }
 
@@ -76,7 +84,7 @@ pub(crate) fn make(
         }
         Destination::Memory(_, dir) | Destination::File(dir) => dir,
     };
-    place.check_room(&layout)?;
+    place.check_room(&layout, None)?;
     let writer = begin(dir, layout, vertices)?;
     let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
     complete(writer, &rows, degrees, source).map(MadeGraph::File)
@@ -110,7 +118,7 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
                     held.blocks.push(BlockBytes { position, bytes: bytes.into_owned() });
                     return Ok(());
                 }
-                self.place.check_disk(&self.layout)?;
+                check_room([self.place.need(&self.layout)])?;
                 let writer = begin(self.dir, self.layout.clone(), vertices)?;
                 held.blocks.drain(..).try_for_each(|block| writer.blocks(block.position, &block.bytes))?;
                 let _ = self.writer.set(writer);

@@ -35,8 +35,9 @@ use super::joined::BlocksInOrder;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
 use super::united::UnitedRows;
 use super::waiting::{WaitingRows, encode_row};
-use crate::clean::workspace::IdCount;
-use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
+use crate::clean::buckets::bytes_on_disk;
+use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN};
+use crate::clean::{BEYOND_MEMORY, CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_counting::VertexSet;
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
@@ -44,7 +45,7 @@ use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, RowChunk, Symmetry};
 use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, NOTE, Task, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::hash::mix;
 use trimill_system::mapped::prefetch;
@@ -78,18 +79,29 @@ pub fn orient_rows(
     let Some(lengths) = rows.lengths(unite, control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
-    let mut rows_to_orient = RowsToOrient { source, shares, place, control, report, start };
+    let graph = |form, edges| GraphToPrepare { form, ids: declared, arcs, edges, row_bytes: None };
+    let mut rows_to_orient = RowsToOrient { source, space, shares, place, control, report, start };
     let (rows, lengths) = match rows.symmetry() {
         Symmetry::Missing => (rows, lengths),
-        Symmetry::Demanded | Symmetry::Unknown => match rows_to_orient.orient(rows, lengths, note)? {
-            Ok(made) => return Ok(Some(made)),
-            Err(unclean) => unclean,
-        },
+        Symmetry::Demanded | Symmetry::Unknown => {
+            space.expect(&graph(InputForm::SymmetricRows, arcs / 2), control);
+            match rows_to_orient.orient(rows, lengths, note)? {
+                Ok(made) => return Ok(Some(made)),
+                Err(unclean) => unclean,
+            }
+        }
     };
     // Not every arc has its reverse.
     if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
+    space.expect(&graph(InputForm::DirectedRows, arcs), control);
+    // Each edge is there once or twice.
+    let least = source.arcs_at_least();
+    let tails = [bytes_on_disk(least, shares.tails())[0], bytes_on_disk(arcs, shares.tails())[1]];
+    let layout = Layout { edges: least.div_ceil(2), ..Layout::default() };
+    let later = space.later_needs(0, layout.edges);
+    place.check_room(&layout, later.into_iter().chain([shares.on_disk(BEYOND_MEMORY, tails)]))?;
     let Some(rows) = UnitedRows::new(rows, lengths, &shares, control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
     let both: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
@@ -103,6 +115,7 @@ pub fn orient_rows(
 /// What is the same for rows as they are and for those united with their reverse.
 struct RowsToOrient<'a> {
     source: &'a dyn ArcSource,
+    space: Workspace<'a>,
     shares: Shares<'a>,
     place: Destination<'a>,
     control: &'a Control,
@@ -121,7 +134,7 @@ impl RowsToOrient<'_> {
         lengths: Vec<u32>,
         note: &mut dyn FnMut() -> Result<String>,
     ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
-        let Self { source, shares, place, control, report, start } = self;
+        let Self { source, space, shares, place, control, report, start } = self;
         let (declared, arcs) =
             (report.vertices_declared, lengths.par_iter().map(|&length| u64::from(length)).sum::<u64>());
         let vertices = UsedIds::new(&lengths);
@@ -134,18 +147,35 @@ impl RowsToOrient<'_> {
         let layout =
             Layout { first_id, declared_lines, report: report.clone(), ..vertices.layout(&InputIds::Plain, edges) };
         // Before all rows are read for it; there may be fewer edges if the rows are not clean.
-        place.check_room(&Layout { edges: edges.min(source.arcs_at_least() / 2), ..layout.clone() })?;
+        let least = edges.min(source.arcs_at_least() / 2);
+        let later = space.later_needs(layout.vertices.into(), least);
+        place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
         let mut waiting = WaitingRows::new(&lengths, edges, shares, shares.rows_that_wait(place.is_file(&layout)));
         let degrees = waiting.degrees().to_vec();
         let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
-        let task = control.task("orient rows", Some(3 * edges), Unit::Arcs);
+        let task = control.task(ORIENT_ROWS, Some(arcs + edges / 2), Unit::Arcs);
         let looking = start.elapsed();
         let first = known.orient(&waiting, Some(random()), &task, control)?;
         let first_pass = start.elapsed() - looking;
         if !first.clean || first.kept != edges && !waiting.has_left_out() {
             return Ok(Err((rows, lengths)));
         }
+        let task = match waiting.has_left_out() {
+            false => task,
+            true => {
+                let passes = edges.div_ceil(first.kept.max(1)).max(2);
+                let share = shares.rows_that_wait(place.is_file(&layout));
+                tracing::info!(
+                    target: NOTE,
+                    "the input is read at least {passes} times: {share} of its encoded rows fit in memory at a time (--host-memory)"
+                );
+                let (form, row_bytes) = (InputForm::SymmetricRows, Some(Bytes(passes * share.get())));
+                let graph = GraphToPrepare { form, ids: declared, arcs, edges, row_bytes };
+                space.expect_further_passes(&graph, control);
+                control.task(READ_ROWS_AGAIN, Some((passes - 1) * arcs + edges / 2), Unit::Arcs)
+            }
+        };
         let order = order(&rank_of, &vertices.present);
         let (present, mut left) = (&vertices.present, Some((rows, lengths, rank_of)));
         let rows = |write: &Write<'_>| {

@@ -35,6 +35,14 @@ pub struct MethodEstimate {
     pub seconds: Option<f64>,
 }
 
+/// What counting takes on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountingEstimate {
+    /// The number of partitions, about.
+    pub parts: f64,
+    pub seconds: f64,
+}
+
 /// Estimates the candidates under a budget, with row blocks of at most `largest_row_block`, on a GPU to which `gpu_arcs` arcs
 /// are copied in a second; returns the place of the fastest, and all estimates.
 pub fn choose(
@@ -44,8 +52,8 @@ pub fn choose(
     largest_row_block: Bytes,
     gpu_arcs: f64,
 ) -> (usize, Vec<MethodEstimate>) {
-    let seconds: Vec<_> =
-        candidates.iter().map(|candidate| seconds(graph, candidate, device, largest_row_block, gpu_arcs)).collect();
+    let estimate = |candidate| estimate(graph, candidate, device, largest_row_block, gpu_arcs).map(|of| of.seconds);
+    let seconds: Vec<_> = candidates.iter().map(estimate).collect();
     let least = (0..candidates.len())
         .min_by(|&a, &b| seconds[a].unwrap_or(f64::INFINITY).total_cmp(&seconds[b].unwrap_or(f64::INFINITY)));
     let estimate =
@@ -53,13 +61,14 @@ pub fn choose(
     (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
 }
 
-fn seconds(
+/// What counting by a candidate takes; none where the budget is below its floor.
+pub fn estimate(
     graph: &GraphSize,
     candidate: &Candidate<'_>,
     device: Bytes,
     largest_row_block: Bytes,
     gpu_arcs: f64,
-) -> Option<f64> {
+) -> Option<CountingEstimate> {
     let &GraphSize { vertices, edges, probes, .. } = graph;
     let space = Space::new(graph, candidate.footprint, device, largest_row_block);
     if !space.is_enough() {
@@ -67,13 +76,14 @@ fn seconds(
     }
     let (n, m, rows) = (f64::from(vertices), edges as f64, Bytes::of::<u32>(edges).get() as f64);
     if space.whole_fits() {
-        return Some(candidate.speed.whole(edges, probes).max(m / gpu_arcs));
+        return Some(CountingEstimate { parts: 1.0, seconds: candidate.speed.whole(edges, probes).max(m / gpu_arcs) });
     }
     let resident = candidate.footprint.resident(u64::from(vertices), edges).get() as f64;
     let parts = (resident / space.most(space.row_block).get().max(1) as f64).ceil();
     let row_blocks = (rows / space.row_block.get().max(1) as f64).ceil();
     let past = PassingRows { arcs: parts * m, row_blocks: parts * row_blocks, visits: n * row_blocks };
-    Some(candidate.speed.kernels(m, probes as f64, past).max((parts + 1.0) / 2.0 * m / gpu_arcs))
+    let seconds = candidate.speed.kernels(m, probes as f64, past).max((parts + 1.0) / 2.0 * m / gpu_arcs);
+    Some(CountingEstimate { parts, seconds })
 }
 
 #[cfg(test)]

@@ -48,6 +48,15 @@ struct Core {
 /// Fitted to 16 partitions of GAP-kron 22 on a server, by least squares: each of them is within a fifth.
 const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
 
+/// What the CPU counter takes for an arc and a probe of a graph of which no rows were looked at: between graphs whose arcs go to hubs and
+/// those whose arcs go far.
+const CORE_ARC: f64 = 3e-8;
+const CORE_PROBE: f64 = 3e-10;
+
+/// What a GPU takes for an arc, with streaming, where there is no plan, and its start.
+const GPU_ARC: f64 = 3e-10;
+pub const GPU_START: f64 = 0.4;
+
 /// Rows that pass while partitions are counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassingRows {
@@ -103,6 +112,14 @@ pub struct Machine {
 impl Machine {
     fn cores(&self) -> f64 {
         self.cores as f64
+    }
+
+    /// Seconds of counting a graph of which no more is known than its arcs and, about, its probes.
+    pub fn counting_about(&self, arcs: u64, probes: u64) -> f64 {
+        match self.gpus {
+            0 => (CORE_ARC * arcs as f64 + CORE_PROBE * probes as f64) / self.cores(),
+            gpus => GPU_START + GPU_ARC * arcs as f64 / gpus as f64,
+        }
     }
 
     /// Seconds in which a device, a GPU or one core, counts the arcs of `work` while rows are streamed past them.

@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::collect::Collect;
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
-use crate::clean::workspace::IdCount;
+use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::orient::{Destination, MadeGraph, VertexSections, Write, block_starts, make};
 use trimill_graph::file::{Layout, RowsWritten};
@@ -81,6 +81,11 @@ impl<'a> ReadOnDevice<'a> {
         let start = Instant::now();
         let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
         let expected = source.arcs_at_most();
+        if !source.is_read_once() {
+            let ids = source.declared_vertices().unwrap_or_default();
+            let (form, arcs, edges) = (InputForm::ArcsOnGpu, expected, expected);
+            space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
+        }
         let beyond = (!device_only).then_some(space);
         let mut collect = Collect::new(device, plain_ids(source, left), expected, left.get(), beyond);
         let scanned = source.scan(&collect, control);

@@ -193,11 +193,17 @@ pub(crate) mod tests {
     fn numbers_above_64_bits_come_back_exactly() {
         let mut result = example(2);
         result.wedges = u128::from(u64::MAX) * 1000 + 7;
+        for counted in result.partitions.iter_mut().flat_map(|partition| &mut partition.counted) {
+            counted.triangles = u64::MAX;
+        }
         let result = result.complete();
+        result.check(Path::new("made up")).unwrap();
         let mut line = Vec::new();
         write_line(&mut line, &result).unwrap();
         let text = String::from_utf8(line).unwrap();
-        assert!(text.contains("\"wedges\":18446744073709551615007,"), "{text}");
+        for sum in ["\"wedges\":18446744073709551615007,", "\"triangles\":36893488147419103230,"] {
+            assert!(text.contains(sum), "{text}");
+        }
         assert_eq!(text.matches('\n').count(), 1);
         assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), result);
     }

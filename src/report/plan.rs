@@ -8,6 +8,7 @@ use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 pub use crate::plan::modes::Estimates;
 use trimill_system::bytes::Bytes;
+pub use trimill_system::disk::{DiskNeed, DiskNeeds};
 use trimill_system::memory::HostFloor;
 
 /// The plan of a job.
@@ -19,7 +20,7 @@ pub struct PlanReport {
     pub version: String,
     /// The job's name in its job file.
     pub job: Option<String>,
-    /// Whether every partition fits the budget on the device, and the host's memory its own.
+    /// Whether every partition fits the budget on the device, the host's memory its own, and what is certain to be written the disks.
     pub fits: bool,
     /// Vertices of the clean graph.
     pub vertices: u64,
@@ -49,8 +50,16 @@ pub struct PlanReport {
     pub host_floors: Vec<HostFloor>,
     /// Raw bytes streamed to the device, over all partitions.
     pub stream_bytes: Bytes,
-    /// Bytes on disk at once, at most.
+    /// Bytes of spills on disk at once, at most.
     pub disk_bytes: Bytes,
+    /// What the job writes to each disk, directories on one disk together, and what is free there.
+    pub disks: Vec<DiskNeeds>,
+    /// Bytes of the graph file; where there is none, of the graph in memory.
+    pub graph_bytes: Bytes,
+    /// What preparing the graph takes, where it is not in the cache; an estimate.
+    pub preparing: PreparingFigures,
+    /// The seconds that counting takes; an estimate.
+    pub counting_seconds: f64,
     /// Arcs kept over all partitions, divided by the edges.
     pub duplication: f64,
     /// Other numbers of parts, and whether they would fit.
@@ -63,6 +72,17 @@ pub struct PlanReport {
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     pub methods: Vec<MethodEstimate>,
+}
+
+/// What preparing a graph takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct PreparingFigures {
+    /// How often the input is read.
+    pub passes: u64,
+    /// Bytes that wait on disk at a time.
+    pub scratch_bytes: Bytes,
+    /// The seconds.
+    pub seconds: f64,
 }
 
 /// Another number of parts.
@@ -107,6 +127,10 @@ impl Default for PlanReport {
             host_floors: Vec::new(),
             stream_bytes: Bytes::ZERO,
             disk_bytes: Bytes::ZERO,
+            disks: Vec::new(),
+            graph_bytes: Bytes::ZERO,
+            preparing: PreparingFigures::default(),
+            counting_seconds: 0.0,
             duplication: 0.0,
             alternatives: Vec::new(),
             advice: Vec::new(),
@@ -126,6 +150,7 @@ impl PlanReport {
             partition.fits = Some(partition.peak_bytes_predicted <= self.device_memory);
         }
         self.fits &= self.partitions.iter().all(|partition| partition.fits == Some(true));
+        self.fits &= self.disks.iter().all(DiskNeeds::can_fit);
         self.parts = self.partitions.len() as u32;
         self.stream_bytes = self.partitions.iter().map(|partition| partition.stream_bytes).sum();
         let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();

@@ -51,6 +51,17 @@ pub trait CountRows: Sync {
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
+/// The least and the most bytes of a row as a line of text: a digit of each column, or as many as its numbers can have.
+pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
+    let most = |column: &CountColumn<R::Row>| match column.value {
+        ColumnValue::U64(_) => 20,
+        ColumnValue::U32(_) => 10,
+        // The shortest that is read back the same: 17 digits, zeros behind the point or an exponent.
+        ColumnValue::F64(_) => 25,
+    };
+    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|column| most(column) + 1).sum()]
+}
+
 /// Counts that can be read in the order of the input's ids.
 pub trait CountsInOrder {
     type Rows<'r>: CountRows;

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -5,9 +5,13 @@
 //! once, else by galloping. Every triangle of edges that are left, or fall in this round, takes 1 from the values of those that are left.
 //! A triangle with two or three edges that fall is counted for the one with the smallest number.
 //!
+//! Most rounds are short, so a round has few parallel steps: ends of edges; their order; triangles; and all that follows from these. The
+//! values that a triangle lowers are noted in lists, each of which is applied by one thread: threads that change the same cache lines
+//! wait for each other.
+//!
 //! Cost of a round: the shorter row of each edge that falls, a longer row for each group; together some three look-ups for each triangle
-//! of the graph (docs/results/truss-h200.md). Memory: that of [`Neighbours`], 16 bytes for each edge that falls, and for each thread 12
-//! bytes for 64 vertices.
+//! of the graph. Memory: that of [`Neighbours`]; 12 bytes for each edge that falls; and for each thread 12 bytes for 64 vertices, and
+//! what it noted of a batch of look-ups.
 
 use std::mem::take;
 use std::sync::Mutex;
@@ -19,17 +23,30 @@ use super::neighbours::Neighbours;
 use super::remaining::{FALLING, RemainingEdges, is_fallen, is_left};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::error::Result;
-use trimill_system::lock;
+use trimill_system::mapped::prefetch;
+use trimill_system::{lock, parallel};
 
 /// Fewer edges or look-ups than this are not worth several threads.
-const FEW: usize = 1 << 11;
-const FEW_PROBES: usize = 20_000;
+const FEW: usize = 1 << 12;
+const FEW_PROBES: usize = 1 << 16;
 
-/// Look-ups of a task, where the longer row is not much longer.
+/// Look-ups of a group, where the longer row is not much longer.
 const PROBES: usize = 1 << 16;
 
 /// An entry of a longer row goes into the set of bits as fast as this many look-ups by galloping, about a sixth.
 const ENTRIES_PER_PROBE: usize = 6;
+
+/// Tasks of a step for each thread.
+const TASKS: usize = 8;
+
+/// Vertices of a shorter row that are looked up together.
+const AT_A_TIME: usize = 256;
+
+/// Lists of edges whose values are lowered.
+const LISTS: usize = 64;
+
+/// Neighbouring edges, which are in the same list.
+const VALUES: usize = 1 << 10;
 
 /// An edge that falls, by the end with the longer row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,20 +56,48 @@ struct FallingEdge {
     edge: u32,
 }
 
-/// Edges whose values fell to the level, and to the bound of those that are gathered.
+/// Groups of edges that fall and have the longer row in common, and about how many look-ups they take.
 #[derive(Default)]
-struct Lowered {
-    to_level: Vec<u32>,
-    to_bound: Vec<u32>,
+struct GroupTask<'f> {
+    groups: Vec<&'f [FallingEdge]>,
+    probes: usize,
 }
 
-/// The set of the vertices of a row, and the place in the row of the first one of each word.
-#[derive(Default)]
-struct RowBits {
+/// What a thread works with.
+struct PeelingScratch {
+    /// The set of the vertices of a row, empty but while a group is treated, and the place in the row of the first vertex of each word.
     words: Vec<u64>,
     firsts: Vec<u32>,
-    /// What is to be taken from the value of each edge of the row.
+    /// How much is to be taken from the value of each edge of the row.
     taken: Vec<u32>,
+    /// The lists: edges, in the high half, and what is to be taken from their values.
+    lowered: Vec<Vec<u64>>,
+}
+
+/// A vertex of both rows: its place and the vertex, then the edges to it; its place in the longer row.
+#[derive(Debug, Clone, Copy, Default)]
+struct RowHit {
+    short: u32,
+    long: u32,
+    i: u32,
+}
+
+/// The edges that come to fall, and those that come to be gathered.
+#[derive(Default)]
+struct LoweredEdges {
+    falling: Vec<u32>,
+    gathered: Vec<u32>,
+}
+
+/// A part of the last step of a round.
+#[derive(Clone, Copy)]
+enum AfterTriangles<'f> {
+    /// To lower the values of a list.
+    Lower(usize),
+    /// To mark edges as fallen.
+    Settle(&'f [FallingEdge]),
+    /// To make rows shorter.
+    Shorten(&'f [u32]),
 }
 
 /// The edges that are left, on the cores.
@@ -64,162 +109,56 @@ pub(super) struct OnCores<'a> {
     falling: Vec<u32>,
     /// Memory for the edges of a round.
     ends: Vec<FallingEdge>,
-    /// Sets of bits that no thread uses at the moment; they are empty.
-    idle: Mutex<Vec<RowBits>>,
+    /// What no thread works with at the moment.
+    idle: Mutex<Vec<PeelingScratch>>,
 }
 
 impl<'a> OnCores<'a> {
     pub(super) fn new(edges: &'a RemainingEdges) -> Self {
         let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
-        Self { edges, neighbours, gathered: Vec::new(), bound: 0, falling: Vec::new(), ends: Vec::new(), idle: Mutex::default() }
+        let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
+        Self { edges, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
-    /// are gathered, all of them at worst; the sets of bits, and what is taken from a row.
+    /// are gathered, all of them at worst, and what is lowered; the sets of bits, and what is taken from a row.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
         Neighbours::bytes(vertices, edges) + 24 * edges + threads * (12 * (vertices / 64 + 1) + 4 * vertices)
     }
 
-    /// Takes `by` from the value of an edge that is left.
-    fn lower(&self, edge: u32, by: u32, level: u32, lowered: &mut Lowered) {
-        let before = self.edges.values[edge as usize].fetch_sub(by, Relaxed);
-        let after = before - by;
-        if before > level && after <= level {
-            lowered.to_level.push(edge);
-        } else if before > self.bound && after <= self.bound {
-            lowered.to_bound.push(edge);
-        }
+    /// Look-ups of a batch: what these lower takes 16 bytes for each, or for each edge 2.
+    fn most_probes(&self) -> usize {
+        FEW_PROBES.max(self.edges.edges() / 8)
     }
 
-    /// The triangle of a falling edge and two others, `by_short` on its shorter row; returns whether the value of the third is to be
-    /// lowered, which the caller does.
-    #[inline]
-    fn triangle(&self, falling: u32, by_short: u32, by_long: u32, level: u32, lowered: &mut Lowered) -> bool {
-        let (short, long) = (self.edges.value(by_short), self.edges.value(by_long));
-        match (is_left(short), is_left(long)) {
-            (true, true) => {
-                self.lower(by_short, 1, level, lowered);
-                true
+    /// Marks edges, which ascend, as falling, and finds their ends; returns the vertices whose rows are to be made shorter.
+    fn begin_to_fall(&self, falling: &[u32], ends: &mut [FallingEdge], level: u32) -> Vec<u32> {
+        let RemainingEdges { firsts, heads, values, .. } = self.edges;
+        let mut shorter = Vec::new();
+        let Some(&first) = falling.first() else { return shorter };
+        let mut tail = firsts.partition_point(|&first_of| first_of <= u64::from(first)) - 1;
+        for (&edge, end) in falling.iter().zip(ends) {
+            if firsts[tail + 1] <= u64::from(edge) {
+                tail += firsts[tail..].partition_point(|&first_of| first_of <= u64::from(edge)) - 1;
             }
-            (false, true) => !is_fallen(short) && falling < by_short,
-            (true, false) => {
-                if !is_fallen(long) && falling < by_long {
-                    self.lower(by_short, 1, level, lowered);
-                }
-                false
-            }
-            (false, false) => false,
+            values[edge as usize].store(FALLING | level, Relaxed);
+            let (tail, head) = (tail as u32, heads[edge as usize]);
+            let (long, short) = match self.neighbours.length(tail) > self.neighbours.length(head) {
+                true => (tail, head),
+                false => (head, tail),
+            };
+            *end = FallingEdge { long, short, edge };
+            shorter.extend([long, short].into_iter().filter(|&vertex| self.neighbours.note_fallen(vertex)));
         }
+        shorter
     }
 
-    /// Lowers the values of all edges in a triangle with edges of a group, which have their longer row in common.
-    fn take_group(&self, group: &[FallingEdge], level: u32, bits: &mut RowBits, lowered: &mut Lowered) {
-        let rows = &self.neighbours;
-        let row = rows.row(group[0].long);
-        let probes: usize = group.iter().map(|falling| rows.length(falling.short)).sum();
-        if probes * ENTRIES_PER_PROBE < row.len() {
-            group.iter().for_each(|falling| self.gallop(falling, level, lowered));
-            return;
-        }
-        let RowBits { words, firsts, taken } = bits;
-        words.resize(self.edges.vertices() / 64 + 1, 0);
-        firsts.resize(words.len(), 0);
-        taken.clear();
-        taken.resize(row.len(), 0);
-        for (i, vertex) in (0..).zip(&rows.vertices[row.clone()]) {
-            let vertex = vertex.load(Relaxed);
-            let word = &mut words[vertex as usize / 64];
-            if *word == 0 {
-                firsts[vertex as usize / 64] = i;
-            }
-            *word |= 1 << (vertex % 64);
-        }
-        for falling in group {
-            for place in rows.row(falling.short) {
-                let vertex = rows.vertices[place].load(Relaxed);
-                let word = words[vertex as usize / 64];
-                let bit = 1 << (vertex % 64);
-                if word & bit == 0 {
-                    continue;
-                }
-                let i = (firsts[vertex as usize / 64] + (word & (bit - 1)).count_ones()) as usize;
-                let (short, long) = (rows.edges[place].load(Relaxed), rows.edges[row.start + i].load(Relaxed));
-                taken[i] += u32::from(self.triangle(falling.edge, short, long, level, lowered));
-            }
-        }
-        for (i, &by) in taken.iter().enumerate().filter(|(_, by)| **by > 0) {
-            self.lower(rows.edges[row.start + i].load(Relaxed), by, level, lowered);
-        }
-        for vertex in &rows.vertices[row] {
-            words[vertex.load(Relaxed) as usize / 64] = 0;
-        }
-    }
-
-    /// The same for one edge, whose shorter row is far shorter than the other: vertices are searched from the last one found on.
-    fn gallop(&self, falling: &FallingEdge, level: u32, lowered: &mut Lowered) {
-        let rows = &self.neighbours;
-        let row = rows.row(falling.long);
-        let (long, mut from) = (&rows.vertices[row.clone()], 0);
-        for place in rows.row(falling.short) {
-            let vertex = rows.vertices[place].load(Relaxed);
-            let mut step = 1;
-            while from + step < long.len() && long[from + step].load(Relaxed) < vertex {
-                from += step;
-                step *= 2;
-            }
-            let within = &long[from..long.len().min(from + step + 1)];
-            from += within.partition_point(|other| other.load(Relaxed) < vertex);
-            match long.get(from) {
-                None => return,
-                Some(found) if found.load(Relaxed) == vertex => {
-                    let (short, long) = (rows.edges[place].load(Relaxed), rows.edges[row.start + from].load(Relaxed));
-                    if self.triangle(falling.edge, short, long, level, lowered) {
-                        self.lower(long, 1, level, lowered);
-                    }
-                }
-                Some(_) => {}
-            }
-        }
-    }
-
-    /// The falling edges with their ends, sorted.
-    fn put_ends(&self, falling: &mut [u32], ends: &mut Vec<FallingEdge>) {
-        let RemainingEdges { firsts, heads, .. } = &self.edges;
-        let put = |(edges, ends): (&[u32], &mut [FallingEdge])| {
-            // Edges ascend, and so do their tails.
-            let mut tail = firsts.partition_point(|&first| first <= u64::from(edges[0])) - 1;
-            for (&edge, end) in edges.iter().zip(ends) {
-                if firsts[tail + 1] <= u64::from(edge) {
-                    tail += firsts[tail..].partition_point(|&first| first <= u64::from(edge)) - 1;
-                }
-                let (tail, head) = (tail as u32, heads[edge as usize]);
-                let (long, short) = match self.neighbours.length(tail) > self.neighbours.length(head) {
-                    true => (tail, head),
-                    false => (head, tail),
-                };
-                *end = FallingEdge { long, short, edge };
-            }
-        };
-        ends.resize(falling.len(), FallingEdge::default());
-        if falling.len() < FEW {
-            falling.sort_unstable();
-            if !falling.is_empty() {
-                put((falling, ends));
-            }
-            ends.sort_unstable();
-            return;
-        }
-        falling.par_sort_unstable();
-        falling.par_chunks(FEW).zip(ends.par_chunks_mut(FEW)).for_each(put);
-        ends.par_sort_unstable();
-    }
-
-    /// Cuts sorted edges into groups that have the longer row in common, and large groups into several; also returns all look-ups.
-    fn groups<'f>(&self, falling: &'f [FallingEdge]) -> (Vec<&'f [FallingEdge]>, usize) {
-        let (mut groups, mut all) = (Vec::new(), 0);
+    /// Cuts sorted edges into groups that have the longer row in common, and large groups into several; groups into tasks.
+    fn tasks<'f>(&self, falling: &'f [FallingEdge]) -> Vec<GroupTask<'f>> {
+        let least = FEW_PROBES / TASKS;
+        let (mut tasks, mut task) = (Vec::new(), GroupTask::default());
         for mut rest in falling.chunk_by(|a, b| a.long == b.long) {
             let row = self.neighbours.length(rest[0].long);
-            all += row / ENTRIES_PER_PROBE;
             let most = PROBES.max(4 * row);
             while !rest.is_empty() {
                 let (mut probes, mut edges) = (0, 0);
@@ -228,24 +167,188 @@ impl<'a> OnCores<'a> {
                     edges += 1;
                 }
                 let (group, after) = rest.split_at(edges);
-                groups.push(group);
-                (rest, all) = (after, all + probes);
+                rest = after;
+                task.groups.push(group);
+                task.probes += probes + row / ENTRIES_PER_PROBE;
+                if task.probes > least {
+                    tasks.push(take(&mut task));
+                }
             }
         }
-        (groups, all)
+        tasks.push(task);
+        tasks
+    }
+
+    /// Notes the values that the triangles of a task lower.
+    fn take_task(&self, task: &GroupTask<'_>) {
+        let idle = lock(&self.idle).pop();
+        let words = self.edges.vertices() / 64 + 1;
+        let mut scratch = idle.unwrap_or_else(|| PeelingScratch {
+            words: vec![0; words],
+            firsts: vec![0; words],
+            taken: Vec::new(),
+            lowered: vec![Vec::new(); LISTS],
+        });
+        task.groups.iter().for_each(|group| self.take_group(group, &mut scratch));
+        lock(&self.idle).push(scratch);
+    }
+
+    /// The same for a group.
+    fn take_group(&self, group: &[FallingEdge], scratch: &mut PeelingScratch) {
+        let PeelingScratch { words, firsts, taken, lowered } = scratch;
+        let rows = &self.neighbours;
+        let long = &rows.entries[rows.row(group[0].long)];
+        let probes: usize = group.iter().map(|falling| rows.length(falling.short)).sum();
+        if probes * ENTRIES_PER_PROBE < long.len() {
+            group.iter().filter(|falling| self.lowers(falling)).for_each(|falling| self.gallop(falling, lowered));
+            return;
+        }
+        let mut hits = [RowHit::default(); AT_A_TIME + 1];
+        taken.clear();
+        taken.resize(long.len(), 0);
+        for (i, entry) in (0..).zip(long) {
+            let vertex = (entry.load(Relaxed) >> 32) as u32;
+            let word = &mut words[vertex as usize / 64];
+            if *word == 0 {
+                firsts[vertex as usize / 64] = i;
+            }
+            *word |= 1 << (vertex % 64);
+        }
+        for falling in group.iter().filter(|falling| self.lowers(falling)) {
+            for short in rows.entries[rows.row(falling.short)].chunks(AT_A_TIME) {
+                // In three steps, so that the processor waits for many values at the same time.
+                let mut many = 0;
+                for entry in short {
+                    let entry = entry.load(Relaxed);
+                    let vertex = (entry >> 32) as u32;
+                    hits[many] = RowHit { short: entry as u32, long: vertex, i: 0 };
+                    many += (words[vertex as usize / 64] >> (vertex % 64) & 1) as usize;
+                }
+                for hit in &mut hits[..many] {
+                    let (word, below) = (hit.long as usize / 64, (1 << (hit.long % 64)) - 1);
+                    hit.i = firsts[word] + (words[word] & below).count_ones();
+                    hit.long = long[hit.i as usize].load(Relaxed) as u32;
+                    prefetch(&self.edges.values, hit.short as usize);
+                    prefetch(&self.edges.values, hit.long as usize);
+                }
+                for hit in &hits[..many] {
+                    taken[hit.i as usize] += u32::from(self.triangle(falling.edge, hit.short, hit.long, lowered));
+                }
+            }
+        }
+        for (entry, &by) in long.iter().zip(&*taken).filter(|(_, by)| **by > 0) {
+            lower(entry.load(Relaxed) as u32, by, lowered);
+        }
+        for entry in long {
+            words[(entry.load(Relaxed) >> 32) as usize / 64] = 0;
+        }
+    }
+
+    /// The same for one edge, whose shorter row is far shorter than the other: vertices are searched from the last one found on.
+    fn gallop(&self, falling: &FallingEdge, lowered: &mut [Vec<u64>]) {
+        let rows = &self.neighbours;
+        let (long, mut from) = (&rows.entries[rows.row(falling.long)], 0);
+        for entry in &rows.entries[rows.row(falling.short)] {
+            let (entry, mut step) = (entry.load(Relaxed), 1);
+            let is_before = |place: usize| long[place].load(Relaxed) >> 32 < entry >> 32;
+            while from + step < long.len() && is_before(from + step) {
+                from += step;
+                step *= 2;
+            }
+            let within = &long[from..long.len().min(from + step + 1)];
+            from += within.partition_point(|other| other.load(Relaxed) >> 32 < entry >> 32);
+            let Some(found) = long.get(from).map(|found| found.load(Relaxed)) else { return };
+            if found >> 32 == entry >> 32 && self.triangle(falling.edge, entry as u32, found as u32, lowered) {
+                lower(found as u32, 1, lowered);
+            }
+        }
+    }
+
+    /// Whether an edge that falls may lower a value: not if all other edges of its ends fall, too.
+    fn lowers(&self, falling: &FallingEdge) -> bool {
+        self.neighbours.left(falling.long) > 0 || self.neighbours.left(falling.short) > 0
+    }
+
+    /// The triangle of a falling edge and two others, `by_short` on its shorter row. Returns whether the value of the third is to be
+    /// lowered, which the caller does.
+    #[inline]
+    fn triangle(&self, falling: u32, by_short: u32, by_long: u32, lowered: &mut [Vec<u64>]) -> bool {
+        let (short, long) = (self.edges.value(by_short), self.edges.value(by_long));
+        match (is_left(short), is_left(long)) {
+            (true, true) => {
+                lower(by_short, 1, lowered);
+                true
+            }
+            (false, true) => !is_fallen(short) && falling < by_short,
+            (true, false) => {
+                if !is_fallen(long) && falling < by_long {
+                    lower(by_short, 1, lowered);
+                }
+                false
+            }
+            (false, false) => false,
+        }
+    }
+
+    /// Takes what is in a list of all threads from the values.
+    fn apply(&self, list: usize, all: &[PeelingScratch], level: u32) -> LoweredEdges {
+        let mut found = LoweredEdges::default();
+        for &lowered in all.iter().flat_map(|scratch| &scratch.lowered[list]) {
+            let (edge, by) = ((lowered >> 32) as u32, lowered as u32);
+            let value = &self.edges.values[edge as usize];
+            let before = value.load(Relaxed);
+            let after = before - by;
+            value.store(after, Relaxed);
+            if before > level && after <= level {
+                found.falling.push(edge);
+            } else if before > self.bound && after <= self.bound {
+                found.gathered.push(edge);
+            }
+        }
+        found
+    }
+
+    /// Does parts of the last step of a round, in parallel if there is much to do.
+    fn finish(&mut self, parts: &[AfterTriangles<'_>], is_much: bool, level: u32) {
+        let mut all = take(&mut *lock(&self.idle));
+        let part = |part: AfterTriangles<'_>| {
+            match part {
+                AfterTriangles::Lower(list) => return self.apply(list, &all, level),
+                AfterTriangles::Settle(fallen) => fallen
+                    .iter()
+                    .for_each(|fallen| self.edges.values[fallen.edge as usize].store(FALLEN | level, Relaxed)),
+                AfterTriangles::Shorten(rows) => {
+                    let left = |edge: u32| is_left(self.edges.value(edge));
+                    rows.iter().for_each(|&vertex| self.neighbours.shorten(vertex, left));
+                }
+            }
+            LoweredEdges::default()
+        };
+        let found: Vec<LoweredEdges> = match is_much {
+            true => parallel::map(parts.iter().copied(), part),
+            false => parts.iter().copied().map(part).collect(),
+        };
+        all.iter_mut().flat_map(|scratch| &mut scratch.lowered).for_each(Vec::clear);
+        *lock(&self.idle) = all;
+        for LoweredEdges { falling, gathered } in found {
+            self.falling.extend(falling);
+            self.gathered.extend(gathered);
+        }
     }
 }
 
-/// Calls `each` with all items, by several threads if there are many.
-fn for_all<T: Sync>(items: &[T], few: usize, each: impl Fn(&T) + Sync + Send) {
-    if items.len() < few { items.iter().for_each(each) } else { items.par_iter().for_each(each) }
+/// Notes that `by` is to be taken from the value of an edge that is left. Neighbouring edges, which are often lowered together, are in
+/// the same list, and all lists become about as long.
+#[inline]
+fn lower(edge: u32, by: u32, lowered: &mut [Vec<u64>]) {
+    lowered[edge as usize / VALUES % LISTS].push(u64::from(edge) << 32 | u64::from(by));
 }
 
 /// The items for which `is` holds.
-fn those<T: Copy + Send + Sync>(items: &[T], is: impl Fn(&T) -> bool + Sync + Send) -> Vec<T> {
+fn those(items: &[u32], is: impl Fn(u32) -> bool + Sync + Send) -> Vec<u32> {
     match items.len() < FEW {
-        true => items.iter().copied().filter(is).collect(),
-        false => items.par_iter().copied().filter(|item| is(item)).collect(),
+        true => items.iter().copied().filter(|&item| is(item)).collect(),
+        false => items.par_iter().copied().filter(|&item| is(item)).collect(),
     }
 }
 
@@ -257,59 +360,56 @@ impl Peeling for OnCores<'_> {
 
     fn gather(&mut self, bound: u32) -> Result<()> {
         self.bound = bound;
-        self.gathered =
-            (0..self.edges.edges() as u32).into_par_iter().filter(|&edge| self.edges.value(edge) <= bound).collect();
+        let all = (0..self.edges.edges() as u32).into_par_iter();
+        self.gathered = all.filter(|&edge| self.edges.value(edge) <= bound).collect();
         Ok(())
     }
 
     fn least_gathered(&mut self) -> Result<Option<u32>> {
-        let gathered = take(&mut self.gathered);
-        self.gathered = those(&gathered, |&edge| is_left(self.edges.value(edge)));
+        self.gathered = those(&take(&mut self.gathered), |edge| is_left(self.edges.value(edge)));
         Ok(self.gathered.iter().map(|&edge| self.edges.value(edge)).min())
     }
 
     fn begin(&mut self, level: u32) -> Result<u64> {
-        self.falling = those(&self.gathered, |&edge| self.edges.value(edge) <= level);
+        self.falling = those(&self.gathered, |edge| self.edges.value(edge) <= level);
         Ok(self.falling.len() as u64)
     }
 
     fn round(&mut self, level: u32) -> Result<u64> {
-        let mut falling = take(&mut self.falling);
-        let values = &self.edges.values;
-        for_all(&falling, FEW, |&edge| values[edge as usize].store(FALLING | level, Relaxed));
-        let mut ends = take(&mut self.ends);
-        self.put_ends(&mut falling, &mut ends);
-        let shorter = |falling: &FallingEdge| {
-            let note = |vertex: u32| self.neighbours.note_fallen(vertex).then_some(vertex);
-            [note(falling.long), note(falling.short)]
+        let (mut falling, mut ends) = (take(&mut self.falling), take(&mut self.ends));
+        ends.resize(falling.len(), FallingEdge::default());
+        let shorter: Vec<u32> = if falling.len() < FEW {
+            falling.sort_unstable();
+            let shorter = self.begin_to_fall(&falling, &mut ends, level);
+            ends.sort_unstable();
+            shorter
+        } else {
+            falling.par_sort_unstable();
+            let of_task = falling.len().div_ceil(TASKS * rayon::current_num_threads());
+            let tasks = falling.chunks(of_task).zip(ends.chunks_mut(of_task));
+            let shorter = parallel::map(tasks, |(falling, ends)| self.begin_to_fall(falling, ends, level)).concat();
+            ends.par_sort_unstable();
+            shorter
         };
-        let shorter: Vec<u32> = match ends.len() < FEW {
-            true => ends.iter().flat_map(shorter).flatten().collect(),
-            false => ends.par_iter().flat_map_iter(shorter).flatten_iter().collect(),
-        };
-        let left = |falling: &FallingEdge| {
-            self.neighbours.left(falling.long) > 0 || self.neighbours.left(falling.short) > 0
-        };
-        // An edge whose ends lose all their edges lowers no value.
-        let lowering = those(&ends, left);
-        let (groups, probes) = self.groups(&lowering);
-        let lower = |groups: &[&[FallingEdge]]| {
-            let (mut lowered, idle) = (Lowered::default(), lock(&self.idle).pop());
-            let mut bits = idle.unwrap_or_default();
-            groups.iter().for_each(|group| self.take_group(group, level, &mut bits, &mut lowered));
-            lock(&self.idle).push(bits);
-            lowered
-        };
-        let lowered: Vec<Lowered> = match probes < FEW_PROBES {
-            true => vec![lower(&groups)],
-            // A task of rayon that was begun is not divided; the first groups take longest.
-            false => groups.par_chunks((groups.len() / 1024).max(1)).with_max_len(1).map(lower).collect(),
-        };
-        for_all(&ends, FEW, |falling| values[falling.edge as usize].store(FALLEN | level, Relaxed));
-        for_all(&shorter, 16, |&vertex| self.neighbours.shorten(vertex, |edge| is_left(self.edges.value(edge))));
-        for Lowered { to_level, to_bound } in lowered {
-            self.falling.extend(to_level);
-            self.gathered.extend(to_bound);
+        let (settled, rows) =
+            (ends.chunks(FEW).map(AfterTriangles::Settle), shorter.chunks(16).map(AfterTriangles::Shorten));
+        let mut parts: Vec<AfterTriangles<'_>> = rows.chain(settled).collect();
+        let mut tasks = self.tasks(&ends).into_iter().peekable();
+        while tasks.peek().is_some() {
+            let (mut batch, mut probes) = (Vec::new(), 0);
+            while let Some(task) = tasks.next_if(|_| probes <= self.most_probes()) {
+                probes += task.probes;
+                batch.push(task);
+            }
+            let is_much = probes >= FEW_PROBES;
+            match is_much {
+                true => parallel::each(batch, |task| self.take_task(&task)),
+                false => batch.iter().for_each(|task| self.take_task(task)),
+            }
+            // Edges are falling until the triangles of all are found.
+            let others = if tasks.peek().is_none() { take(&mut parts) } else { Vec::new() };
+            let parts: Vec<_> = (0..LISTS).map(AfterTriangles::Lower).chain(others).collect();
+            self.finish(&parts, is_much, level);
         }
         self.ends = ends;
         Ok(self.falling.len() as u64)

@@ -4,19 +4,22 @@
 //! quarter of it; then the row is made shorter where it lies. Memory: 16 bytes an edge and 16 a vertex.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 
-use super::remaining::plain;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Rows of vertices that a thread takes at a time, at least.
 const ROWS: usize = 256;
 
-/// Longer rows are sorted by several threads.
-const LONG: usize = 1 << 16;
+/// The first vertices, in whose rows each chunk of edges has places of its own. Threads would wait for each other at common counters.
+const HUBS: usize = 1 << 14;
+
+/// Chunks of edges for each thread.
+const CHUNKS: usize = 4;
 
 /// Each edge in the rows of both of its ends.
 pub(super) struct Neighbours {
@@ -26,8 +29,8 @@ pub(super) struct Neighbours {
     pub(super) lengths: Vec<AtomicU32>,
     /// How many entries of each row are edges that fell.
     fallen: Vec<AtomicU32>,
-    pub(super) vertices: Vec<AtomicU32>,
-    pub(super) edges: Vec<AtomicU32>,
+    /// Entries: the neighbour in the high half, the edge in the low one.
+    pub(super) entries: Vec<AtomicU64>,
 }
 
 impl Neighbours {
@@ -35,49 +38,63 @@ impl Neighbours {
     /// is its place in `heads`. Runs in the current thread pool.
     pub(super) fn new(firsts: &[u64], heads: &[u32]) -> Self {
         let many = firsts.len() - 1;
-        let lengths: Vec<AtomicU32> = zeros(many);
-        heads.par_iter().for_each(|&head| _ = lengths[head as usize].fetch_add(1, Relaxed));
+        let chunks = chunks(firsts);
+        let hubs = many.min(HUBS);
+        // How many larger neighbours each vertex has; of the hubs, which most edges have for a head, in each chunk.
+        let larger: Vec<AtomicU32> = zeros(many);
+        let mut of_hubs = parallel::map(&chunks, |chunk| {
+            let mut of_hubs = vec![0u32; hubs];
+            for &head in &heads[firsts[chunk.start] as usize..firsts[chunk.end] as usize] {
+                match of_hubs.get_mut(head as usize) {
+                    Some(count) => *count += 1,
+                    None => _ = larger[head as usize].fetch_add(1, Relaxed),
+                }
+            }
+            of_hubs
+        });
+        for (hub, larger) in larger[..hubs].iter().enumerate() {
+            let before =
+                of_hubs.iter_mut().fold(0, |before, of_hubs| before + std::mem::replace(&mut of_hubs[hub], before));
+            larger.store(before, Relaxed);
+        }
         let mut starts = Vec::with_capacity(many + 1);
         starts.push(0);
-        starts.extend(firsts.windows(2).zip(&lengths).scan(0, |end, (row, larger)| {
+        starts.extend(firsts.windows(2).zip(&larger).scan(0, |end, (row, larger)| {
             *end += row[1] - row[0] + u64::from(larger.load(Relaxed));
             Some(*end)
         }));
-        let all = Self {
-            starts,
-            lengths,
-            fallen: zeros(many),
-            vertices: zeros(2 * heads.len()),
-            edges: zeros(2 * heads.len()),
-        };
-        let own = |vertex: usize| firsts[vertex]..firsts[vertex + 1];
-        let each = || (0..many).into_par_iter().with_min_len(ROWS);
-        // Smaller neighbours are the oriented row; larger ones come in any order and are sorted.
-        each().for_each(|v| all.lengths[v].store((firsts[v + 1] - firsts[v]) as u32, Relaxed));
-        each().for_each(|tail| {
-            for (place, edge) in (all.starts[tail] as usize..).zip(own(tail)) {
-                let head = heads[edge as usize];
-                all.put(place, head, edge as u32);
-                let after = all.lengths[head as usize].fetch_add(1, Relaxed);
-                all.put(all.starts[head as usize] as usize + after as usize, tail as u32, edge as u32);
+        let lengths = starts.windows(2).map(|row| AtomicU32::new((row[1] - row[0]) as u32)).collect();
+        let all = Self { starts, lengths, fallen: zeros(many), entries: zeros(2 * heads.len()) };
+        // Where the larger neighbours of a vertex are, which follow its smaller ones.
+        let after = |v: usize| all.starts[v] as usize + (firsts[v + 1] - firsts[v]) as usize;
+        // Those of hubs are put in order, chunk by chunk; those of others in any order, from the end, and are sorted.
+        parallel::each(chunks.iter().zip(&mut of_hubs), |(chunk, of_hubs)| {
+            for tail in chunk.clone() {
+                for (place, edge) in (all.starts[tail] as usize..).zip(firsts[tail]..firsts[tail + 1]) {
+                    let head = heads[edge as usize];
+                    all.put(place, head, edge as u32);
+                    let i = match of_hubs.get_mut(head as usize) {
+                        Some(next) => std::mem::replace(next, *next + 1),
+                        None => larger[head as usize].fetch_sub(1, Relaxed) - 1,
+                    };
+                    all.put(after(head as usize) + i as usize, tail as u32, edge as u32);
+                }
             }
         });
-        each().for_each_init(Vec::new, |larger: &mut Vec<u64>, v| {
-            let places = (all.starts[v] + firsts[v + 1] - firsts[v]) as usize..all.starts[v + 1] as usize;
-            larger.clear();
-            // The order of edges is that of their tails.
-            larger.extend(places.clone().map(|place| {
-                u64::from(all.edges[place].load(Relaxed)) << 32 | u64::from(all.vertices[place].load(Relaxed))
-            }));
-            if larger.len() > LONG { larger.par_sort_unstable() } else { larger.sort_unstable() }
-            places.zip(larger.iter()).for_each(|(place, &both)| all.put(place, both as u32, (both >> 32) as u32));
+        (hubs..many).into_par_iter().with_min_len(ROWS).for_each_init(Vec::new, |sorted: &mut Vec<u64>, v| {
+            let places = after(v)..all.starts[v + 1] as usize;
+            let entries = &all.entries[places];
+            sorted.clear();
+            sorted.extend(entries.iter().map(|entry| entry.load(Relaxed)));
+            sorted.sort_unstable();
+            entries.iter().zip(sorted.iter()).for_each(|(entry, &sorted)| entry.store(sorted, Relaxed));
         });
         all
     }
 
-    /// Where rows begin, their vertices, and the edges to these.
-    pub(super) fn into_rows(self) -> (Vec<u64>, Vec<u32>, Vec<u32>) {
-        (self.starts, plain(self.vertices), plain(self.edges))
+    /// Where rows begin, and all entries.
+    pub(super) fn into_rows(self) -> (Vec<u64>, Vec<u64>) {
+        (self.starts, self.entries.into_iter().map(AtomicU64::into_inner).collect())
     }
 
     /// Bytes of the neighbours of so many vertices and edges.
@@ -86,8 +103,7 @@ impl Neighbours {
     }
 
     fn put(&self, place: usize, vertex: u32, edge: u32) {
-        self.vertices[place].store(vertex, Relaxed);
-        self.edges[place].store(edge, Relaxed);
+        self.entries[place].store(u64::from(vertex) << 32 | u64::from(edge), Relaxed);
     }
 
     /// How many entries the row of a vertex has.
@@ -114,16 +130,24 @@ impl Neighbours {
 
     /// Keeps of a row the edges that are `left`.
     pub(super) fn shorten(&self, vertex: u32, left: impl Fn(u32) -> bool) {
-        let row = self.row(vertex);
-        let (start, mut end) = (row.start, row.start);
-        for place in row {
-            let edge = self.edges[place].load(Relaxed);
-            if left(edge) {
-                self.put(end, self.vertices[place].load(Relaxed), edge);
+        let row = &self.entries[self.row(vertex)];
+        let mut end = 0;
+        for entry in row {
+            let entry = entry.load(Relaxed);
+            if left(entry as u32) {
+                row[end].store(entry, Relaxed);
                 end += 1;
             }
         }
-        self.lengths[vertex as usize].store((end - start) as u32, Relaxed);
+        self.lengths[vertex as usize].store(end as u32, Relaxed);
         self.fallen[vertex as usize].store(0, Relaxed);
     }
+}
+
+/// Cuts the vertices into chunks that have about as many edges in their rows, a few for each thread.
+fn chunks(firsts: &[u64]) -> Vec<Range<usize>> {
+    let (edges, chunks) = (firsts[firsts.len() - 1], (CHUNKS * rayon::current_num_threads()) as u64);
+    let cut = |i: u64| firsts[..firsts.len() - 1].partition_point(|&first| first < edges * i / chunks);
+    let cuts: Vec<usize> = (0..chunks).map(cut).chain([firsts.len() - 1]).collect();
+    cuts.windows(2).map(|cut| cut[0]..cut[1]).collect()
 }

@@ -87,7 +87,12 @@ impl RemainingEdges {
         let lengths: Vec<u32> = each()
             .map(|v| {
                 let heads = row(v).filter(|&edge| left(edge)).map(|edge| self.heads[edge]);
-                let length = heads.inspect(|&head| used[head as usize].store(1, Relaxed)).count();
+                // Threads that write what is there already would wait for each other.
+                let use_head = |&head: &u32| match used[head as usize].load(Relaxed) {
+                    0 => used[head as usize].store(1, Relaxed),
+                    _ => {}
+                };
+                let length = heads.inspect(use_head).count();
                 if length > 0 {
                     used[v].store(1, Relaxed);
                 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::expected::ExpectedStage;
 use crate::timeline::{Name, Recorder, SpanPlace, TimedWork, Timeline, TrackKind};
 
 /// The target of log lines that the program shows even without `-v`, although they are no warnings.
@@ -19,6 +20,8 @@ pub trait Observer: Send + Sync {
     fn advance(&self, task: u64, units: u64);
     /// The task is over.
     fn end(&self, task: u64);
+    /// The stages that are to come, as tasks of these names: what was expected before no longer is.
+    fn expect(&self, _stages: &[ExpectedStage]) {}
 }
 
 /// What a task counts.
@@ -181,6 +184,11 @@ impl Control {
         #[cfg(feature = "testing")]
         self.watch.iter().for_each(|watch| watch());
         if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
+    }
+
+    /// Reports the stages that are to come.
+    pub fn expect(&self, stages: &[ExpectedStage]) {
+        self.observer.expect(stages);
     }
 
     /// Begins a task; it ends when the value is dropped.

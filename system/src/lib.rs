@@ -6,7 +6,7 @@
 //! | `error`, `text`, `path_text` | errors with the file, what was found, what was expected and what to do; text that a terminal can show |
 //! | `bytes`, `hex`, `whole`, `hash` | sizes in bytes; numbers and bytes as hexadecimal digits; whole numbers in settings; a hash of a number |
 //! | `child` | child processes of the program |
-//! | `control`, `timeline` | stopping a job and its progress; what ran when |
+//! | `control`, `expected`, `timeline` | stopping a job and its progress; the share of it that is done; what ran when |
 //! | `disk`, `free_disk`, `sealed` | all writes to disk; its free space; JSON files with a checksum |
 //! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
 //! | `threads`, `parallel`, `ordered` | thread pools and panics; parallel loops; writing in order what threads make |
@@ -17,6 +17,7 @@ pub mod child;
 pub mod control;
 pub mod disk;
 pub mod error;
+pub mod expected;
 pub mod free_disk;
 pub mod hash;
 pub mod hex;

@@ -74,3 +74,27 @@ impl Place {
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// A file system of its own in a place, as the folder `small`.
+pub(crate) struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// None where nothing can be mounted.
+    pub(crate) fn mount(place: &Place, size: &str) -> Option<Self> {
+        let small = place.path("small");
+        std::fs::create_dir_all(&small).unwrap();
+        let options = format!("size={size}");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(&small).status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(Self(small));
+        }
+        trimill_kernels::testing::skipped(&"a small file system cannot be mounted here");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        assert!(Command::new("umount").arg(&self.0).status().unwrap().success());
+    }
+}

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::common::job::listing;
-use crate::common::place::Place;
+use crate::common::place::{Place, SmallDisk};
 
 fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
@@ -213,19 +213,13 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     let crawl = data("cnr-2000.graph");
     let contiguous = ["count", &crawl, "--parts", "3", "--partitioner", "contiguous"];
     refuses(&place, 3, &[&contiguous[..], &["--spill-dir", "file/below"]].concat(), &["file"]);
-    let small = place.path("small");
-    fs::create_dir(&small).unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        trimill_kernels::testing::skipped(&"a small file system cannot be mounted here");
-        return;
-    }
+    let Some(small) = SmallDisk::mount(&place, "64k") else { return };
     let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());
-    let left = fs::read_dir(&small).unwrap().count();
+    let left = fs::read_dir(place.path("small")).unwrap().count();
     // The in-place mode needs no space there, even if the rows do not fit the host's budget.
     let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
     let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
-    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    drop(small);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");

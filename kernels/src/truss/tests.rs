@@ -37,9 +37,9 @@ fn triangles(edges: &BTreeSet<Edge>, (u, v): Edge) -> u32 {
 }
 
 /// The rows of all neighbours, with the numbers of edges.
-fn both_ways(vertices: u32, edges: &[Edge]) -> (Vec<u64>, Vec<u32>, Vec<u32>) {
+fn both_ways(vertices: u32, edges: &[Edge]) -> (Vec<u64>, Vec<u64>) {
     let mut rows = vec![Vec::new(); vertices as usize];
-    for (edge, &(u, v)) in (0..).zip(edges) {
+    for (edge, &(u, v)) in (0u32..).zip(edges) {
         rows[u as usize].push((v, edge));
         rows[v as usize].push((u, edge));
     }
@@ -48,8 +48,8 @@ fn both_ways(vertices: u32, edges: &[Edge]) -> (Vec<u64>, Vec<u32>, Vec<u32>) {
         *end += row.len() as u64;
         Some(*end)
     }));
-    let (neighbours, numbers) = rows.iter().flatten().copied().unzip();
-    (starts.collect(), neighbours, numbers)
+    let entries = rows.iter().flatten().map(|&(v, edge)| u64::from(v) << 32 | u64::from(edge));
+    (starts.collect(), entries.collect())
 }
 
 /// Peels on the test double, gathering edges up to `more` above the least value.
@@ -58,19 +58,12 @@ fn peeled(edges: &[Edge], more: u32, pace: Pace) -> Vec<u32> {
     let set: BTreeSet<Edge> = edges.iter().copied().collect();
     let values: Vec<u32> = edges.iter().map(|&edge| triangles(&set, edge)).collect();
     let heads: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
-    let firsts: Vec<u64> =
-        (0..=vertices).map(|vertex| edges.partition_point(|edge| edge.0 < vertex) as u64).collect();
-    let (starts, neighbours, numbers) = both_ways(vertices, edges);
+    let firsts: Vec<u64> = (0..=vertices).map(|vertex| edges.partition_point(|edge| edge.0 < vertex) as u64).collect();
+    let (starts, neighbours) = both_ways(vertices, edges);
     let needed = PeelingDevice::<Double>::needed(vertices.into(), edges.len() as u64);
     let mut double = Double::new(needed, pace).unwrap();
-    let graph = GraphToPeel {
-        firsts: &firsts,
-        heads: &heads,
-        values: &values,
-        starts: &starts,
-        neighbours: &neighbours,
-        edges: &numbers,
-    };
+    let graph =
+        GraphToPeel { firsts: &firsts, heads: &heads, values: &values, starts: &starts, neighbours: &neighbours };
     let mut device = PeelingDevice::new(&mut double, graph).unwrap();
     let mut left = edges.len() as u64;
     while let Some(least) = device.least().unwrap() {
@@ -136,7 +129,13 @@ fn long_rows_and_cliques() {
     edges.extend((700..709).flat_map(|u| (700..u).map(move |v| (u, v))));
     let found = peeled(&edges, 2, Pace::Random(5));
     for (&(u, v), level) in edges.iter().zip(found) {
-        let expected = if v >= 700 { 7 } else if (u, v) != (1, 0) && u < 5 { 3 } else { 5 };
+        let expected = if v >= 700 {
+            7
+        } else if (u, v) != (1, 0) && u < 5 {
+            3
+        } else {
+            5
+        };
         assert_eq!(level, expected, "{u} {v}");
     }
 }

@@ -4,8 +4,6 @@
 //! its current task is. Many threads report at once, so an advance takes one shared lock, one atomic addition and one reading of
 //! the clock.
 
-mod share;
-
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +14,8 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
 use crate::text::table::seconds;
-use share::JobShare;
-use trimill::program::Silent;
-use trimill::{Bytes, Observer, Unit};
+use trimill::program::{JobShare, Silent};
+use trimill::{Bytes, ExpectedStage, Observer, Unit};
 
 /// When the first plain line comes, and the shortest time between two of them.
 const FIRST: Duration = Duration::from_secs(1);
@@ -134,11 +131,12 @@ impl ShownProgress {
         if now < next || self.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
-        let (share, elapsed) = {
-            let job = lock(&self.job);
-            (job.share.done(task.fraction()), job.begun.elapsed())
+        let (share, left) = {
+            let (mut job, fraction) = (lock(&self.job), task.fraction());
+            let elapsed = job.begun.elapsed();
+            (job.share.done(&task.name, fraction), job.share.time_left(&task.name, fraction, elapsed))
         };
-        let line = format!("{}; {}", of_job(share, elapsed), task.describe());
+        let line = format!("{}; {}", of_job(share, left), task.describe());
         match &self.target {
             ProgressTarget::Bar(bar) => {
                 // A finished bar draws nothing, so what it shows next is set before it is begun anew.
@@ -159,13 +157,9 @@ fn write_line(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
 }
 
 /// `43% done, 12 seconds left`
-fn of_job(share: f64, elapsed: Duration) -> String {
-    let percent = format!("{:.0}% done", 100.0 * share);
-    if share <= 0.0 {
-        return percent;
-    }
-    let left = elapsed.as_secs_f64() * (1.0 - share) / share;
-    format!("{percent}, {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9))))
+fn of_job(share: f64, left: Option<Duration>) -> String {
+    let left = left.map_or(String::new(), |left| format!(", {} left", HumanDuration(left)));
+    format!("{:.0}% done{left}", 100.0 * share)
 }
 
 /// Three digits and a prefix: `152 M`.
@@ -222,7 +216,8 @@ impl Observer for ShownProgress {
             Arc::new(ShownTask { name: name.to_owned(), total, unit, begun: Instant::now(), done: AtomicU64::new(0) });
         {
             let mut job = lock(&self.job);
-            if job.share.begin(name) {
+            let elapsed = job.begun.elapsed();
+            if job.share.begin(name, elapsed) {
                 job.begun = task.begun;
             }
         }
@@ -230,6 +225,14 @@ impl Observer for ShownProgress {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         self.tasks.write().unwrap_or_else(PoisonError::into_inner).insert(number, task);
         number
+    }
+
+    fn expect(&self, stages: &[ExpectedStage]) {
+        let mut job = lock(&self.job);
+        let elapsed = job.begun.elapsed();
+        if job.share.expect(stages, elapsed) {
+            job.begun = Instant::now();
+        }
     }
 
     fn advance(&self, task: u64, units: u64) {
@@ -281,6 +284,10 @@ mod tests {
         }
     }
 
+    fn expected(stages: &[(&'static str, f64)]) -> Vec<ExpectedStage> {
+        stages.iter().map(|&(task, seconds)| ExpectedStage { task, seconds }).collect()
+    }
+
     fn lines(every: Duration, work: impl Fn(&ShownProgress)) -> Vec<String> {
         let buffer = Buffer::default();
         work(&ShownProgress::new(ProgressTarget::Lines(Mutex::new(Box::new(buffer.clone()))), every, every));
@@ -290,6 +297,7 @@ mod tests {
     #[test]
     fn a_line_has_the_share_of_the_job_the_time_left_and_the_rate() {
         let lines = lines(Duration::ZERO, |shown| {
+            shown.expect(&expected(&[("read", 3.0), ("count", 2.0)]));
             let task = shown.begin("read", Some(4 << 20), Unit::Bytes);
             shown.advance(task, 1 << 20);
             shown.end(task);
@@ -297,14 +305,14 @@ mod tests {
             shown.advance(task, 2);
         });
         assert!(lines[0].starts_with("0% done; read: 0 B of 4.0 MiB, "), "{lines:?}");
-        // A quarter of 3 of 12.
+        // A quarter of 3 of 5.
         assert!(
-            lines[1].starts_with("6% done, ") && lines[1].contains(" left; read: 1.0 MiB of 4.0 MiB, "),
+            lines[1].starts_with("15% done, ") && lines[1].contains(" left; read: 1.0 MiB of 4.0 MiB, "),
             "{lines:?}"
         );
         assert!(lines[1].ends_with("/s"), "{lines:?}");
         assert!(lines[2].starts_with("read: 1.0 MiB in "), "{lines:?}");
-        // Reading was 3 of 5, the count is 2, half of it done.
+        // Half of the count.
         assert!(lines[4].starts_with("80% done, ") && lines[4].contains("count: 2 of 4 partitions"), "{lines:?}");
     }
 
@@ -393,6 +401,7 @@ mod tests {
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = ProgressBar::with_draw_target(Some(SCALE), target).with_style(style());
         let shown = ShownProgress::new(ProgressTarget::Bar(bar.clone()), Duration::ZERO, Duration::ZERO);
+        shown.expect(&expected(&[("clean", 3.0), ("orient", 3.0), ("count", 3.0)]));
         let task = shown.begin("clean", Some(10), Unit::Arcs);
         shown.advance(task, 5);
         // Half of 3 of 9.

@@ -141,7 +141,7 @@ fn count_on(
     let Session { job, pool, .. } = &planned.session;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
-    let backends = behaviours
+    let mut backends: Vec<_> = behaviours
         .iter()
         .zip(0..)
         .map(|(&behaviour, ordinal)| {
@@ -154,7 +154,7 @@ fn count_on(
         })
         .collect();
     let details = Details::new(&planned.session, &planned.graph, planned.fingerprint)?;
-    let CountedAll { partitions: results, devices } = planned.count_partitions(backends, &details, &mut stages)?;
+    let CountedAll { partitions: results, devices } = planned.count_partitions(&mut backends, &details, &mut stages)?;
     let degrees = planned.graph.degree_runs().iter().flat_map(|run| vec![run.degree; run.vertices as usize]);
     match details {
         Details::Total => {}

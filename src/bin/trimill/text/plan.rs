@@ -5,7 +5,7 @@ use super::table::{TableColumn, grid, list, seconds, thousands, yes};
 use trimill::PlanReport;
 use trimill::program::Mode;
 use trimill::program::report::partitions::TableOfPartitions;
-use trimill::program::report::plan::{Alternative, Estimates};
+use trimill::program::report::plan::{Alternative, DiskNeed, DiskNeeds, Estimates, PreparingFigures};
 
 const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
     TableColumn { heading: "parts", cell: |a| a.parts.to_string() },
@@ -25,6 +25,21 @@ fn faster(estimates: &Estimates) -> String {
         if estimates.sized { "" } else { "at least " },
         seconds(estimates.spilled)
     )
+}
+
+/// What preparing the graph takes.
+fn preparing(figures: &PreparingFigures) -> String {
+    let PreparingFigures { passes, scratch_bytes, seconds: taken } = figures;
+    let times = if *passes == 1 { "once".into() } else { format!("{passes} times") };
+    format!("about {}, in which the input is read {times}; {scratch_bytes} of disk meanwhile", seconds(*taken))
+}
+
+/// What a disk is needed for.
+fn needed(disk: &DiskNeeds) -> String {
+    let DiskNeeds { free_bytes, least_bytes, most_bytes, needs } = disk;
+    let of = |need: &DiskNeed| format!("{} in {}", need.what, need.directory.display());
+    let parts: Vec<String> = needs.iter().map(of).collect();
+    format!("disk for {}: {least_bytes} to {most_bytes}, of {free_bytes} free\n", parts.join(", "))
 }
 
 /// The plan as text.
@@ -62,7 +77,11 @@ pub(crate) fn table(plan: &PlanReport, short: bool) -> String {
         ("host memory at most", plan.host_memory.to_string()),
         ("disk", plan.disk_bytes.to_string()),
         ("streamed", plan.stream_bytes.to_string()),
+        ("graph", plan.graph_bytes.to_string()),
+        ("counting it", format!("about {}", seconds(plan.counting_seconds))),
+        ("preparing it anew", preparing(&plan.preparing)),
     ]));
+    plan.disks.iter().for_each(|disk| text.push_str(&needed(disk)));
     for floor in &plan.host_floors {
         text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.parts_text()));
     }

@@ -1,0 +1,79 @@
+//! What counting takes of disks: partitions that are spilled, the triangles at vertices and on edges on their way to their files, and
+//! these. What preparing the graph takes is checked there.
+
+use super::building::Building;
+use super::counters::in_memory;
+use super::planned::Planned;
+use super::session::Session;
+use crate::job::Mode;
+use crate::outputs::CountsWanted;
+use crate::plan::Plan;
+use crate::sums::{ByArc, ByRank, SumKey, Sums, part};
+use crate::vertices::order::array_len;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::DiskNeed;
+use trimill_system::error::Result;
+
+impl Planned {
+    /// What counting takes, where partitions are built as `building` says, if they are.
+    pub(super) fn disk_needs(&self, building: Option<&Building>) -> Result<Vec<DiskNeed>> {
+        let Self { graph, plan, session, .. } = self;
+        let Session { job, run, work_dir, .. } = session;
+        let mut needs: Vec<DiskNeed> = building.map(|building| self.spills_needed(building)).into_iter().collect();
+        let up_to = |what: &str, directory: &std::path::Path, most_bytes, option: &str| DiskNeed {
+            what: what.into(),
+            directory: directory.to_path_buf(),
+            least_bytes: Bytes::ZERO,
+            most_bytes,
+            option: option.into(),
+        };
+        if let Some(run) = run {
+            let counts = counts_bytes(job.counts(), plan);
+            needs.push(up_to("the counts of partitions", run.path(), counts, "--run-dir"));
+        }
+        let sums = match job.counts() {
+            CountsWanted { edges: true, .. } => self.sums_bytes::<ByArc>(graph.edges()),
+            CountsWanted { vertices: true, .. } => self.sums_bytes::<ByRank>(graph.vertices().into()),
+            _ => Bytes::ZERO,
+        };
+        needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
+        needs.extend(job.output_files().disk_needs(&graph.size(), array_len(graph))?);
+        needs.retain(|need| need.most_bytes > Bytes::ZERO);
+        Ok(needs)
+    }
+
+    /// What spilled partitions take.
+    pub(super) fn spills_needed(&self, building: &Building) -> DiskNeed {
+        DiskNeed {
+            what: "the spilled partitions".into(),
+            directory: self.session.spill_dir.clone(),
+            least_bytes: building.disk_at_least(),
+            most_bytes: building.disk,
+            option: "--spill-dir".into(),
+        }
+    }
+
+    /// What sums take that are not in memory.
+    fn sums_bytes<K: SumKey>(&self, keys: u64) -> Bytes {
+        if in_memory::<K>(self.session.host, keys) { Bytes::ZERO } else { Sums::<K>::bytes(keys) }
+    }
+}
+
+/// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
+pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
+    let of = |i: usize| {
+        let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);
+        if counts.edges {
+            // Every arc that is read is in a row.
+            part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64)
+        } else if counts.vertices {
+            part::bytes_at_most::<ByRank>(match plan.cut.mode() {
+                Mode::InPlace => plan.sizes[..=i].iter().map(|size| size.locals).sum(),
+                Mode::Spilled => size.numbered(),
+            })
+        } else {
+            Bytes::ZERO
+        }
+    };
+    (0..plan.sizes.len()).map(of).sum()
+}

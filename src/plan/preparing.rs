@@ -1,0 +1,99 @@
+//! What preparing a graph takes: seconds of its stages, passes over the input, bytes that wait on disk.
+//!
+//! Input: what is known of the graph before, and how the host's memory is divided ([`crate::clean::workspace`]). Output: an estimate, from
+//! rates of one core that were measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md). It weighs the
+//! stages of a job against each other, and docs/performance.md has it beside what was measured. Bounds of bytes, by which a job is refused,
+//! are where the bytes are written.
+
+use super::cost::Machine;
+use crate::clean::Shares;
+use crate::clean::workspace::{GraphToPrepare, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN};
+use trimill_system::bytes::Bytes;
+use trimill_system::expected::ExpectedStage;
+
+/// Arcs of rows that a core reads, cuts to smaller ranks, sorts and encodes in a second: 9.9 and 99.9 billion edges, from both ends.
+const ORIENTED: f64 = 75e6;
+
+/// Those of a further pass over the rows, most of which are not wanted then.
+const READ_AGAIN: f64 = 250e6;
+
+/// Arcs of directed rows that a core reverses: reading them twice, sorting and encoding their tails.
+const REVERSED: f64 = 22e6;
+
+/// Arcs that a core reads into buckets, cleans, and orients.
+const DISTRIBUTED: f64 = 42e6;
+const CLEANED: f64 = 16e6;
+const RANKED: f64 = 16e6;
+
+/// Arcs that go to a GPU in a second, and edges of which it makes the graph, where its memory holds all; and both where runs wait outside.
+const TO_GPU: f64 = 1.6e9;
+const ON_GPU: f64 = 0.6e9;
+const BEYOND_GPU: f64 = 0.25e9;
+
+/// Bytes of an arc that waits encoded: to be sorted, and in a row, ends of blocks included.
+const SORTED: f64 = 3.7;
+const IN_ROW: f64 = 1.6;
+
+/// An estimate of what preparing a graph takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreparingEstimate {
+    /// How often the input is read.
+    pub passes: u64,
+    /// Bytes that wait on disk at a time.
+    pub scratch: Bytes,
+    pub stages: Vec<ExpectedStage>,
+}
+
+impl PreparingEstimate {
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.seconds).sum()
+    }
+}
+
+impl Machine {
+    /// What preparing takes with so much of the memory of a GPU.
+    pub fn preparing(&self, graph: &GraphToPrepare, shares: &Shares<'_>, gpu: Bytes) -> PreparingEstimate {
+        let &GraphToPrepare { form, ids, arcs, edges, row_bytes } = graph;
+        let (n, m) = (arcs as f64, edges as f64);
+        let per_core = |many: f64, rate: f64| many / (rate * self.cores as f64);
+        let written = |bytes: f64| bytes / self.rates.write_bytes;
+        let stage = |task, seconds| ExpectedStage { task, seconds };
+        let beyond = |bytes: f64, memory: u64| (bytes - memory as f64).max(0.0);
+        // Rows wait until the last pass, and are then written.
+        let rows = row_bytes.map_or(IN_ROW * m, |bytes| bytes.get() as f64);
+        let passes = (rows / shares.rows_that_wait(true).get().max(1) as f64).ceil().max(1.0);
+        let further = Some(passes - 1.0).filter(|further| *further > 0.0);
+        let again = further.map(|further| stage(READ_ROWS_AGAIN, further * per_core(2.0 * m, READ_AGAIN)));
+        let orient = stage(ORIENT_ROWS, per_core(2.0 * m, ORIENTED) + written(rows));
+        let orient = std::iter::once(orient).chain(again);
+        let (passes, scratch, stages) = match form {
+            InputForm::SymmetricRows => (passes, 0.0, orient.collect()),
+            InputForm::DirectedRows => {
+                let lists = rows / m.max(1.0) * n;
+                let scratch = beyond(lists, shares.reversed_arcs()).max(beyond(lists, shares.tails()));
+                let reverse = per_core(n, REVERSED) + 2.0 * written(scratch);
+                (passes + 2.0, scratch, std::iter::once(stage("reverse arcs", reverse)).chain(orient).collect())
+            }
+            InputForm::Arcs => {
+                let sets = [n, m, m].map(|keys| beyond(SORTED * keys, shares.buckets()));
+                let disk = |read: f64, write: f64| read / self.rates.read_bytes + written(write);
+                let stages = vec![
+                    stage("read", per_core(n, DISTRIBUTED) + disk(0.0, sets[0])),
+                    stage("clean", per_core(n, CLEANED) + disk(sets[0], sets[1])),
+                    stage("orient", per_core(m, RANKED) + disk(sets[1] + sets[2], sets[2] + rows)),
+                ];
+                (1.0, sets[0].max(sets[1]), stages)
+            }
+            InputForm::ArcsOnGpu => {
+                let ([reading, rate], scratch) = match trimill_kernels::prepare::needed(arcs, ids) <= gpu.get() {
+                    true => ([TO_GPU, ON_GPU], 0.0),
+                    false => ([BEYOND_GPU; 2], beyond(SORTED * n, 2 * shares.buckets())),
+                };
+                let disk = 2.0 * written(scratch) + 2.0 * scratch / self.rates.read_bytes;
+                let orient = m / rate + written(rows) + disk;
+                (1.0, scratch, vec![stage("read", n / reading + written(scratch)), stage("orient", orient)])
+            }
+        };
+        PreparingEstimate { passes: passes as u64, scratch: Bytes(scratch as u64), stages }
+    }
+}

@@ -1,0 +1,308 @@
+//! `docs/performance.md` agrees with the code: its tables are what the formula behind `plan` gives, and the formula is within a factor of
+//! two of what was measured. So is the time left that a bar shows after a tenth of a job.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::common::job::data;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::workspace::{GraphToPrepare, IdCount, InputForm};
+use trimill::testing::clean::{Workspace, needs};
+use trimill::testing::control::Control;
+use trimill::testing::expected::{ExpectedStage, JobShare};
+use trimill::testing::graph::GraphSize;
+use trimill::testing::graph::file::Layout;
+use trimill::testing::input::Source;
+use trimill::testing::memory::{HostMemory, Needs};
+use trimill::testing::plan::choose::{Candidate, CountingEstimate, estimate};
+use trimill::testing::plan::cost::{GPU_START, Machine, Speed};
+use trimill::testing::plan::preparing::PreparingEstimate;
+use trimill::testing::prepare::prepare;
+use trimill::testing::rates::Rates;
+use trimill_kernels::{CountingMethod, Lstc, Packed, packed_takes};
+
+const CORES: usize = 16;
+
+fn page() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md")).unwrap()
+}
+
+/// The rows of a table of the page, without its head.
+fn table(page: &str, first: &str) -> Vec<Vec<String>> {
+    let rows = page.lines().skip_while(|line| !line.starts_with(first)).take_while(|line| line.starts_with('|'));
+    let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    rows.skip(2).map(cells).collect()
+}
+
+fn number(text: &str) -> u64 {
+    text.replace(',', "").parse().unwrap()
+}
+
+/// A graph that is prepared and counted.
+#[derive(Clone, Copy)]
+struct KnownGraph {
+    prepare: GraphToPrepare,
+    size: GraphSize,
+}
+
+impl KnownGraph {
+    fn new(form: InputForm, arcs: u64, size: GraphSize, bytes: f64) -> Self {
+        let (edges, row_bytes) = (size.edges, Some(Bytes((bytes * size.edges as f64) as u64)));
+        Self { prepare: GraphToPrepare { form, ids: size.vertices.into(), arcs, edges, row_bytes }, size }
+    }
+
+    /// Those of the first table.
+    fn listed(page: &str) -> Vec<(String, Self)> {
+        let rows = table(page, "| graph | vertices |");
+        let probes_of_edge = |row: &Vec<String>| 10.0 * number(&row[4]) as f64 / number(&row[3]) as f64;
+        let usual = probes_of_edge(rows.iter().find(|row| row[0] == "uk-2007-05").unwrap());
+        let of = |row: &Vec<String>| {
+            let [vertices, arcs, edges] = [1, 2, 3].map(|cell| number(&row[cell]));
+            let probes = if row[4].is_empty() { usual } else { probes_of_edge(row) };
+            // No row is longer.
+            let longest_row = (2 * edges).isqrt() as u32;
+            let probes = (probes * edges as f64) as u64;
+            let size = GraphSize { vertices: vertices as u32, edges, longest_row, probes };
+            let form = if row[0] == "com-friendster" { InputForm::Arcs } else { InputForm::DirectedRows };
+            (row[0].clone(), Self::new(form, arcs, size, row[5].parse().unwrap()))
+        };
+        rows.iter().map(of).collect()
+    }
+
+    fn preparing(&self, host: Bytes, gpu: Bytes) -> Option<PreparingEstimate> {
+        let space = Workspace::new(HostMemory::new(host, CORES), Path::new("/"));
+        let shares = space.beside(&self.needs(space)).ok()?;
+        Some(machine().preparing(&self.prepare, &shares, gpu))
+    }
+
+    fn needs(&self, space: Workspace<'_>) -> Needs {
+        needs(IdCount::Plain(self.prepare.ids), self.prepare.arcs / 2, space)
+    }
+
+    /// By the method that a job would choose there.
+    fn counting(&self, gpu: Bytes) -> CountingEstimate {
+        let rates = Rates::default();
+        let (packed, lstc) = (Packed.footprint(), Lstc::default().footprint());
+        let candidate = match packed_takes(self.size.vertices) {
+            true => Candidate { name: "packed", footprint: &packed, speed: Speed::packed(&rates) },
+            false => Candidate { name: "lstc", footprint: &lstc, speed: Speed::lstc(&rates) },
+        };
+        let found = estimate(&self.size, &candidate, gpu, Bytes(u64::MAX), rates.gpu_arcs).unwrap();
+        CountingEstimate { seconds: found.seconds + GPU_START, ..found }
+    }
+}
+
+fn machine() -> Machine {
+    Machine { rates: Rates::default(), cores: CORES, gpus: 1, cached: true }
+}
+
+fn gib(many: u64) -> Bytes {
+    Bytes(many << 30)
+}
+
+/// What a job takes of a GPU of so many gigabytes.
+fn of_gpu(gigabytes: u64) -> Bytes {
+    Bytes(gigabytes * 900_000_000)
+}
+
+fn seconds(seconds: f64) -> String {
+    if seconds < 10.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+}
+
+fn expect_table(page: &str, title: &str, lines: &[String]) {
+    let expected = lines.join("\n");
+    assert!(page.contains(&expected), "docs/performance.md, {title}, is to be:\n{expected}\n");
+}
+
+#[test]
+fn what_preparing_takes_is_what_the_formula_gives() {
+    let page = page();
+    let budgets = [32, 64, 128, 256, 512];
+    let mut lines = vec![
+        "| graph | graph file, about, at most | host memory, least | 32 GiB | 64 GiB | 128 GiB | 256 GiB | 512 GiB |"
+            .to_owned(),
+        "| --- | --: | --: | --- | --- | --- | --- | --- |".to_owned(),
+    ];
+    for (name, graph) in KnownGraph::listed(&page) {
+        let GraphToPrepare { edges, row_bytes, .. } = graph.prepare;
+        let layout = Layout { vertices: graph.size.vertices, edges, has_ids: true, ..Layout::default() };
+        let host = HostMemory::new(gib(1), CORES);
+        let least = host.floor(&graph.needs(Workspace::new(host, Path::new("/")))).bytes;
+        let of = |budget: u64| match graph.preparing(gib(budget), Bytes::ZERO) {
+            None => "no".to_owned(),
+            Some(taken) => format!("{}, {}, {}", taken.passes, taken.scratch, seconds(taken.seconds())),
+        };
+        let cells = budgets.map(of).join(" | ");
+        let file = row_bytes.unwrap_or_default();
+        lines.push(format!("| {name} | {file}, {} | {least} | {cells} |", layout.sections_at_most()));
+    }
+    expect_table(&page, "Preparing", &lines);
+}
+
+#[test]
+fn what_counting_takes_is_what_the_formula_gives() {
+    let page = page();
+    let mut lines =
+        vec!["| graph | 24 GB | 48 GB | 80 GB | 141 GB |".to_owned(), "| --- | --- | --- | --- | --- |".to_owned()];
+    for (name, graph) in KnownGraph::listed(&page) {
+        let of = |gigabytes| {
+            let CountingEstimate { parts, seconds: taken } = graph.counting(of_gpu(gigabytes));
+            format!("{parts}, {}", seconds(taken))
+        };
+        lines.push(format!("| {name} | {} |", [24, 48, 80, 141].map(of).join(" | ")));
+    }
+    expect_table(&page, "Counting", &lines);
+}
+
+/// A job that was measured on one H200 with 16 cores: its graph, its memory, and what is written of it where.
+#[derive(Clone, Copy)]
+struct MeasuredJob {
+    name: &'static str,
+    graph: KnownGraph,
+    host: Bytes,
+    gpu: Bytes,
+    /// The seconds of the whole job.
+    seconds: &'static str,
+    /// The seconds of the tasks that prepare the graph; none of a cached graph. `both`: they were not measured apart.
+    tasks: &'static [(&'static str, f64)],
+    /// Gigabytes that were written to disk while arcs were read.
+    disk: Option<&'static str>,
+    source: &'static str,
+}
+
+impl MeasuredJob {
+    fn preparing(&self) -> Option<PreparingEstimate> {
+        Some(self.graph.preparing(self.host, self.gpu).unwrap()).filter(|_| !self.tasks.is_empty())
+    }
+
+    fn computed(&self) -> f64 {
+        let preparing = self.preparing().map_or(0.0, |preparing| preparing.seconds());
+        preparing + self.graph.counting(self.gpu).seconds
+    }
+
+    /// The stages that the job reports when it knows its graph.
+    fn expected(&self) -> Vec<ExpectedStage> {
+        let seconds = machine().counting_about(self.graph.size.edges, self.graph.size.probes);
+        let preparing = self.preparing().map(|preparing| preparing.stages).unwrap_or_default();
+        preparing.into_iter().chain([ExpectedStage { task: "count", seconds }]).collect()
+    }
+}
+
+/// Cnr-2000 blown up: `k` times its rows, `k^3` times its probes, and the bytes of its graph file.
+fn blown_up(k: u64, form: InputForm, bytes: u64) -> KnownGraph {
+    let dir = tempfile::tempdir().unwrap();
+    let control = Control::silent();
+    let source = Source::open(&[data("cnr-2000.graph")], None, dir.path()).unwrap();
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+    let size = prepare(&source, space, &control, &mut Vec::new()).unwrap().size();
+    let size = GraphSize {
+        vertices: size.vertices * k as u32,
+        edges: size.edges * k * k,
+        longest_row: size.longest_row * k as u32,
+        probes: size.probes * k * k * k,
+    };
+    let arcs = if form == InputForm::SymmetricRows { 2 * size.edges } else { size.edges };
+    KnownGraph::new(form, arcs, size, bytes as f64 / size.edges as f64)
+}
+
+fn kron27(form: InputForm) -> KnownGraph {
+    // Probes grow 2.54 times from scale to scale: 4.4 billion at scale 20.
+    let probes = (4.4e9 * 2.54f64.powi(7)) as u64;
+    let size = GraphSize { vertices: 63_073_984, edges: 2_111_632_322, longest_row: 3000, probes };
+    let mut graph = KnownGraph::new(form, 16 << 27, size, 1.57);
+    graph.prepare.ids = 1 << 27;
+    graph
+}
+
+fn measured_jobs() -> Vec<MeasuredJob> {
+    let (sequences, waiting, rows) = ("sequences-h200.txt", "waiting-arcs-h200.txt", "row-blocks-h200.md");
+    let job = |name, graph, seconds, tasks, source| {
+        let (host, gpu) = (Bytes((125 << 30) / 2), of_gpu(141));
+        MeasuredJob { name, graph, host, gpu, seconds, tasks, disk: None, source }
+    };
+    let x60 = |form| blown_up(60, form, 1_460_341_225);
+    let (rows_of_x60, x191) = (x60(InputForm::SymmetricRows), blown_up(191, InputForm::SymmetricRows, 13_361_904_118));
+    let (on_gpu, on_cores) = (kron27(InputForm::ArcsOnGpu), kron27(InputForm::Arcs));
+    let name = "GAP-kron 27, 4 GiB of the host, 1 GiB of the device";
+    let small = job(name, on_gpu, "40.52", &[("read", 12.87), ("orient", 24.03)], waiting);
+    let name = "GAP-kron 27, prepared by the cores, 8 GiB of the host";
+    let by_cores = job(name, on_cores, "36.47", &[("read", 9.02), ("clean", 11.68), ("orient", 14.06)], waiting);
+    let cached = job("the same, cached", on_gpu, "1.79", &[], rows);
+    let name = "cnr-2000 x 60, 9.86 G edges, BVGraph";
+    vec![
+        job(name, rows_of_x60, "19.08", &[("orient rows", 17.46)], sequences),
+        job("the same, cached", rows_of_x60, "1.89", &[], sequences),
+        job("the same, directed", x60(InputForm::DirectedRows), "45.40", &[("both", 43.79)], sequences),
+        job("cnr-2000 x 191, 99.9 G edges, BVGraph", x191, "201.41", &[("orient rows", 149.9)], sequences),
+        job("the same, cached", x191, "51.19", &[], sequences),
+        job("GAP-kron 27, 2.1 G edges, pairs", on_gpu, "6.40", &[("read", 1.34), ("orient", 3.68)], waiting),
+        cached,
+        MeasuredJob { gpu: gib(2), name: "the same, cached, 2 GiB of the device", seconds: "2.99", ..cached },
+        MeasuredJob { host: gib(8), disk: Some("5.81"), ..by_cores },
+        MeasuredJob { host: gib(4), gpu: gib(1), disk: Some("6.82"), ..small },
+    ]
+}
+
+fn within_a_factor_of_two(found: f64, computed: f64) -> bool {
+    (found / 2.0..=found * 2.0).contains(&computed)
+}
+
+#[test]
+fn the_formula_is_within_a_factor_of_two_of_what_was_measured() {
+    let page = page();
+    let mut lines = vec![
+        "| job | measured | computed | disk, measured | computed | source |".to_owned(),
+        "| --- | --: | --: | --: | --: | --- |".to_owned(),
+    ];
+    for job in measured_jobs() {
+        let MeasuredJob { name, seconds: measured, disk, source, .. } = job;
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results").join(source));
+        let text = text.unwrap();
+        assert!(
+            [Some(measured), disk].into_iter().flatten().all(|of| text.contains(of)),
+            "{source}: {measured} {disk:?}"
+        );
+        let computed = job.computed();
+        assert!(within_a_factor_of_two(measured.parse().unwrap(), computed), "{name}: {computed}, not {measured}");
+        let on_disk = disk.map_or("|".to_owned(), |measured| {
+            let computed = job.preparing().unwrap().scratch.get() as f64 / 1e9;
+            assert!(within_a_factor_of_two(measured.parse().unwrap(), computed), "{name}: {computed}, not {measured}");
+            format!("{measured} GB | {computed:.1} GB")
+        });
+        let computed = seconds(computed);
+        lines.push(format!("| {name} | {measured} s | {computed} | {on_disk} | [{source}](results/{source}) |"));
+    }
+    expect_table(&page, "The formula beside what was measured", &lines);
+    // Where it fails.
+    let under = blown_up(60, InputForm::SymmetricRows, 1_460_341_225).counting(gib(8));
+    expect_table(&page, "where it fails", &[format!("instead of the computed {}", seconds(under.seconds))]);
+}
+
+/// The jobs that were measured pass again, by a clock of this test, on machines that are slower or faster in everything.
+#[test]
+fn the_time_left_after_a_tenth_of_a_job_is_within_a_factor_of_two() {
+    let apart = |job: &MeasuredJob| job.tasks.first().is_some_and(|(name, _)| *name != "both");
+    for job in measured_jobs().into_iter().filter(apart) {
+        let all: f64 = job.seconds.parse().unwrap();
+        let before: f64 = job.tasks.iter().map(|(_, seconds)| seconds).sum();
+        let tasks: Vec<_> = job.tasks.iter().copied().chain([("count", all - before)]).collect();
+        for (speed, at) in
+            [1.0, 0.2, 3.0].into_iter().flat_map(|speed| [0.1, 0.2, 0.3, 0.5, 0.7, 0.8].map(|at| (speed, at)))
+        {
+            let mut share = JobShare::default();
+            let after = |seconds: f64| Duration::from_secs_f64(seconds / speed);
+            share.expect(&job.expected(), after(0.0));
+            let (mut from, now, mut left) = (0.0, at * all, None);
+            for &(task, seconds) in &tasks {
+                if from < now {
+                    share.begin(task, after(from));
+                    left = share.time_left(task, ((now - from) / seconds).min(1.0), after(now));
+                }
+                from += seconds;
+            }
+            let left = left.unwrap().as_secs_f64();
+            let right = (1.0 - at) * all / speed;
+            assert!(within_a_factor_of_two(right, left), "{} at {at}: {left} s left, not {right}", job.name);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What is said of disks and of passes over the input before a job begins: what cannot fit ends it, what may not fit is a warning, and
+//! directories on one disk are added.
+
+use crate::common::job::{data, listing};
+use crate::common::place::{Place, SmallDisk, stderr};
+
+fn crawl() -> String {
+    data("cnr-2000.graph").display().to_string()
+}
+
+/// The triangles of the crawl.
+const COUNTED: &str = "20,977,629";
+
+/// Bytes of memory in which neither the arcs of the crawl nor its encoded rows fit.
+const FEW: &str = "4000000";
+
+const SPILLED: [&str; 6] = ["--partitioner", "contiguous", "--parts", "3", "--spill-dir", "small"];
+
+#[test]
+fn a_file_of_counts_that_cannot_fit_ends_the_job_before_it_counts() {
+    let (place, crawl) = (Place::new(), crawl());
+    let Some(_small) = SmallDisk::mount(&place, "8m") else { return };
+    let count = ["count", &crawl, "--cache-dir", "cache", "--per-edge", "small/e.tsv"];
+    let said =
+        ["small: 8.0 MiB free on its disk", "at least 15.7 MiB for the file of --per-edge", "another --per-edge"];
+    assert!(place.refuses(&count, 3, &said).stdout.is_empty());
+    assert!(listing(&place.path("small")).is_empty());
+    assert!(!listing(&place.path("cache")).iter().any(|name| name.ends_with(".trimgraf")), "no graph was made for it");
+    // The same of a graph that is there.
+    let _ = place.prints(&["count", &crawl, "--cache-dir", "cache"]);
+    assert!(place.refuses(&count, 3, &said).stdout.is_empty());
+    // An array of counts at vertices has 8 bytes for each.
+    let _ = place.prints(&["count", &crawl, "--per-vertex", "small/v.npy"]);
+}
+
+#[test]
+fn what_may_not_fit_is_a_warning_and_the_job_goes_on() {
+    let (place, crawl) = (Place::new(), crawl());
+    let Some(_small) = SmallDisk::mount(&place, "16m") else { return };
+    // Compressed text has no lower bound; arcs that are sorted on disk take from a bit to 8 bytes each.
+    for (options, buckets, what) in [
+        (["--per-edge", "small/e.tsv.zst"], None, "the file of --per-edge"),
+        (["--work-dir", "small"], Some(FEW), "the arcs that do not fit in memory"),
+    ] {
+        let mut command = place.command(&[&["count", &crawl, "--no-cache"][..], &options].concat());
+        let output = command.envs(buckets.map(|bytes| ("TRIMILL_BUCKETS", bytes))).output().unwrap();
+        let text = stderr(&output);
+        assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains(COUNTED), "{text}");
+        let warning = text.lines().find(|line| line.contains("up to")).unwrap_or_default();
+        for part in ["small: up to ", what, " are free", options[0]] {
+            assert!(warning.contains(part), "{text}");
+        }
+    }
+}
+
+#[test]
+fn arcs_that_cannot_fit_while_they_are_sorted_are_not_read() {
+    let (place, crawl) = (Place::new(), crawl());
+    let Some(_small) = SmallDisk::mount(&place, "64k") else { return };
+    let output = place.command(&["count", &crawl, "--work-dir", "small"]).env("TRIMILL_BUCKETS", "0").output().unwrap();
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    for part in ["small: 64.0 KiB free", "KiB for the arcs that do not fit in memory", "another --work-dir"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn directories_on_one_disk_are_added() {
+    let (place, crawl) = (Place::new(), crawl());
+    let Some(_small) = SmallDisk::mount(&place, "17m") else { return };
+    let file = ["--per-edge", "small/e.tsv"];
+    let plan = |options: &[&str]| place.run(&[&["plan", &crawl, "--json"], options].concat());
+    for alone in [&file[..], &SPILLED] {
+        assert!(plan(alone).status.success(), "{alone:?}");
+    }
+    let both = [&file[..], &SPILLED].concat();
+    let output = plan(&both);
+    assert_eq!(output.status.code(), Some(3));
+    let planned: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (disk, advice) = (&planned["disks"][0], planned["advice"][0].as_str().unwrap());
+    let bytes = |of: &serde_json::Value, name: &str| of[name].as_u64().unwrap();
+    let needs = disk["needs"].as_array().unwrap();
+    for name in ["least_bytes", "most_bytes"] {
+        assert_eq!(bytes(disk, name), needs.iter().map(|need| bytes(need, name)).sum::<u64>());
+    }
+    assert_eq!((needs.len(), bytes(disk, "free_bytes"), &planned["fits"]), (2, 17 << 20, &false.into()));
+    let said =
+        ["at least 18.0 MiB", "the spilled partitions (2.3 MiB", "--per-edge (15.7 MiB", "--spill-dir or --per-edge"];
+    assert!(said.iter().all(|part| advice.contains(part)), "{advice}");
+    place.refuses(&[&["count", &crawl], &both[..]].concat(), 3, &said);
+    assert!(listing(&place.path("small")).is_empty());
+}
+
+#[test]
+fn further_passes_over_the_input_are_said() {
+    let (place, crawl) = (Place::new(), crawl());
+    for (buckets, several) in [("100000000", false), (FEW, true)] {
+        let output = place.command(&["count", &crawl, "--no-cache"]).env("TRIMILL_BUCKETS", buckets).output().unwrap();
+        let text = stderr(&output);
+        assert!(String::from_utf8_lossy(&output.stdout).contains(COUNTED), "{text}");
+        assert_eq!(text.contains("the input is read at least 2 times: 3.8 MiB"), several, "{text}");
+    }
+}
