@@ -8,7 +8,7 @@
 //! the level, and takes from each other edge the triangles that are gone (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri,
 //! HPEC 2017). Once half of the edges are gone, those that are left are made a graph of their own. docs/truss.md has the cost.
 
-pub mod by_k;
+pub(crate) mod by_k;
 mod cores;
 mod neighbours;
 mod remaining;
@@ -35,10 +35,10 @@ use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 
 /// The smallest trussness: of an edge in no triangle.
-pub const LEAST: u32 = 2;
+pub(crate) const LEAST: u32 = 2;
 
 /// The largest k that may be asked for.
-pub const MOST_K: u32 = MOST_TRIANGLES + LEAST;
+pub(crate) const MOST_K: u32 = MOST_TRIANGLES + LEAST;
 
 /// What of the decomposition is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,14 +65,14 @@ const MOST_TRIANGLES: u32 = (1 << 30) - 1;
 
 /// Bytes of the host's memory that peeling a graph takes on `threads` threads: the levels, the edges, and what the cores have beside them;
 /// or while half of the edges are made a graph of their own, that and their values.
-pub fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
+pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     let vertices = u64::from(vertices);
     let beside = OnCores::bytes(vertices, edges, threads).max(4 * edges + RemainingEdges::bytes(vertices, edges / 2));
     Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside)
 }
 
 /// A graph that is decomposed, with the triangles on its edges.
-pub struct TrussDecomposition<'a> {
+pub(crate) struct TrussDecomposition<'a> {
     pub graph: &'a OrientedGraph,
     /// In the end, the trussness of each edge.
     pub sums: &'a Sums<ByArc>,
@@ -88,7 +88,7 @@ impl TrussDecomposition<'_> {
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
     /// read; when stopped.
-    pub fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
+    pub(crate) fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
         let Self { graph, sums, block, control } = *self;
         if u32::try_from(graph.edges()).is_err() {
             return Err(Error::resource(format!("{} edges", graph.edges()))

@@ -23,7 +23,7 @@ impl EdgesOfGraph<'_> {
     /// # Errors
     /// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
     pub fn at_vertices(&self, totals: &Sums<ByRank>, pool: &ThreadPool) -> Result<()> {
-        let Self { graph, sums, memory, control } = *self;
+        let Self { graph, sums, memory, control, .. } = *self;
         let pass = pass_bytes(memory);
         let window =
             (memory.saturating_sub(Bytes(2 * pass.get())).get() / 8).clamp(1 << 16, u64::from(u32::MAX)) as u32;
@@ -41,8 +41,7 @@ impl EdgesOfGraph<'_> {
                     if run.ranks.end <= ranks.start {
                         return Ok(());
                     }
-                    scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
-                    sums.read(run.arcs.start, &mut scratch.sums)?;
+                    scratch.read(sums, run)?;
                     add_run(run, scratch, add);
                     Ok(())
                 })

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-pub use super::rows::{EdgeRows, ListedEdges};
+pub use super::rows::{EdgeFigure, EdgeRows, ListedEdges};
 
 use super::rows::packed;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
@@ -29,6 +29,7 @@ const LONG: usize = 1 << 14;
 pub struct EdgesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByArc>,
+    pub figure: EdgeFigure,
     /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
     pub control: &'a Control,
@@ -46,6 +47,10 @@ pub fn least_window(vertices: u32, edges: u64) -> Bytes {
 
 impl CountsInOrder for EdgesOfGraph<'_> {
     type Rows<'r> = EdgeRows<'r>;
+
+    fn names(&self) -> Vec<&'static str> {
+        self.figure.names()
+    }
 
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
@@ -65,6 +70,24 @@ impl CountsInOrder for EdgesOfGraph<'_> {
     }
 }
 
+impl EdgesOfGraph<'_> {
+    /// Visits all edges that are to be written; where some are not, with their sums.
+    fn runs(
+        &self,
+        pass: Bytes,
+        visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync,
+    ) -> Result<()> {
+        in_runs(self.graph, pass, self.control, |run, scratch| match self.figure.least() {
+            0 => visit(run, scratch),
+            least => {
+                scratch.read(self.sums, run)?;
+                let run = run.at_least(least, &mut scratch.sums);
+                visit(&run, scratch)
+            }
+        })
+    }
+}
+
 /// The lists of the larger ends of edges, by the smaller ends.
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
@@ -80,7 +103,7 @@ impl<'a> LargerEnds<'a> {
     fn new(of: &'a EdgesOfGraph<'a>, pass: Bytes) -> Result<Self> {
         let left: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
         let lists = Self { of, pass, order: of.graph.order()?, left };
-        in_runs(of.graph, pass, of.control, |run, scratch| {
+        of.runs(pass, |run, scratch| {
             let add = |vertex: u32, edges: u32| {
                 lists.left[vertex as usize].fetch_add(edges, Relaxed);
             };
@@ -138,9 +161,10 @@ impl<'a> LargerEnds<'a> {
     /// The edges of a window.
     fn fill(&self, vertices: &Range<u32>, starts: &[u64]) -> Result<Vec<AtomicU64>> {
         let mut edges = zeros(starts.last().map_or(0, |&edges| edges as usize));
-        in_runs(self.of.graph, self.pass, self.of.control, |run, scratch| {
-            scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
-            self.of.sums.read(run.arcs.start, &mut scratch.sums)?;
+        self.of.runs(self.pass, |run, scratch| {
+            if self.of.figure.least() == 0 {
+                scratch.read(self.of.sums, run)?;
+            }
             self.scatter(run, scratch, &EdgeChunk { vertices, starts, edges: &edges });
             Ok(())
         })?;

@@ -5,12 +5,46 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::table::columns::ColumnValue::{U32, U64};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use crate::truss::TrussWanted;
 use trimill_graph::Ids;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
 /// Edges that [`ListedEdges`] hands on at a time, about.
 const AT_A_TIME: usize = 1 << 20;
+
+/// What a number on an edge is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EdgeFigure {
+    Triangles,
+    /// Its trussness; edges with less are left out.
+    Trussness {
+        least: u32,
+    },
+}
+
+impl EdgeFigure {
+    /// Trussness, where the graph is peeled.
+    pub fn of(truss: Option<TrussWanted>) -> Self {
+        truss.map_or(Self::Triangles, |wanted| Self::Trussness { least: wanted.until.unwrap_or(0) })
+    }
+
+    /// The names of the columns.
+    pub(super) fn names(self) -> Vec<&'static str> {
+        match self {
+            Self::Triangles => vec!["u", "v", "triangles"],
+            Self::Trussness { .. } => vec!["u", "v", "trussness"],
+        }
+    }
+
+    /// The smallest number of an edge that is written.
+    pub(super) fn least(self) -> u32 {
+        match self {
+            Self::Triangles => 0,
+            Self::Trussness { least } => least,
+        }
+    }
+}
 
 /// An edge and what was counted on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +113,7 @@ pub struct ListedEdges<'a, F> {
     pub ids: &'a Ids,
     pub vertices: u32,
     pub control: &'a Control,
+    pub figure: EdgeFigure,
     /// Lists the edges of which a vertex is the smaller end: the larger ends, ascending, and the triangles.
     pub edges_of: F,
 }
@@ -86,11 +121,16 @@ pub struct ListedEdges<'a, F> {
 impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEdges<'_, F> {
     type Rows<'r> = EdgeRows<'r>;
 
+    fn names(&self) -> Vec<&'static str> {
+        self.figure.names()
+    }
+
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let (mut first, mut starts, mut edges) = (0, vec![0], Vec::new());
         for vertex in 0..self.vertices {
             self.control.check()?;
-            edges.extend((self.edges_of)(vertex).map(|(v, triangles)| AtomicU64::new(packed(v, triangles))));
+            let listed = (self.edges_of)(vertex).filter(|&(_, number)| number >= self.figure.least());
+            edges.extend(listed.map(|(v, number)| AtomicU64::new(packed(v, number))));
             starts.push(edges.len() as u64);
             if edges.len() >= AT_A_TIME || vertex + 1 == self.vertices {
                 write(&EdgeRows::new(self.ids, first, &starts, &edges))?;
@@ -123,6 +163,7 @@ mod tests {
             ids: &ids,
             vertices: 7,
             control: &Control::silent(),
+            figure: EdgeFigure::Triangles,
             edges_of: |u: u32| lists[u as usize].iter().copied(),
         };
         let mut calls = 0;
@@ -145,7 +186,13 @@ mod tests {
         let ids = Ids::listed((0..n).collect());
         let edges_of = |u: u32| [1, 2].into_iter().map(move |i| (u + i, i)).filter(|&(v, _)| u64::from(v) < n);
         let (mut next, mut chunks) = ((0, 1), 0);
-        let listed = ListedEdges { ids: &ids, vertices: n as u32, control: &Control::silent(), edges_of };
+        let listed = ListedEdges {
+            ids: &ids,
+            vertices: n as u32,
+            control: &Control::silent(),
+            figure: EdgeFigure::Triangles,
+            edges_of,
+        };
         listed
             .in_order(&mut |rows| {
                 chunks += 1;

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::sums::{ByArc, Sums};
 use trimill_graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -25,6 +26,14 @@ pub(crate) struct RunScratch {
     pub(crate) hubs: Vec<u64>,
     /// Edges whose counters are being prefetched.
     pub(crate) later: WaitingEdges,
+}
+
+impl RunScratch {
+    /// Reads the sums of a run.
+    pub(crate) fn read(&mut self, sums: &Sums<ByArc>, run: &EdgeRun<'_>) -> Result<()> {
+        self.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
+        sums.read(run.arcs.start, &mut self.sums)
+    }
 }
 
 /// Edges that wait until the counters of their vertices are in the cache. An atomic addition waits for its cache line, and later
@@ -51,6 +60,8 @@ impl WaitingEdges {
 /// A run of rows.
 pub(crate) struct EdgeRun<'a> {
     block: RowRun<'a>,
+    /// The rows without the arcs that are left out, where some are: where each begins, and the end; and all successors.
+    kept: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) ranks: Range<u32>,
     /// The places of its arcs in rank order.
     pub(crate) arcs: Range<u64>,
@@ -58,7 +69,27 @@ pub(crate) struct EdgeRun<'a> {
 
 impl EdgeRun<'_> {
     pub(crate) fn row(&self, rank: u32) -> &[u32] {
-        self.block.row(rank)
+        match &self.kept {
+            None => self.block.row(rank),
+            Some((begins, successors)) => {
+                let i = (rank - self.ranks.start) as usize;
+                &successors[begins[i]..begins[i + 1]]
+            }
+        }
+    }
+
+    /// The run without the arcs whose sum is below `least`; these leave `sums`, too.
+    pub(super) fn at_least(&self, least: u32, sums: &mut Vec<u32>) -> EdgeRun<'_> {
+        let (mut begins, mut successors, mut kept) = (vec![0], Vec::new(), Vec::new());
+        for (_, row, of_row) in self.rows(sums) {
+            for (&head, &sum) in row.iter().zip(of_row).filter(|(_, sum)| **sum >= least) {
+                successors.push(head);
+                kept.push(sum);
+            }
+            begins.push(successors.len());
+        }
+        *sums = kept;
+        EdgeRun { block: self.block, kept: Some((begins, successors)), ranks: self.ranks.clone(), arcs: self.arcs.clone() }
     }
 
     /// The rank of each row, its successors, and what `sums` has at its arcs.
@@ -92,7 +123,7 @@ pub(crate) fn in_runs(
         parallel::try_each_with(block.runs(RUN), scratch, |scratch, ranks| {
             let arcs = block.arcs(&ranks);
             scratch.hubs.fill(0);
-            visit(&EdgeRun { block, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
+            visit(&EdgeRun { block, kept: None, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
         })
     })
 }

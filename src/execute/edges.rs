@@ -13,7 +13,7 @@ use super::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
 use super::part_counts::{JobSums, PartitionRanks, Unfinished};
 use super::session::Session;
 use super::vertices::VertexSums;
-use crate::edges::order::EdgesOfGraph;
+use crate::edges::order::{EdgeFigure, EdgesOfGraph};
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PartWriter;
@@ -109,7 +109,7 @@ impl<'g> OnEdges<'g> {
         }
         let start = Instant::now();
         let memory = edge_window_bytes(job.counts(), *host, graph.vertices(), graph.edges());
-        let counts = EdgesOfGraph { graph, sums, memory, control };
+        let counts = EdgesOfGraph { graph, sums, figure: EdgeFigure::of(job.truss), memory, control };
         let by_k = |path: &Path| result.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
         parallel::within(pool, || {
             let sizes = job.by_k.as_deref().map_or(Ok(()), by_k);
@@ -126,7 +126,8 @@ impl<'g> OnEdges<'g> {
         let Session { job, host, pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;
         let memory = edge_window_bytes(job.counts(), *host, self.graph.vertices(), self.graph.edges());
-        let edges = EdgesOfGraph { graph: self.graph, sums: self.of.all()?, memory, control };
+        let (graph, sums) = (self.graph, self.of.all()?);
+        let edges = EdgesOfGraph { graph, sums, figure: EdgeFigure::Triangles, memory, control };
         edges.at_vertices(vertices.of.all()?, pool)?;
         Ok(vertices)
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::session::{Purpose, Session};
 use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
+use crate::edges::order::{EdgeFigure, ListedEdges};
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
@@ -97,8 +98,8 @@ fn written(
     let of_vertices = job.output_files().write_vertices(&counts, &by_degree.unwrap_or_default());
     let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let of_edges =
-        job.output_files().write_edges(&crate::edges::order::ListedEdges { ids, vertices, control, edges_of });
+    let figure = EdgeFigure::of(job.truss);
+    let of_edges = job.output_files().write_edges(&ListedEdges { ids, vertices, control, figure, edges_of });
     Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 

@@ -66,14 +66,18 @@ pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
 pub trait CountsInOrder {
     type Rows<'r>: CountRows;
 
+    /// The names of the columns.
+    fn names(&self) -> Vec<&'static str> {
+        <Self::Rows<'static> as CountRows>::COLUMNS.iter().map(|column| column.name).collect()
+    }
+
     /// Calls `write` with all rows, in ascending order, one or more at a time.
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&Self::Rows<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// Writes the rows as text; runs in the current thread pool.
 pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, compress: Compress, counts: &C) -> Result<()> {
-    let columns = <C::Rows<'static> as CountRows>::COLUMNS;
-    compress.write_head(to, &columns.iter().map(|column| column.name).collect::<Vec<_>>())?;
+    compress.write_head(to, &counts.names())?;
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;
         compress.write_rows(to, rows.count(), |places, text| {

@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePtr};
 use rayon::prelude::*;
 
-use super::columns::{ColumnValue, CountColumn, CountRows, CountsInOrder};
+use super::columns::{ColumnValue, CountRows, CountsInOrder};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
@@ -32,7 +32,7 @@ type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetErro
 pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()> {
     let name = to.name().to_path_buf();
     let failed = |error| failed(&name, error);
-    let (schema, properties) = layout::<C::Rows<'static>>().map_err(failed)?;
+    let (schema, properties) = layout::<C::Rows<'static>>(&counts.names()).map_err(failed)?;
     let descriptors = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
     let mut writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
     counts.in_order(&mut |rows| {
@@ -65,15 +65,15 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
 }
 
 /// The schema of a table of such rows, and how it is stored.
-fn layout<R: CountRows>() -> std::result::Result<(TypePtr, WriterPropertiesPtr), ParquetError> {
+fn layout<R: CountRows>(names: &[&str]) -> std::result::Result<(TypePtr, WriterPropertiesPtr), ParquetError> {
     // Ids, counts and coefficients hardly repeat; the columns are compressed in any case.
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_dictionary_enabled(false)
         .set_created_by(concat!("trimill ", env!("CARGO_PKG_VERSION")).into());
     let mut schema = String::from("message trimill {");
-    for CountColumn { name, value } in R::COLUMNS {
-        schema += &match value {
+    for (name, column) in names.iter().zip(R::COLUMNS) {
+        schema += &match column.value {
             ColumnValue::U64(_) => format!("required int64 {name} (INTEGER(64, false));"),
             ColumnValue::U32(_) => format!("required int32 {name} (INTEGER(32, false));"),
             ColumnValue::F64(_) => format!("required double {name};"),

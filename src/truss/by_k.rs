@@ -51,8 +51,7 @@ impl Trusses {
     pub(super) fn new(graph: &OrientedGraph, trussness: &Sums<ByArc>, block: Bytes, control: &Control) -> Result<Self> {
         let of_vertices: Vec<AtomicU32> = zeros(graph.vertices() as usize);
         in_runs(graph, block, control, |run, scratch| {
-            scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
-            trussness.read(run.arcs.start, &mut scratch.sums)?;
+            scratch.read(trussness, run)?;
             for (rank, row, of_row) in run.rows(&scratch.sums) {
                 for (&head, &k) in row.iter().zip(of_row) {
                     let head = &of_vertices[head as usize];
