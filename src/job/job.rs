@@ -215,13 +215,10 @@ impl Job {
         };
         files.check_names().map_err(in_job)?;
         let OutputTable { truss, k: until, .. } = typed.output;
-        if truss == Some(false) && (until.is_some() || files.by_k.is_some()) {
-            return Err(refuse("sizes of trusses, but the graph is not to be peeled".into()).expected("`truss = true`"));
-        }
         if until.is_some_and(|k| !(LEAST + 1..=MOST_K).contains(&k)) {
             return Err(refuse("k is out of bounds".into()).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
         }
-        let peels = truss.unwrap_or(until.is_some() || files.by_k.is_some());
+        let peels = truss.unwrap_or(false) || until.is_some() || files.by_k.is_some();
         let page = |path: &Option<PathBuf>, what: &str, suffix: &str| match path {
             Some(path) if path.extension().is_none_or(|found| found != suffix) => {
                 Err(refuse(format!("{what} is '{}'", path.display()))

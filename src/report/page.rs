@@ -32,7 +32,7 @@ const LICENCES: [&str; 5] = [
 ];
 
 /// The page's scripts: each may use those before it, and the last one starts.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("page/format.js"),
     include_str!("page/data.js"),
     include_str!("page/dom.js"),
@@ -43,6 +43,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("page/timeline.js"),
     include_str!("page/rates.js"),
     include_str!("page/degrees.js"),
+    include_str!("page/trusses.js"),
     include_str!("page/plan.js"),
     include_str!("page/bench.js"),
     include_str!("page/main.js"),

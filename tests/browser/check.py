@@ -86,6 +86,7 @@ PICTURES = [
     ("h200", "Timeline", "timeline"),
     ("cnr-2000", "Stages: time, bytes and rates", "stages"),
     ("count", "Degrees", "degrees"),
+    ("truss", "Trusses", "trusses"),
     ("plan", "Other numbers of parts", "alternatives"),
     ("bench", "wiki-Vote.txt", "bench"),
 ]

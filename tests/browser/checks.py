@@ -135,12 +135,30 @@ def degrees_of_count(check, page, result):
         check("clustering by degree", all_close([y for _, y in points], [b["average_local"] for b in local]), points[:3])
 
 
+def trusses_of_count(check, page, result):
+    found = result.get("truss")
+    heading = page.page.get_by_role("heading", name="Trusses", exact=True).locator("visible=true")
+    check("a section where the graph was peeled", heading.count() == (1 if found else 0), heading.count())
+    if not found:
+        return
+    chart = page.chart("Edges of the k-truss")
+    check("edges by k", chart["series"][0]["data"] == [[t["k"], t["edges"]] for t in found["by_k"]], chart["series"][0]["data"][:3])
+    rows = page.table(f"Numbers of {thousands(len(found['by_k']))} truss{'' if len(found['by_k']) == 1 else 'es'}")
+    wanted = [tuple(thousands(t[of]) for of in ("k", "vertices", "edges")) for t in found["by_k"]]
+    check("the table of trusses", [(row["k"], row["vertices"], row["edges"]) for row in rows] == wanted, rows[:3])
+    text, largest = " ".join(page.text().split()), found["by_k"][-1]
+    facts = {"Largest k": found["largest_k"], "Vertices of its truss": largest["vertices"], "Edges of its truss": largest["edges"]}
+    check("the largest truss", all(f"{name} {thousands(value)}" in text for name, value in facts.items()), facts)
+    ended = f"Peeling ended at k = {found['until']}:"
+    check("where peeling ended", (ended in text) == (found["until"] is not None), ended)
+
+
 def count(check, page, result):
     text = page.text()
     check("the answer", f"{thousands(result['triangles'])} triangle" in text, text[:200])
     check("the graph", f"{thousands(result['vertices'])} vert" in text and f"{thousands(result['edges'])} edge" in text)
     check("the budget", size(result["device_memory"]) in text)
-    for part in (memory_of_count, stages_of_count, timeline_of_count, degrees_of_count):
+    for part in (memory_of_count, stages_of_count, timeline_of_count, degrees_of_count, trusses_of_count):
         part(check, page, result)
     if result.get("clustering"):
         check("clustering", f"{result['clustering']['average_local']:.4g}" in page.text())

@@ -13,6 +13,8 @@ JOBS = [
     ("count", "count", ["count", "ca-HepTh.txt", "--clustering"]),
     ("partitions", "count", ["count", "soc-Slashdot0902.txt.gz", "--parts", "300", "--partitioner", "random"]),
     ("cnr-2000", "count", ["count", "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
+    ("truss", "count", ["truss", "ca-HepTh.txt"]),
+    ("truss-until", "count", ["truss", "karate.mtx", "--k", "4"]),
     ("plan", "plan", ["plan", "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
     ("plan-many", "plan", ["plan", "soc-Slashdot0902.txt.gz", "--parts", "40", "--partitioner", "random", "--device-memory", "800KiB"]),
     ("bench", "bench", ["bench", "ca-HepTh.txt", "wiki-Vote.txt", "--runs", "2", "--timeout", "3", "--methods", "auto,forward,lstc@cuda"]),

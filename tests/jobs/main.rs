@@ -11,4 +11,5 @@ mod kept;
 mod memory;
 mod resume;
 mod threads;
+mod truss;
 mod vertices;

@@ -167,6 +167,26 @@ function byteAxis(most) {
     };
 }
 
+/** A logarithmic axis. */
+function logAxis(formatter = roundNumber) {
+    return { type: "log", minorSplitLine: { show: false }, axisLabel: { formatter } };
+}
+
+/**
+ * A figure of points over the axis `x`, on a logarithmic axis called `name`, whose numbers are texts by `label`. `type` is `scatter` or
+ * `line`, `more` what else the library draws of them; `tipOf(i)` is what point `i` shows.
+ */
+function pointsFigure(label, points, { x, name, label: text, type, colour, tipOf, ...more }) {
+    const option = ({ colours }) => ({
+        grid: { left: 64, right: 22, top: 34, bottom: 46 },
+        tooltip: { trigger: "item", formatter: ({ dataIndex }) => tipOf(dataIndex) },
+        xAxis: { ...x, nameLocation: "middle", nameGap: 26 },
+        yAxis: { ...logAxis(text), name, nameTextStyle: { align: "left" } },
+        series: [{ type, name, data: points, symbolSize: 6, itemStyle: { color: colours[colour] }, ...more }],
+    });
+    return figure({ label, height: () => 340, option });
+}
+
 /** A line across a chart at `value`, with a name; `axis` is the axis of values. */
 function markLine(axis, lines, colours) {
     return {

@@ -17,18 +17,6 @@ function binTip(bin) {
     ]);
 }
 
-function degreesOption(bins, { value, name, label, colour }, { colours }) {
-    const points = bins.map((bin) => [middleOf(bin), value(bin)]);
-    const logarithmic = { type: "log", minorSplitLine: { show: false }, axisLabel: { formatter: label ?? roundNumber } };
-    return {
-        grid: { left: 64, right: 22, top: 34, bottom: 46 },
-        tooltip: { trigger: "item", formatter: ({ dataIndex }) => binTip(bins[dataIndex]) },
-        xAxis: { ...logarithmic, axisLabel: { formatter: roundNumber }, name: "degree", nameLocation: "middle", nameGap: 26, min: 1 },
-        yAxis: { ...logarithmic, name, nameTextStyle: { align: "left" } },
-        series: [{ type: "scatter", name, data: points, symbolSize: 6, itemStyle: { color: colours[colour] } }],
-    };
-}
-
 const BIN = [
     { heading: "degree", cell: degreesOf },
     { heading: "vertices", cell: (bin) => thousands(bin.vertices) },
@@ -47,7 +35,11 @@ function degrees(result) {
     const pairs = bins.filter((bin) => bin.average_local !== null && bin.average_local !== undefined);
     const zeros = pairs.length - clustered.length;
     const left = zeros > 0 ? ` ${counted(zeros, "bin")} of degrees without a triangle ${zeros === 1 ? "is" : "are"} not on the axis.` : "";
-    const plot = (label, bins, series) => figure({ label, height: () => 340, option: (context) => degreesOption(bins, series, context) });
+    const x = { ...logAxis(), name: "degree", min: 1 };
+    const plot = (label, bins, { value, ...series }) => {
+        const points = bins.map((bin) => [middleOf(bin), value(bin)]);
+        return pointsFigure(label, points, { x, type: "scatter", tipOf: (i) => binTip(bins[i]), ...series });
+    };
     return section(
         "Degrees",
         el(

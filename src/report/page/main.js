@@ -10,6 +10,7 @@ const KINDS = {
         devices(entry.result),
         degrees(entry.result),
         clustering(entry.result),
+        trusses(entry.result),
         input(entry.result),
     ],
     plan: (entry) => [

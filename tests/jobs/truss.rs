@@ -1,0 +1,214 @@
+//! The truss decomposition: against NetworkX, closed forms and the verifier; every mode and budget; what ends at a k; shards, resumed
+//! jobs and refusals.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::base::Base;
+use crate::common::job::{SETTINGS, count, data, job, program};
+use crate::common::refusals::Place;
+use trimill::RunResult;
+use trimill::testing::control::Control;
+use trimill::testing::execute::verify::verify;
+use trimill_generate::{BaseGraph, Family, generate};
+
+/// The trussness of each edge, the smaller id first.
+type Trussness = BTreeMap<(u64, u64), u32>;
+
+/// By `k_truss` of NetworkX 3.6 for every k: the largest k, the vertices and edges of its truss, and the sum of all edges' trussness.
+const NETWORKX: [(&str, u32, u64, u64, u64); 9] = [
+    ("karate.mtx", 5, 6, 14, 262),
+    ("chesapeake.mtx", 5, 12, 43, 682),
+    ("bcsstk13.mtx", 28, 308, 6167, 790_772),
+    ("as20000102.txt", 10, 23, 179, 37_281),
+    ("ca-HepTh.txt", 32, 32, 496, 125_967),
+    ("p2p-Gnutella04.txt", 4, 12, 18, 82_428),
+    ("facebook_combined.txt", 97, 139, 8987, 3_143_338),
+    ("wiki-Vote.txt", 23, 50, 947, 1_008_726),
+    ("delaunay_n15.graph", 4, 1435, 2169, 296_991),
+];
+
+fn rows(text: &str) -> Trussness {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("u\tv\ttrussness"));
+    let row = |line: &str| {
+        let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
+        let [u, v, trussness] = cells[..] else { panic!("{line}") };
+        ((u, v), u32::try_from(trussness).unwrap())
+    };
+    lines.map(row).collect()
+}
+
+/// The result, and the text of both files.
+fn peeled(text: &str, dir: &Path) -> (RunResult, String, String) {
+    let result = count(&format!("{text}\noutput.per_edge = 'e.tsv'\noutput.by_k = 'k.tsv'"), dir).unwrap();
+    let file = |name: &str| {
+        let text = std::fs::read_to_string(dir.join(name)).unwrap();
+        std::fs::remove_file(dir.join(name)).unwrap();
+        text
+    };
+    (result, file("e.tsv"), file("k.tsv"))
+}
+
+/// What the verifier writes.
+fn verified(input: &str, dir: &Path) -> [String; 2] {
+    let text = format!("{input}\noutput.per_edge = 'v.tsv'\noutput.by_k = 'vk.tsv'");
+    let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
+    assert!(report.truss.is_some());
+    ["v.tsv", "vk.tsv"].map(|name| {
+        let text = std::fs::read_to_string(dir.join(name)).unwrap();
+        std::fs::remove_file(dir.join(name)).unwrap();
+        text
+    })
+}
+
+#[test]
+fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
+    for (name, k, vertices, edges, sum) in NETWORKX {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'", data(name).display());
+        let [on_edges, by_k] = verified(&input, dir.path());
+        assert_eq!(rows(&on_edges).values().map(|&k| u64::from(k)).sum::<u64>(), sum, "{name}");
+        assert_eq!(by_k.lines().last(), Some(&*format!("{k}\t{vertices}\t{edges}")), "{name}");
+        for settings in SETTINGS {
+            let (result, found, sizes) = peeled(&format!("{input}\n{settings}"), dir.path());
+            assert!(found == on_edges && sizes == by_k, "{name} {settings}");
+            let trusses = result.truss.unwrap();
+            let largest = trusses.largest().unwrap();
+            assert_eq!((trusses.largest_k, largest.vertices, largest.edges), (k, vertices, edges), "{name} {settings}");
+            assert_eq!(trusses.levels as usize, trusses.by_k.len(), "{name}: an edge falls on each level");
+            assert!(trusses.rounds >= trusses.levels.into(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn closed_forms() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = |family: &Family, base: Option<&dyn BaseGraph>| {
+        generate(family, base, &dir.path().join("made.bin"), &Control::silent()).unwrap();
+        let (result, on_edges, _) = peeled("input.path = 'made.bin'\npartition.parts = 2", dir.path());
+        (result.truss.unwrap(), rows(&on_edges))
+    };
+    let (trusses, on_edges) = made(&Family::Complete { vertices: 120 }, None);
+    assert_eq!((trusses.largest_k, trusses.rounds, on_edges.len()), (120, 1, 120 * 119 / 2));
+    assert!(on_edges.values().all(|&k| k == 120));
+    // In every line of a Hamming graph all vertices are adjacent, and no other triangles are there.
+    let (trusses, on_edges) = made(&Family::Hamming { d: 3, q: 7 }, None);
+    assert!(trusses.largest_k == 7 && on_edges.values().all(|&k| k == 7));
+    // Copies of an edge are alike: t' - 2 = k (t - 2).
+    let [of_base, _] = verified(&format!("input.path = '{}'", data("as20000102.txt").display()), dir.path());
+    let of_base = rows(&of_base);
+    for copies in [2, 3] {
+        let (trusses, on_edges) = made(&Family::Blowup { copies, permute: None }, Some(&Base::routers()));
+        assert_eq!(on_edges.len() as u64, of_base.len() as u64 * copies * copies);
+        assert_eq!(u64::from(trusses.largest_k), 2 + copies * 8);
+        for ((u, v), k) in on_edges {
+            assert_eq!(u64::from(k) - 2, copies * u64::from(of_base[&(u / copies, v / copies)] - 2), "{u} {v}");
+        }
+    }
+}
+
+#[test]
+fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["karate.mtx", "wiki-Vote.txt", "ca-HepTh.txt"] {
+        let input = format!("input.path = '{}'", data(name).display());
+        let (whole, all, _) = peeled(&input, dir.path());
+        let (whole, all) = (whole.truss.unwrap(), rows(&all));
+        for k in [3, 4, 5, 9, 40] {
+            let text = format!("{input}\noutput.k = {k}");
+            let [verified, _] = verified(&text, dir.path());
+            let (result, found, _) = peeled(&text, dir.path());
+            assert!(found == verified, "{name} {k}");
+            let expected = all.iter().filter(|(_, of)| **of >= k).map(|(edge, _)| (*edge, k)).collect();
+            assert_eq!(rows(&found), expected, "{name} {k}");
+            let trusses = result.truss.unwrap();
+            assert_eq!((trusses.until, trusses.largest_k), (Some(k), whole.largest_k.min(k)), "{name}");
+            let below = |trusses: &trimill::Trusses| trusses.by_k.iter().copied().filter(|t| t.k < k).collect::<Vec<_>>();
+            assert_eq!(below(&trusses), below(&whole), "{name} {k}");
+        }
+    }
+}
+
+#[test]
+fn counts_at_vertices_beside_it_are_those_of_triangles() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'", data("facebook_combined.txt").display());
+    let expected = count(&format!("{input}\noutput.clustering = true"), dir.path()).unwrap().clustering;
+    let both = count(&format!("{input}\noutput = {{ clustering = true, truss = true }}"), dir.path()).unwrap();
+    assert!(both.clustering == expected && both.truss.unwrap().largest_k == 97);
+}
+
+#[test]
+fn resumed_jobs_and_shards_have_the_same_trusses() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = data("wiki-Vote.txt").display().to_string();
+    let [expected, _] = verified(&format!("input.path = '{input}'"), dir.path());
+    // In one run directory: triangles, then trussness under the same name, then only a truss, and all of it again.
+    let file = |more: &str| {
+        let text = format!(
+            "input.path = '{input}'\nrun.dir = 'run'\npartition.parts = 3\ncount.backend = 'cpu'\n\
+             output = {{ per_edge = 'e.tsv', force = true{more} }}"
+        );
+        count(&text, dir.path()).unwrap();
+        std::fs::read_to_string(dir.path().join("e.tsv")).unwrap()
+    };
+    let triangles = file("");
+    assert!(triangles.starts_with("u\tv\ttriangles\n"));
+    for _ in 0..2 {
+        assert!(file(", truss = true") == expected);
+        let of_truss = rows(&file(", k = 10"));
+        assert!(!of_truss.is_empty() && of_truss.values().all(|&k| k == 10));
+        assert!(file("") == triangles);
+    }
+    let run = |words: &[&str]| {
+        let out = Command::new(program()).args(words).current_dir(dir.path()).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    run(&["prepare", &input, "--run-dir", "shards", "--shards", "2", "--truss", "--per-edge", "merged.tsv", "--backend", "cpu"]);
+    for shard in ["0/2", "1/2"] {
+        run(&["count", "--run-dir", "shards", "--shard", shard, "--backend", "cpu"]);
+    }
+    let merged: RunResult = serde_json::from_str(&run(&["merge", "shards", "--json"])).unwrap();
+    assert_eq!(merged.truss.unwrap().largest_k, 23);
+    assert!(std::fs::read_to_string(dir.path().join("merged.tsv")).unwrap() == expected);
+}
+
+#[test]
+fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    generate(&Family::RingLattice { vertices: 500_000, k: 4 }, None, &dir.path().join("ring.sg"), &Control::silent())
+        .unwrap();
+    // In a process of its own, whose memory is measured.
+    let with = |bytes: u64| {
+        let (bytes, words) = (bytes.to_string(), ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache"]);
+        let more = ["--json", "--host-memory", &bytes];
+        Command::new(program()).args(words).args(more).current_dir(dir.path()).output().unwrap()
+    };
+    let refused = with(80 << 20);
+    assert_eq!(refused.status.code(), Some(3));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("to peel the graph") && text.contains("edges that are left"), "{text}");
+    let named = text.split("raise --host-memory to ").nth(1).unwrap();
+    let named: u64 = named.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap();
+    let result: RunResult = serde_json::from_slice(&with(named).stdout).unwrap();
+    // Neighbours on the ring have 2 k - 2 triangles at most, and those at distance k have k - 1, which fall first, and then all do.
+    assert_eq!(result.truss.unwrap().by_k, [trimill::Truss { k: 5, vertices: 500_000, edges: 2_000_000 }]);
+    assert!(result.peak_host_bytes.get() <= named, "{} of {named}", result.peak_host_bytes);
+}
+
+#[test]
+fn what_cannot_be_peeled_or_written_is_refused_at_once() {
+    let place = Place::new();
+    for (arguments, code, words) in [
+        (&["--by-k", "k.parquet"][..], 2, &["k.parquet", ".tsv, .tsv.gz or .tsv.zst"][..]),
+        (&["--k", "2"], 2, &["--k", "3"]),
+        (&["--by-k", "there.tsv"], 2, &["there.tsv", "--force"]),
+        (&["--truss", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
+    ] {
+        place.refuses(arguments, code, words);
+    }
+}
