@@ -92,6 +92,9 @@ const SETTINGS: &[Setting] = &[
     ("count.threads", INPUT, &["1", "4", "64"], &["0", "-1", "'4'", "1.5"]),
     ("output.dir", INPUT, DIRS[0], DIRS[1]),
     ("output.force", INPUT, TRUTHS[0], TRUTHS[1]),
+    ("output.truss", INPUT, TRUTHS[0], TRUTHS[1]),
+    ("output.k", INPUT, &["3", "20", "1073741825"], &["2", "0", "-1", "1073741826", "3.5", "'3'"]),
+    ("output.by_k", INPUT, &["'k.tsv'", "'k.tsv.gz'", "'d/k.tsv.zst'"], &["''", "'k.parquet'", "'k.npy'", "'k'", "3"]),
     ("output.clustering", INPUT, TRUTHS[0], TRUTHS[1]),
     (
         "output.per_vertex",
