@@ -71,6 +71,12 @@ pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside)
 }
 
+/// The same where a device peels the graph: the levels, the edges, their values on the way, and their neighbours.
+pub(crate) fn memory_with_device(vertices: u32, edges: u64) -> Bytes {
+    let vertices = u64::from(vertices);
+    Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + Neighbours::bytes(vertices, edges) + 4 * edges)
+}
+
 /// A graph that is decomposed, with the triangles on its edges.
 pub(crate) struct TrussDecomposition<'a> {
     pub graph: &'a OrientedGraph,

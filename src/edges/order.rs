@@ -72,11 +72,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
 
 impl EdgesOfGraph<'_> {
     /// Visits all edges that are to be written; where some are not, with their sums.
-    fn runs(
-        &self,
-        pass: Bytes,
-        visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync,
-    ) -> Result<()> {
+    fn runs(&self, pass: Bytes, visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync) -> Result<()> {
         in_runs(self.graph, pass, self.control, |run, scratch| match self.figure.least() {
             0 => visit(run, scratch),
             least => {

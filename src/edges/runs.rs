@@ -89,7 +89,12 @@ impl EdgeRun<'_> {
             begins.push(successors.len());
         }
         *sums = kept;
-        EdgeRun { block: self.block, kept: Some((begins, successors)), ranks: self.ranks.clone(), arcs: self.arcs.clone() }
+        EdgeRun {
+            block: self.block,
+            kept: Some((begins, successors)),
+            ranks: self.ranks.clone(),
+            arcs: self.arcs.clone(),
+        }
     }
 
     /// The rank of each row, its successors, and what `sums` has at its arcs.

@@ -50,6 +50,7 @@ impl Session {
             spill_to: job.spill_to,
             spilled: job.kept_spills().is_some(),
             shard: self.is_shard(),
+            device_peels: false,
         }
     }
 
@@ -142,6 +143,8 @@ impl Session {
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, have_more }, driver) = opening.finish(needs.held)?;
         let (gpus, blocks) = (workers.len() as u64, blocks_of_gpu(needs.counts));
+        let device_peels = workers.first().is_some_and(|worker| worker.peels(graph.vertices.into(), graph.edges));
+        let needs = &HostNeeds { device_peels, ..*needs };
         let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
         let division = needs.divided(least_on_host, gpus)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, blocks, division.counting);
@@ -228,8 +231,8 @@ impl AfterPreparing for Session {
             let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
             machine.preparing(graph, &shares, gpu).stages
         });
-        let count = ExpectedStage { task: "count", seconds: machine.counting_about(edges, graph.probes()) };
-        prepared.unwrap_or_default().into_iter().chain([count]).collect()
+        let counting = self.counting_stages(&machine, machine.counting_about(edges, graph.probes()), edges);
+        prepared.unwrap_or_default().into_iter().chain(counting).collect()
     }
 
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes {

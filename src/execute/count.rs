@@ -13,6 +13,7 @@ use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::paths;
+use crate::plan::cost::Machine;
 use crate::report::RunResult;
 use crate::run_dir::{RunDir, unless_damaged, with_resume_advice};
 use crate::vertices::degrees::DegreeBin;
@@ -79,7 +80,8 @@ impl Planned {
         let seconds = self.counting_seconds();
         let (whole, mut backends) = (self.is_shared(), std::mem::take(&mut self.backends));
         let mut stages = std::mem::take(&mut self.stages);
-        self.session.control.expect(&[ExpectedStage { task: "count", seconds }]);
+        let stages_to_come = self.session.counting_stages(&self.limits.machine, seconds, self.graph.edges());
+        self.session.control.expect(&stages_to_come);
         let (backend, method) = (backends[0].name(), backends[0].method());
         let Session { run, control, .. } = &self.session;
         let details = Details::new(&self.session, &self.graph, self.fingerprint)?;
@@ -142,6 +144,13 @@ impl Planned {
 }
 
 impl Session {
+    /// What comes once partitions are planned: counting them, which takes `seconds`, and peeling, if the trusses are wanted.
+    pub(super) fn counting_stages(&self, machine: &Machine, seconds: f64, edges: u64) -> Vec<ExpectedStage> {
+        let count = ExpectedStage { task: "count", seconds };
+        let peel = self.job.truss.map(|_| ExpectedStage { task: "peel", seconds: machine.peeling(edges) });
+        std::iter::once(count).chain(peel).collect()
+    }
+
     /// Adds that the next start goes on, where there is a run directory.
     fn resumes(&self, error: Error) -> Error {
         match &self.run {

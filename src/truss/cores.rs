@@ -10,8 +10,8 @@
 //! wait for each other.
 //!
 //! Cost of a round: the shorter row of each edge that falls, a longer row for each group; together some three look-ups for each triangle
-//! of the graph. Memory: that of [`Neighbours`]; 12 bytes for each edge that falls; and for each thread 12 bytes for 64 vertices, and
-//! what it noted of a batch of look-ups.
+//! of the graph. Memory: that of [`Neighbours`]; 8 bytes for each edge that falls; and for each thread 12 bytes for 64 vertices, and
+//! what it noted of a batch of edges.
 
 use std::mem::take;
 use std::sync::Mutex;
@@ -44,6 +44,9 @@ const AT_A_TIME: usize = 256;
 
 /// Lists of edges whose values are lowered.
 const LISTS: usize = 64;
+
+/// Rows that a task makes shorter.
+const SHORTENED: usize = 16;
 
 /// Neighbouring edges, which are in the same list.
 const VALUES: usize = 1 << 10;
@@ -95,7 +98,7 @@ enum AfterTriangles<'f> {
     /// To lower the values of a list.
     Lower(usize),
     /// To mark edges as fallen.
-    Settle(&'f [FallingEdge]),
+    Settle(&'f [u32]),
     /// To make rows shorter.
     Shorten(&'f [u32]),
 }
@@ -121,36 +124,74 @@ impl<'a> OnCores<'a> {
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
-    /// are gathered, all of them at worst, and what is lowered; the sets of bits, and what is taken from a row.
+    /// are gathered, all of them at worst; the ends of some, and what they lower; the sets of bits, and what is taken from a row.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
-        Neighbours::bytes(vertices, edges) + 24 * edges + threads * (12 * (vertices / 64 + 1) + 4 * vertices)
+        Neighbours::bytes(vertices, edges)
+            + (4 + 4 + 2 + 2) * edges
+            + threads * (12 * (vertices / 64 + 1) + 4 * vertices)
     }
 
-    /// Look-ups of a batch: what these lower takes 16 bytes for each, or for each edge 2.
+    /// Edges whose ends are put in order at a time.
+    fn most_ends(&self) -> usize {
+        FEW.max(self.edges.edges() / 8)
+    }
+
+    /// Look-ups at a time: what these lower takes 16 bytes for each, or for each edge 2.
     fn most_probes(&self) -> usize {
         FEW_PROBES.max(self.edges.edges() / 8)
     }
 
-    /// Marks edges, which ascend, as falling, and finds their ends; returns the vertices whose rows are to be made shorter.
-    fn begin_to_fall(&self, falling: &[u32], ends: &mut [FallingEdge], level: u32) -> Vec<u32> {
-        let RemainingEdges { firsts, heads, values, .. } = self.edges;
-        let mut shorter = Vec::new();
-        let Some(&first) = falling.first() else { return shorter };
-        let mut tail = firsts.partition_point(|&first_of| first_of <= u64::from(first)) - 1;
-        for (&edge, end) in falling.iter().zip(ends) {
-            if firsts[tail + 1] <= u64::from(edge) {
-                tail += firsts[tail..].partition_point(|&first_of| first_of <= u64::from(edge)) - 1;
+    /// Lowers the values of all edges in a triangle with edges that fall, which are sorted.
+    fn take_triangles(&mut self, ends: &[FallingEdge], level: u32) {
+        let mut tasks = self.tasks(ends).into_iter().peekable();
+        while tasks.peek().is_some() {
+            let (mut now, mut probes) = (Vec::new(), 0);
+            while let Some(task) = tasks.next_if(|_| probes <= self.most_probes()) {
+                probes += task.probes;
+                now.push(task);
             }
-            values[edge as usize].store(FALLING | level, Relaxed);
-            let (tail, head) = (tail as u32, heads[edge as usize]);
+            let is_much = probes >= FEW_PROBES;
+            match is_much {
+                true => parallel::each(now, |task| self.take_task(&task)),
+                false => now.iter().for_each(|task| self.take_task(task)),
+            }
+            let lists: Vec<_> = (0..LISTS).map(AfterTriangles::Lower).collect();
+            self.finish(&lists, is_much, level);
+        }
+    }
+
+    /// Edges, which ascend, with their tails and heads.
+    fn with_ends<'e>(&'e self, edges: &'e [u32]) -> impl Iterator<Item = (u32, [u32; 2])> {
+        let RemainingEdges { firsts, heads, .. } = self.edges;
+        let mut tail = 0;
+        edges.iter().map(move |&edge| {
+            // The next tail is near, but for the first one.
+            if firsts[tail + 1] <= u64::from(edge) {
+                tail += firsts[tail..].partition_point(|&first| first <= u64::from(edge)) - 1;
+            }
+            (edge, [tail as u32, heads[edge as usize]])
+        })
+    }
+
+    /// Marks edges as falling; returns the vertices whose rows are to be made shorter.
+    fn mark(&self, falling: &[u32], level: u32) -> Vec<u32> {
+        let mut shorter = Vec::new();
+        for (edge, ends) in self.with_ends(falling) {
+            self.edges.values[edge as usize].store(FALLING | level, Relaxed);
+            shorter.extend(ends.into_iter().filter(|&vertex| self.neighbours.note_fallen(vertex)));
+        }
+        shorter
+    }
+
+    /// Puts the ends of edges in order.
+    fn put_ends(&self, falling: &[u32], put: &mut [FallingEdge]) {
+        for ((edge, [tail, head]), put) in self.with_ends(falling).zip(put) {
             let (long, short) = match self.neighbours.length(tail) > self.neighbours.length(head) {
                 true => (tail, head),
                 false => (head, tail),
             };
-            *end = FallingEdge { long, short, edge };
-            shorter.extend([long, short].into_iter().filter(|&vertex| self.neighbours.note_fallen(vertex)));
+            *put = FallingEdge { long, short, edge };
         }
-        shorter
     }
 
     /// Cuts sorted edges into groups that have the longer row in common, and large groups into several; groups into tasks.
@@ -314,9 +355,9 @@ impl<'a> OnCores<'a> {
         let part = |part: AfterTriangles<'_>| {
             match part {
                 AfterTriangles::Lower(list) => return self.apply(list, &all, level),
-                AfterTriangles::Settle(fallen) => fallen
-                    .iter()
-                    .for_each(|fallen| self.edges.values[fallen.edge as usize].store(FALLEN | level, Relaxed)),
+                AfterTriangles::Settle(fallen) => {
+                    fallen.iter().for_each(|&edge| self.edges.values[edge as usize].store(FALLEN | level, Relaxed));
+                }
                 AfterTriangles::Shorten(rows) => {
                     let left = |edge: u32| is_left(self.edges.value(edge));
                     rows.iter().for_each(|&vertex| self.neighbours.shorten(vertex, left));
@@ -376,42 +417,41 @@ impl Peeling for OnCores<'_> {
     }
 
     fn round(&mut self, level: u32) -> Result<u64> {
-        let (mut falling, mut ends) = (take(&mut self.falling), take(&mut self.ends));
-        ends.resize(falling.len(), FallingEdge::default());
-        let shorter: Vec<u32> = if falling.len() < FEW {
-            falling.sort_unstable();
-            let shorter = self.begin_to_fall(&falling, &mut ends, level);
-            ends.sort_unstable();
-            shorter
-        } else {
-            falling.par_sort_unstable();
-            let of_task = falling.len().div_ceil(TASKS * rayon::current_num_threads());
-            let tasks = falling.chunks(of_task).zip(ends.chunks_mut(of_task));
-            let shorter = parallel::map(tasks, |(falling, ends)| self.begin_to_fall(falling, ends, level)).concat();
-            ends.par_sort_unstable();
-            shorter
+        let mut falling = take(&mut self.falling);
+        let is_much = falling.len() >= FEW;
+        // For each task of a step, or for all of a short round.
+        let of_task = if is_much { falling.len().div_ceil(TASKS * rayon::current_num_threads()) } else { FEW };
+        let shorter = match is_much {
+            true => {
+                falling.par_sort_unstable();
+                parallel::map(falling.chunks(of_task), |falling| self.mark(falling, level)).concat()
+            }
+            false => {
+                falling.sort_unstable();
+                self.mark(&falling, level)
+            }
         };
-        let (settled, rows) =
-            (ends.chunks(FEW).map(AfterTriangles::Settle), shorter.chunks(16).map(AfterTriangles::Shorten));
-        let mut parts: Vec<AfterTriangles<'_>> = rows.chain(settled).collect();
-        let mut tasks = self.tasks(&ends).into_iter().peekable();
-        while tasks.peek().is_some() {
-            let (mut batch, mut probes) = (Vec::new(), 0);
-            while let Some(task) = tasks.next_if(|_| probes <= self.most_probes()) {
-                probes += task.probes;
-                batch.push(task);
-            }
-            let is_much = probes >= FEW_PROBES;
+        let mut ends = take(&mut self.ends);
+        for batch in falling.chunks(self.most_ends()) {
+            ends.resize(batch.len(), FallingEdge::default());
+            let each = batch.chunks(of_task).zip(ends.chunks_mut(of_task));
             match is_much {
-                true => parallel::each(batch, |task| self.take_task(&task)),
-                false => batch.iter().for_each(|task| self.take_task(task)),
+                true => {
+                    parallel::each(each, |(falling, put)| self.put_ends(falling, put));
+                    ends.par_sort_unstable();
+                }
+                false => {
+                    each.for_each(|(falling, put)| self.put_ends(falling, put));
+                    ends.sort_unstable();
+                }
             }
-            // Edges are falling until the triangles of all are found.
-            let others = if tasks.peek().is_none() { take(&mut parts) } else { Vec::new() };
-            let parts: Vec<_> = (0..LISTS).map(AfterTriangles::Lower).chain(others).collect();
-            self.finish(&parts, is_much, level);
+            self.take_triangles(&ends, level);
         }
         self.ends = ends;
+        // Edges are falling until the triangles of all are found.
+        let rows = shorter.chunks(SHORTENED).map(AfterTriangles::Shorten);
+        let parts: Vec<_> = falling.chunks(FEW).map(AfterTriangles::Settle).chain(rows).collect();
+        self.finish(&parts, is_much || parts.len() > TASKS, level);
         Ok(self.falling.len() as u64)
     }
 

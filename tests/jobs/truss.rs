@@ -126,7 +126,8 @@ fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
             assert_eq!(rows(&found), expected, "{name} {k}");
             let trusses = result.truss.unwrap();
             assert_eq!((trusses.until, trusses.largest_k), (Some(k), whole.largest_k.min(k)), "{name}");
-            let below = |trusses: &trimill::Trusses| trusses.by_k.iter().copied().filter(|t| t.k < k).collect::<Vec<_>>();
+            let below =
+                |trusses: &trimill::Trusses| trusses.by_k.iter().copied().filter(|t| t.k < k).collect::<Vec<_>>();
             assert_eq!(below(&trusses), below(&whole), "{name} {k}");
         }
     }
@@ -168,7 +169,19 @@ fn resumed_jobs_and_shards_have_the_same_trusses() {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8(out.stdout).unwrap()
     };
-    run(&["prepare", &input, "--run-dir", "shards", "--shards", "2", "--truss", "--per-edge", "merged.tsv", "--backend", "cpu"]);
+    run(&[
+        "prepare",
+        &input,
+        "--run-dir",
+        "shards",
+        "--shards",
+        "2",
+        "--truss",
+        "--per-edge",
+        "merged.tsv",
+        "--backend",
+        "cpu",
+    ]);
     for shard in ["0/2", "1/2"] {
         run(&["count", "--run-dir", "shards", "--shard", shard, "--backend", "cpu"]);
     }
@@ -184,7 +197,8 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
         .unwrap();
     // In a process of its own, whose memory is measured.
     let with = |bytes: u64| {
-        let (bytes, words) = (bytes.to_string(), ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache"]);
+        let (bytes, words) =
+            (bytes.to_string(), ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache"]);
         let more = ["--json", "--host-memory", &bytes];
         Command::new(program()).args(words).args(more).current_dir(dir.path()).output().unwrap()
     };

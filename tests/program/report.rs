@@ -123,7 +123,8 @@ fn a_report_of_a_decomposition_has_the_trusses() {
     let shown: RunResult = serde_json::from_str(text).unwrap();
     assert_eq!(shown, serde_json::from_slice::<RunResult>(&json).unwrap());
     // The figures of `networkx.k_truss`.
-    let sizes: Vec<_> = shown.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges)).collect();
+    let sizes: Vec<_> =
+        shown.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges)).collect();
     assert_eq!(sizes, [(2, 34, 78), (3, 32, 67), (4, 12, 25), (5, 6, 14)]);
 }
 

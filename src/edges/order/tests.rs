@@ -147,7 +147,13 @@ fn sums_that_are_no_counts_of_triangles_are_refused() {
     let (sums, totals) = (Sums::<ByArc>::in_memory(3), Sums::<ByRank>::in_memory(3));
     sums.add(CountedKeys::From(0), &[1, 1, 2]).unwrap();
     let pool = threads::pool(None).unwrap();
-    let edges = EdgesOfGraph { graph: &graph, sums: &sums, figure: EdgeFigure::Triangles, memory: Bytes::mib(1), control: &Control::silent() };
+    let edges = EdgesOfGraph {
+        graph: &graph,
+        sums: &sums,
+        figure: EdgeFigure::Triangles,
+        memory: Bytes::mib(1),
+        control: &Control::silent(),
+    };
     let error = edges.at_vertices(&totals, &pool).unwrap_err();
     assert!(error.to_string().contains("odd"), "{error}");
 }
