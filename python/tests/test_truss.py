@@ -150,3 +150,19 @@ def test_settings_that_truss_does_not_have(settings):
 def test_a_directory_that_is_not_there(tmp_path):
     with pytest.raises(trimill.ResourceError, match="missing"):
         trimill.truss(complete(5), work_dir=tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    "lines, words",
+    [
+        ("1\t2\t3\n", "1 rows; expected 2"),
+        ("1\t2\t3\n1\t3\n", "no edge"),
+        ("1\t2\t3\n1\t3\t3\t3\n", "no edge"),
+        ("1\t2\t3\n1\tx\t3\n", ":3: a line that is no edge"),
+    ],
+)
+def test_tables_that_are_damaged(tmp_path, lines, words):
+    (tmp_path / "t.tsv").write_text("u\tv\ttrussness\n" + lines)
+    with pytest.raises(trimill.DataError) as caught:
+        trimill._native.read_trussness(tmp_path / "t.tsv", 2)
+    assert words in str(caught.value)
