@@ -12,7 +12,7 @@ mod messages;
 mod run;
 mod setting;
 mod stream;
-mod vertices;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -30,9 +30,10 @@ mod _native {
     #[pymodule_export]
     use crate::edges::Edges;
     use crate::error::{json, raised};
+    use crate::messages;
     use crate::run::run;
     use crate::setting::options;
-    use crate::{messages, vertices};
+    use crate::table::{self, Trussness, Vertices};
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -72,19 +73,29 @@ mod _native {
     }
 
     /// The columns of arrays that a table of vertices becomes.
-    type Vertices<'py> =
+    type VertexColumns<'py> =
         (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>);
 
     /// Reads the table of vertices that a count wrote: `id`, `degree`, `triangles`, `coefficient`.
     #[pyfunction]
-    fn read_vertices<'py>(py: Python<'py>, path: PathBuf, count: usize) -> PyResult<Vertices<'py>> {
-        let read = run(py, None, move |control| vertices::read(&path, count, control))?;
+    fn read_vertices(py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<VertexColumns<'_>> {
+        let read: Vertices = run(py, None, move |control| table::read(&path, rows, control))?;
         Ok((
             PyArray1::from_vec(py, read.ids),
             PyArray1::from_vec(py, read.degrees),
             PyArray1::from_vec(py, read.triangles),
             PyArray1::from_vec(py, read.coefficients),
         ))
+    }
+
+    /// The columns of arrays that a table of edges and their trussness becomes.
+    type TrussnessColumns<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>);
+
+    /// Reads the table of edges that a truss decomposition wrote: `u`, `v`, `trussness`.
+    #[pyfunction]
+    fn read_trussness(py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<TrussnessColumns<'_>> {
+        let read: Trussness = run(py, None, move |control| table::read(&path, rows, control))?;
+        Ok((PyArray1::from_vec(py, read.u), PyArray1::from_vec(py, read.v), PyArray1::from_vec(py, read.trussness)))
     }
 
     /// The names of all settings.

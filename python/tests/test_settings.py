@@ -81,6 +81,9 @@ def test_none_is_the_default():
         ({"threads": object()}, ["threads: ", "type object"]),
         ({"partitioner": "rank", "prune": "none"}, ["partitioner rank"]),
         ({"per_vertex": "a.csv"}, ["a.csv", ".tsv"]),
+        ({"by_k": "a.parquet"}, ["a.parquet", ".tsv"]),
+        ({"k": 2}, ["k is", "from 3"]),
+        ({"k": "many"}, ["k: ", "many"]),
     ],
 )
 @pytest.mark.parametrize("function", [trimill.count, trimill.plan])
@@ -143,6 +146,7 @@ def test_files_and_directories(tmp_path, random_graph):
         per_vertex=tmp_path / "v.tsv",
         by_degree=tmp_path / "d.tsv",
         per_edge=tmp_path / "e.parquet",
+        by_k=tmp_path / "k.tsv",
     )
     assert answer.triangles == triangles_of(random_graph)
     assert list(run.iterdir()) and list((tmp_path / "own").iterdir())
@@ -152,6 +156,7 @@ def test_files_and_directories(tmp_path, random_graph):
     # The writer leaves out vertices without an edge.
     assert counted == {v: t for v, t in networkx.triangles(random_graph).items() if random_graph.degree(v)}
     assert (tmp_path / "e.parquet").read_bytes()[:4] == b"PAR1" and (tmp_path / "d.tsv").exists()
+    assert (tmp_path / "k.tsv").read_text().startswith("k\tvertices\tedges\n")
     # Found in the run directory on the next start.
     again = trimill.count(
         graph,
@@ -163,6 +168,7 @@ def test_files_and_directories(tmp_path, random_graph):
         per_vertex=tmp_path / "v.tsv",
         by_degree=tmp_path / "d.tsv",
         per_edge=tmp_path / "e.parquet",
+        by_k=tmp_path / "k.tsv",
     )
     assert again.to_dict() == answer.to_dict()
 
@@ -171,6 +177,7 @@ FILES = {
     "per_vertex": ["in.tsv", "link.tsv", "mine.tsv", "new.tsv", "ahead.tsv", "sub/mine.tsv"],
     "by_degree": ["in.tsv", "hard.tsv", "up.tsv", "new.tsv", "sub/../new.tsv", "other.tsv"],
     "per_edge": ["in.tsv", "./in.tsv", "mine.tsv", "ahead.tsv", "sub/mine.tsv"],
+    "by_k": ["in.tsv", "new.tsv", "up.tsv", "other.tsv"],
 }
 
 
@@ -203,7 +210,7 @@ def test_no_file_is_lost_that_was_not_announced(tmp_path, monkeypatch, force):
         try:
             assert trimill.count("scene/in.tsv", force=force, cache=False, **named).triangles == 1
             assert not refused, named
-            assert all(len(end.read_text().splitlines()) > 1 and end.read_text()[0] in "idu" for end in ends)
+            assert all(len(end.read_text().splitlines()) > 1 and end.read_text()[0] in "iduk" for end in ends)
         except trimill.UsageError:
             assert refused, named
             assert not Path("scene/new.tsv").exists()

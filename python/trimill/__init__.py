@@ -17,10 +17,10 @@ not matter:
 Arrays are read where they are, without a copy, and must not be changed meanwhile.
 """
 
-from trimill._api import clustering, count, plan
+from trimill._api import clustering, count, plan, truss
 from trimill._errors import DataError, Error, ResourceError, UsageError
 from trimill._native import VERSION as __version__
-from trimill._result import Plan, Record, Result, Vertices
+from trimill._result import Plan, Record, Result, Trusses, Vertices
 
 __all__ = [
     "DataError",
@@ -29,10 +29,12 @@ __all__ = [
     "Record",
     "ResourceError",
     "Result",
+    "Trusses",
     "UsageError",
     "Vertices",
     "__version__",
     "clustering",
     "count",
     "plan",
+    "truss",
 ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from trimill import _native, _progress
 from trimill._errors import ResourceError, UsageError
 from trimill._graphs import edges_of
-from trimill._result import Plan, Result, Vertices
+from trimill._result import Plan, Result, Trusses, Vertices
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -70,21 +71,63 @@ def clustering(graph: Graph, *, progress: bool | None = None, **settings: Unpack
     many in ``work_dir``.
     Parameters and exceptions are those of :func:`count`; ``result`` of what is returned is its result.
     """
-    for name in ("per_vertex", "run_dir"):
+    with _table("clustering", ["per_vertex", "run_dir"], settings) as table:
+        settings["per_vertex"] = table
+        answer = count(graph, progress=progress, **settings)
+        columns = _native.read_vertices(table, answer.vertices)
+    return Vertices(dict(zip(("id", "degree", "triangles", "coefficient"), columns, strict=True)), answer)
+
+
+def truss(graph: Graph, *, progress: bool | None = None, **settings: Unpack[Settings]) -> Trusses:
+    """Finds the trussness of each edge, and the size of the truss of each k.
+
+    The k-truss is the largest subgraph in which every edge is in at least ``k - 2`` triangles of the subgraph; the
+    trussness of an edge is the largest k whose truss has it.
+
+    >>> import numpy
+    >>> trusses = trimill.truss((numpy.array([5, 6, 7, 7]), numpy.array([6, 7, 5, 8])))
+    >>> trusses.u.tolist(), trusses.v.tolist(), trusses.trussness.tolist()
+    ([5, 5, 6, 7], [6, 7, 7, 8], [3, 3, 3, 2])
+    >>> trusses.largest_k, [(truss.k, truss.vertices, truss.edges) for truss in trusses.by_k]
+    (3, [(2, 4, 4), (3, 3, 3)])
+
+    With ``k``, peeling ends at the truss of this k, and the edges are those of it:
+
+    >>> trimill.truss((numpy.array([5, 6, 7, 7]), numpy.array([6, 7, 5, 8])), k=3).v.tolist()
+    [6, 7, 7]
+
+    Takes 20 bytes an edge for the arrays, and a temporary file of about as many in ``work_dir``; ``docs/truss.md``
+    says what peeling takes. Where only the sizes are needed, ``count(graph, truss=True).truss`` has them.
+    Parameters and exceptions are those of :func:`count`; ``result`` of what is returned is its result.
+    """
+    with _table("truss", ["per_edge", "truss", "run_dir"], settings) as table:
+        settings["per_edge"] = table
+        settings["truss"] = True
+        answer = count(graph, progress=progress, **settings)
+        until = answer.truss.until or 0
+        edges = next((size.edges for size in answer.truss.by_k if size.k >= until), 0)
+        columns = _native.read_trussness(table, edges)
+    return Trusses(dict(zip(("u", "v", "trussness"), columns, strict=True)), answer)
+
+
+@contextmanager
+def _table(function: str, refused: list[str], settings: Settings) -> Iterator[Path]:
+    """The path of a temporary table, which a count writes and ``function`` reads.
+
+    :raises UsageError: one of the ``refused`` settings
+    :raises ResourceError: no directory for it
+    """
+    for name in refused:
         if settings.get(name) is not None:
             raise UsageError(
-                f"{name}: clustering() returns the counts as arrays; expected this setting in count() only"
+                f"{name}: {function}() returns the counts as arrays; expected this setting in count() only"
             )
     try:
         folder = tempfile.TemporaryDirectory(prefix="trimill-", dir=settings.get("work_dir"))
     except OSError as error:
         raise ResourceError(f"{error}; expected a directory for temporary files; name another work_dir") from error
     with folder as name:
-        table = Path(name, "vertices.tsv")
-        settings["per_vertex"] = table
-        answer = count(graph, progress=progress, **settings)
-        columns = _native.read_vertices(table, answer.vertices)
-    return Vertices(dict(zip(("id", "degree", "triangles", "coefficient"), columns, strict=True)), answer)
+        yield Path(name, "table.tsv")
 
 
 _Work: TypeAlias = Callable[["_native.Edges", "Settings", "list[str]", "_progress.Bars | None"], str]

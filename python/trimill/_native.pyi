@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from trimill._progress import Bars
 from trimill._settings import Settings
 
-__all__ = ["VERSION", "Edges", "count", "metis_child", "plan", "read_vertices", "setting_names"]
+__all__ = ["VERSION", "Edges", "count", "metis_child", "plan", "read_trussness", "read_vertices", "setting_names"]
 
 VERSION: str
 
@@ -25,7 +25,10 @@ class Edges:
 def count(edges: Edges, settings: Settings, metis: list[str], progress: Bars | None) -> str: ...
 def plan(edges: Edges, settings: Settings, metis: list[str], progress: Bars | None) -> str: ...
 def read_vertices(
-    path: PathLike[str], count: int
+    path: PathLike[str], rows: int
 ) -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint32], NDArray[numpy.uint64], NDArray[numpy.float64]]: ...
+def read_trussness(
+    path: PathLike[str], rows: int
+) -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint64], NDArray[numpy.uint32]]: ...
 def setting_names() -> list[str]: ...
 def metis_child(arguments: list[str]) -> None: ...

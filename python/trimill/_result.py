@@ -92,16 +92,20 @@ class Plan(Record):
         )
 
 
-class Vertices(dict[str, "NDArray[Any]"]):
-    """The vertices with an edge, in the order of their ids; ``n`` is their number.
-
-    A dictionary of four columns, which are attributes, too: ``pandas.DataFrame(vertices)``.
-    """
+class _Columns(dict[str, "NDArray[Any]"]):
+    """Columns of one length by name, and the result of the count that they come from."""
 
     def __init__(self, columns: dict[str, NDArray[Any]], result: Result) -> None:
         super().__init__(columns)
         #: The result of the count.
         self.result = result
+
+
+class Vertices(_Columns):
+    """The vertices with an edge, in the order of their ids; ``n`` is their number.
+
+    A dictionary of four columns, which are attributes, too: ``pandas.DataFrame(vertices)``.
+    """
 
     @property
     def id(self) -> NDArray[numpy.uint64]:
@@ -128,6 +132,53 @@ class Vertices(dict[str, "NDArray[Any]"]):
 
     def __repr__(self) -> str:
         return f"<trimill.Vertices: {len(self.id):,} vertices, {self.result.triangles:,} triangles>"
+
+
+class Trusses(_Columns):
+    """The edges of a graph and their trussness; ``m`` is their number.
+
+    A dictionary of three columns, which are attributes, too: ``pandas.DataFrame(trusses)``. Edges are in the order of
+    ``u``, then ``v``. The arrays cannot be written.
+    """
+
+    def __init__(self, columns: dict[str, NDArray[Any]], result: Result) -> None:
+        super().__init__(columns, result)
+        for column in columns.values():
+            column.flags.writeable = False
+
+    @property
+    def u(self) -> NDArray[numpy.uint64]:
+        """The smaller end of each edge, of shape ``(m,)``: ids of the input, for a matrix the numbers of its rows."""
+        return self["u"]
+
+    @property
+    def v(self) -> NDArray[numpy.uint64]:
+        """The larger end of each edge, of shape ``(m,)``."""
+        return self["v"]
+
+    @property
+    def trussness(self) -> NDArray[numpy.uint32]:
+        """The largest k whose truss has the edge, of shape ``(m,)``; it is 2 for an edge in no triangle."""
+        return self["trussness"]
+
+    @property
+    def largest_k(self) -> int:
+        """The largest k whose truss has an edge, or the ``k`` at which peeling ended; 0 without edges."""
+        largest: int = self.result.truss.largest_k
+        return largest
+
+    @property
+    def by_k(self) -> list[Record]:
+        """The sizes of the trusses, by rising k: ``pandas.DataFrame(trusses.by_k)``.
+
+        One record for each, with ``k``, ``vertices`` and ``edges``. Where the trusses of several k are the same, there
+        is one record, with the largest of these k.
+        """
+        sizes: list[Record] = self.result.truss.by_k
+        return sizes
+
+    def __repr__(self) -> str:
+        return f"<trimill.Trusses: {len(self.u):,} edges, largest k {self.largest_k:,}>"
 
 
 def _partitions(report: Result | Plan) -> str:

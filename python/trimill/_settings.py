@@ -14,7 +14,7 @@ Path: TypeAlias = Union[str, "os.PathLike[str]"]
 
 
 class Settings(TypedDict, total=False):
-    """Keyword arguments of :func:`count`, :func:`clustering` and :func:`plan`. ``docs/jobs.md`` says what they mean.
+    """Keyword arguments of all functions. ``docs/jobs.md`` says what they mean.
 
     ``None`` stands for the default.
     """
@@ -44,6 +44,9 @@ class Settings(TypedDict, total=False):
     per_vertex: Path | None
     by_degree: Path | None
     per_edge: Path | None
+    truss: bool | None
+    k: int | None
+    by_k: Path | None
     force: bool | None
     cache: bool | None
     cache_dir: Path | None

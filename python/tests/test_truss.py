@@ -1,0 +1,168 @@
+"""The truss decomposition: the edges of `networkx.k_truss` for every k, and graphs whose trusses are known."""
+
+import copy
+import pickle
+
+import networkx
+import numpy
+import pandas
+import pytest
+from conftest import DATA, columns_of, complete, triangles_of
+
+import trimill
+
+
+def trussness_of(graph):
+    """The trussness of each edge of a graph of NetworkX, by its k-truss for every k. Each is in the one before."""
+    found, k = {}, 2
+    while graph.number_of_edges():
+        found |= {(min(edge), max(edge)): k for edge in graph.edges}
+        k += 1
+        graph = networkx.k_truss(graph, k)
+    return found
+
+
+def listed(trusses):
+    """The trussness of each edge of an answer."""
+    columns = (trusses[name].tolist() for name in ("u", "v", "trussness"))
+    return {(u, v): k for u, v, k in zip(*columns, strict=True)}
+
+
+def sizes_of(trussness):
+    """The vertices and edges of the truss of each k at which edges fall."""
+    trusses = {k: [edge for edge, of in trussness.items() if of >= k] for k in sorted(set(trussness.values()))}
+    return [(k, len({end for edge in edges for end in edge}), len(edges)) for k, edges in trusses.items()]
+
+
+def agrees(trusses, expected):
+    """Whether an answer has this trussness, in the order of the ids, and the sizes that follow from it."""
+    assert listed(trusses) == expected
+    assert list(zip(trusses.u.tolist(), trusses.v.tolist(), strict=True)) == sorted(expected)
+    assert [(size.k, size.vertices, size.edges) for size in trusses.by_k] == sizes_of(expected)
+    assert trusses.largest_k == max(expected.values(), default=0)
+    return True
+
+
+def ring_of_cliques(cliques, size):
+    """Complete graphs, each joined to the next one by an edge, and the trussness of all edges."""
+    graph = networkx.Graph()
+    for i in range(cliques):
+        graph.add_edges_from((i * size + a, i * size + b) for a in range(size) for b in range(a))
+    expected = {(min(edge), max(edge)): size for edge in graph.edges}
+    links = [(i * size, (i + 1) % cliques * size + 1) for i in range(cliques)]
+    graph.add_edges_from(links)
+    return graph, expected | {(min(link), max(link)): 2 for link in links}
+
+
+@pytest.mark.parametrize("form", ["columns", "matrix", "partitions", "table"])
+def test_random_graphs(random_graph, form):
+    graph, settings = columns_of(random_graph), {}
+    match form:
+        case "matrix":
+            graph = networkx.to_scipy_sparse_array(random_graph)
+        case "table":
+            graph = pandas.DataFrame({"from": graph[1], "to": graph[0]})
+        case "partitions":
+            settings = {"parts": 4, "partitioner": "contiguous", "backend": "cpu"}
+    trusses = trimill.truss(graph, **settings)
+    assert agrees(trusses, trussness_of(random_graph))
+    assert trusses.result.triangles == triangles_of(random_graph)
+
+
+def test_karate_and_co_authors():
+    karate = networkx.Graph((a + 1, b + 1) for a, b in networkx.karate_club_graph().edges)
+    assert agrees(trimill.truss(DATA / "karate.mtx"), trussness_of(karate))
+    authors = networkx.read_edgelist(DATA / "ca-HepTh.txt", nodetype=int)
+    authors.remove_edges_from(list(networkx.selfloop_edges(authors)))
+    assert agrees(trimill.truss(DATA / "ca-HepTh.txt"), trussness_of(authors))
+
+
+@pytest.mark.parametrize("n", [2, 3, 40])
+def test_complete_graphs(n):
+    u, v = complete(n)
+    trusses = trimill.truss((u, v))
+    assert agrees(trusses, dict.fromkeys(zip(v.tolist(), u.tolist(), strict=True), n))
+    assert trusses.by_k == [{"k": n, "vertices": n, "edges": n * (n - 1) // 2}]
+
+
+@pytest.mark.parametrize("cliques, size", [(3, 4), (10, 7)])
+def test_rings_of_cliques(cliques, size):
+    graph, expected = ring_of_cliques(cliques, size)
+    assert agrees(trimill.truss(columns_of(graph)), expected)
+
+
+def test_peeling_ends_at_a_k(random_graph):
+    expected = trussness_of(random_graph)
+    most = max(expected.values())
+    for k in range(3, most + 3):
+        trusses = trimill.truss(columns_of(random_graph), k=k)
+        edges = {(min(edge), max(edge)) for edge in networkx.k_truss(random_graph, k).edges}
+        assert listed(trusses) == dict.fromkeys(edges, k)
+        assert trusses.largest_k == min(k, most) and trusses.result.truss.until == k
+        below = {edge: min(of, k) for edge, of in expected.items()}
+        assert [(size.k, size.vertices, size.edges) for size in trusses.by_k] == sizes_of(below)
+
+
+def test_a_graph_without_edges():
+    none = numpy.array([], "int32")
+    for settings in [{}, {"k": 3}]:
+        assert agrees(trimill.truss((none, none), **settings), {})
+
+
+def test_ids_of_64_bits():
+    """Ids are named, not indexed: of a triangle and a pendant edge."""
+    u = numpy.array([2**64 - 2, 2**40, 7, 7], "uint64")
+    v = numpy.array([2**40, 7, 2**64 - 2, 8], "uint64")
+    last, middle = 2**64 - 2, 2**40
+    expected = {(7, 8): 2, (7, middle): 3, (7, last): 3, (middle, last): 3}
+    assert agrees(trimill.truss((u, v)), expected)
+
+
+def test_what_is_returned(tmp_path):
+    trusses = trimill.truss(complete(5), work_dir=tmp_path / "tmp", by_k=tmp_path / "k.tsv")
+    assert not list((tmp_path / "tmp").iterdir())
+    assert (tmp_path / "k.tsv").read_text() == "k\tvertices\tedges\n5\t5\t10\n"
+    assert [column.dtype.name for column in trusses.values()] == ["uint64", "uint64", "uint32"]
+    assert list(pandas.DataFrame(trusses).columns) == ["u", "v", "trussness"]
+    assert pandas.DataFrame(trusses.by_k).edges.tolist() == [10]
+    assert repr(trusses) == "<trimill.Trusses: 10 edges, largest k 5>"
+    for made in [copy.deepcopy(trusses), pickle.loads(pickle.dumps(trusses))]:
+        assert type(made) is trimill.Trusses and listed(made) == listed(trusses) and made.result == trusses.result
+    with pytest.raises(ValueError, match="read-only"):
+        trusses.trussness[0] = 7
+    for name in ["u", "largest_k", "by_k"]:
+        with pytest.raises(AttributeError):
+            setattr(trusses, name, 7)
+
+
+def test_the_sizes_alone():
+    answer = trimill.count(complete(5), truss=True)
+    assert answer.truss.by_k == trimill.truss(complete(5)).by_k
+    assert trimill.count(complete(5)).truss is None
+
+
+@pytest.mark.parametrize("settings", [{"per_edge": "e.tsv"}, {"truss": False}, {"run_dir": "run"}])
+def test_settings_that_truss_does_not_have(settings):
+    with pytest.raises(trimill.UsageError, match=next(iter(settings))):
+        trimill.truss(complete(5), **settings)
+
+
+def test_a_directory_that_is_not_there(tmp_path):
+    with pytest.raises(trimill.ResourceError, match="missing"):
+        trimill.truss(complete(5), work_dir=tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    "lines, words",
+    [
+        ("1\t2\t3\n", "1 rows; expected 2"),
+        ("1\t2\t3\n1\t3\n", "no edge"),
+        ("1\t2\t3\n1\t3\t3\t3\n", "no edge"),
+        ("1\t2\t3\n1\tx\t3\n", ":3: a line that is no edge"),
+    ],
+)
+def test_tables_that_are_damaged(tmp_path, lines, words):
+    (tmp_path / "t.tsv").write_text("u\tv\ttrussness\n" + lines)
+    with pytest.raises(trimill.DataError) as caught:
+        trimill._native.read_trussness(tmp_path / "t.tsv", 2)
+    assert words in str(caught.value)
