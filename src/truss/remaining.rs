@@ -88,9 +88,10 @@ impl RemainingEdges {
             .map(|v| {
                 let heads = row(v).filter(|&edge| left(edge)).map(|edge| self.heads[edge]);
                 // Threads that write what is there already would wait for each other.
-                let use_head = |&head: &u32| match used[head as usize].load(Relaxed) {
-                    0 => used[head as usize].store(1, Relaxed),
-                    _ => {}
+                let use_head = |&head: &u32| {
+                    if used[head as usize].load(Relaxed) == 0 {
+                        used[head as usize].store(1, Relaxed);
+                    }
                 };
                 let length = heads.inspect(use_head).count();
                 if length > 0 {
