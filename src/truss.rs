@@ -15,6 +15,7 @@ mod remaining;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod triangles;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

@@ -12,7 +12,7 @@ use trimill::{Control, Error, Result};
 const LINES: usize = 1 << 16;
 
 /// The columns of a table.
-pub(crate) trait Columns {
+pub(crate) trait TextColumns {
     /// What a row is.
     const ROW: &'static str;
 
@@ -32,7 +32,7 @@ pub(crate) struct Vertices {
     pub(crate) coefficients: Vec<f64>,
 }
 
-impl Columns for Vertices {
+impl TextColumns for Vertices {
     const ROW: &'static str = "vertex";
 
     fn with_room(rows: usize) -> Self {
@@ -62,7 +62,7 @@ pub(crate) struct Trussness {
     pub(crate) trussness: Vec<u32>,
 }
 
-impl Columns for Trussness {
+impl TextColumns for Trussness {
     const ROW: &'static str = "edge";
 
     fn with_room(rows: usize) -> Self {
@@ -81,7 +81,7 @@ impl Columns for Trussness {
 ///
 /// # Errors
 /// A file that cannot be read, or is no such table of so many rows; a stop.
-pub(crate) fn read<C: Columns>(path: &Path, rows: usize, control: &Control) -> Result<C> {
+pub(crate) fn read<C: TextColumns>(path: &Path, rows: usize, control: &Control) -> Result<C> {
     let failed = |error| Error::read(path, error);
     let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
     let mut columns = C::with_room(rows);

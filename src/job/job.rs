@@ -216,7 +216,9 @@ impl Job {
         files.check_names().map_err(in_job)?;
         let OutputTable { truss, k: until, .. } = typed.output;
         if until.is_some_and(|k| !(LEAST + 1..=MOST_K).contains(&k)) {
-            return Err(refuse("k is out of bounds".into()).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
+            return Err(
+                refuse(format!("k is {}", until.unwrap_or(0))).expected(format!("a k from {} to {MOST_K}", LEAST + 1))
+            );
         }
         let peels = truss.unwrap_or(false) || until.is_some() || files.by_k.is_some();
         let page = |path: &Option<PathBuf>, what: &str, suffix: &str| match path {

@@ -51,6 +51,9 @@ use trimill_system::hash::mix;
 use trimill_system::mapped::prefetch;
 use trimill_system::parallel;
 
+/// Bytes for each id that uniting rows with their reverse holds besides: their lengths, as they are given and united.
+const PER_UNITED_ID: u64 = 8;
+
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;
 
@@ -95,6 +98,10 @@ pub fn orient_rows(
     if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
+    let united =
+        needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space).array(PER_UNITED_ID, declared, "ids");
+    let Ok(shares) = space.beside(&united) else { return Ok(None) };
+    rows_to_orient.shares = shares;
     space.expect(&graph(InputForm::DirectedRows, arcs), control);
     // Each edge is there once or twice.
     let least = source.arcs_at_least();
