@@ -106,7 +106,7 @@ impl TrussDecomposition<'_> {
         let levels: Vec<AtomicU32> = zeros(edges.edges());
         let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
         let last = wanted.until.map(|k| k.saturating_sub(LEAST));
-        let work = peel(edges, &levels, last, PeelingPlaces { device }, &|fell| {
+        let work = peel(edges, &levels, last, PeelingPlaces { device, control }, &|fell| {
             task.advance(fell);
             control.check()
         })?;
@@ -158,11 +158,12 @@ fn put_trussness(levels: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
 }
 
 /// What peels: the cores, and a device for what fits its memory.
-struct PeelingPlaces<'b> {
+struct PeelingPlaces<'b, 'c> {
     device: Option<&'b mut dyn CountBackend>,
+    control: &'c Control,
 }
 
-impl PeelingPlaces<'_> {
+impl PeelingPlaces<'_, '_> {
     fn begin<'a>(&'a mut self, edges: &'a RemainingEdges) -> Result<Box<dyn Peeling + 'a>> {
         let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
         match &mut self.device {
@@ -179,7 +180,7 @@ impl PeelingPlaces<'_> {
                     neighbours: &neighbours,
                 })
             }
-            _ => Ok(Box::new(OnCores::new(edges))),
+            _ => Ok(Box::new(OnCores::new(edges, self.control))),
         }
     }
 }
@@ -190,7 +191,7 @@ fn peel(
     mut edges: RemainingEdges,
     levels: &[AtomicU32],
     last: Option<u32>,
-    mut places: PeelingPlaces<'_>,
+    mut places: PeelingPlaces<'_, '_>,
     fell: &dyn Fn(u64) -> Result<()>,
 ) -> Result<PeelingWork> {
     let mut work = PeelingWork::default();

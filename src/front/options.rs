@@ -182,7 +182,7 @@ impl Options {
     }
 
     /// Peels the graph, too: the trussness of each edge, which [`Self::per_edge`] then writes, and the sizes of all trusses, for
-    /// [`RunResult::truss`](crate::RunResult::truss). All edges are in memory, some 36 bytes for each.
+    /// [`RunResult::truss`](crate::RunResult::truss). All edges are in memory, up to 44 bytes for each.
     ///
     /// ```
     /// use trimill::{Graph, Options};

@@ -21,6 +21,7 @@ use super::neighbours::Neighbours;
 use super::remaining::{FALLING, RemainingEdges, is_left};
 use super::triangles::{ENTRIES_PER_PROBE, FallingEdge, LISTS, PeelingScratch, TriangleSearch};
 use trimill_counting::{FALLEN, Peeling};
+use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::{lock, parallel};
 
@@ -65,6 +66,7 @@ enum AfterTriangles<'f> {
 /// The edges that are left, on the cores.
 pub(super) struct OnCores<'a> {
     edges: &'a RemainingEdges,
+    control: &'a Control,
     neighbours: Neighbours,
     gathered: Vec<u32>,
     bound: u32,
@@ -76,10 +78,10 @@ pub(super) struct OnCores<'a> {
 }
 
 impl<'a> OnCores<'a> {
-    pub(super) fn new(edges: &'a RemainingEdges) -> Self {
+    pub(super) fn new(edges: &'a RemainingEdges, control: &'a Control) -> Self {
         let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
         let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
-        Self { edges, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
+        Self { edges, control, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
@@ -101,9 +103,10 @@ impl<'a> OnCores<'a> {
     }
 
     /// Lowers the values of all edges in a triangle with edges that fall, which are sorted.
-    fn take_triangles(&mut self, ends: &[FallingEdge], level: u32) {
+    fn take_triangles(&mut self, ends: &[FallingEdge], level: u32) -> Result<()> {
         let mut tasks = self.tasks(ends).into_iter().peekable();
         while tasks.peek().is_some() {
+            self.control.check()?;
             let (mut now, mut probes) = (Vec::new(), 0);
             while let Some(task) = tasks.next_if(|_| probes <= self.most_probes()) {
                 probes += task.probes;
@@ -117,6 +120,7 @@ impl<'a> OnCores<'a> {
             let lists: Vec<_> = (0..LISTS).map(AfterTriangles::Lower).collect();
             self.finish(&lists, is_much, level);
         }
+        Ok(())
     }
 
     /// Edges, which ascend, with their tails and heads.
@@ -295,7 +299,7 @@ impl Peeling for OnCores<'_> {
                     ends.sort_unstable();
                 }
             }
-            self.take_triangles(&ends, level);
+            self.take_triangles(&ends, level)?;
         }
         self.ends = ends;
         // Edges are falling until the triangles of all are found.

@@ -52,7 +52,8 @@ fn remaining(edges: &[Edge]) -> RemainingEdges {
 /// By peeling on the cores.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let levels: Vec<AtomicU32> = zeros(edges.len());
-    let work = peel(remaining(edges), &levels, last, PeelingPlaces { device: None }, &|_| Ok(())).unwrap();
+    let places = PeelingPlaces { device: None, control: &Control::silent() };
+    let work = peel(remaining(edges), &levels, last, places, &|_| Ok(())).unwrap();
     (levels.iter().map(|level| level.load(Relaxed) + LEAST).collect(), work)
 }
 
