@@ -17,8 +17,8 @@ mod remaining;
 mod tests;
 mod triangles;
 
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,12 @@ use crate::sums::{ByArc, CountedKeys, SumKey, Sums};
 use by_k::Trusses;
 use cores::OnCores;
 use neighbours::Neighbours;
-use remaining::{RemainingEdges, is_left};
+use remaining::RemainingEdges;
 use trimill_counting::{CountBackend, FALLEN, GraphToPeel, Peeling};
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Result};
+use trimill_system::error::{Error, Kind, Result};
 use trimill_system::mapped::zeros;
 
 /// The smallest trussness: of an edge in no triangle.
@@ -106,8 +106,10 @@ impl TrussDecomposition<'_> {
         let levels: Vec<AtomicU32> = zeros(edges.edges());
         let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
         let last = wanted.until.map(|k| k.saturating_sub(LEAST));
+        let told = AtomicU64::new(0);
         let work = peel(edges, &levels, last, PeelingPlaces { device, control }, &|fell| {
-            task.advance(fell);
+            // What is peeled again is not told again.
+            task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         })?;
         tracing::debug!("all edges fell");
@@ -186,7 +188,7 @@ impl PeelingPlaces<'_, '_> {
 }
 
 /// Peels `edges`, and writes the level at which each fell into `levels`; those that are left where all are above `last` or at it have
-/// `last`. `fell` is told how many edges fell, after each round.
+/// `last`. `fell` is told how many edges fell in all, after each round. What a device began and does not finish is peeled on the cores.
 fn peel(
     mut edges: RemainingEdges,
     levels: &[AtomicU32],
@@ -194,54 +196,72 @@ fn peel(
     mut places: PeelingPlaces<'_, '_>,
     fell: &dyn Fn(u64) -> Result<()>,
 ) -> Result<PeelingWork> {
-    let mut work = PeelingWork::default();
+    let (mut work, all) = (PeelingWork::default(), edges.edges());
     loop {
-        let all = edges.edges() as u64;
-        let mut peeling = places.begin(&edges)?;
-        tracing::debug!("{all} edges of {} vertices are left after {} rounds", edges.vertices(), work.rounds);
-        let mut left = all;
-        let enough = peeling.worth_leaving(all);
-        let ends = loop {
-            let level = match peeling.least_gathered()? {
-                Some(level) => level,
-                None => match peeling.least()? {
-                    // The wider the range, the fewer passes over all edges, and the more over those that are gathered.
-                    Some(least) => {
-                        peeling.gather(least + least / 8)?;
-                        continue;
-                    }
-                    None => break true,
-                },
-            };
-            if last.is_some_and(|last| level >= last) {
-                break true;
+        let gone = (all - edges.edges()) as u64;
+        let peeled = places.begin(&edges).and_then(|mut peeling| {
+            tracing::debug!("{} edges of {} vertices are left", edges.edges(), edges.vertices());
+            let round = |fell_here| fell(gone + fell_here);
+            let peeled = peel_most(&mut *peeling, edges.edges() as u64, last, &round)?;
+            let mut values = vec![0; edges.edges()];
+            peeling.values(&mut values)?;
+            Ok((peeled, values))
+        });
+        let (peeled, values) = match peeled {
+            Err(error) if error.kind() == Kind::Resource && places.device.take().is_some() => {
+                tracing::warn!("the graph is peeled on the CPU: {error}");
+                continue;
             }
-            work.levels += 1;
-            let mut falling = peeling.begin(level)?;
-            while falling > 0 {
-                left -= falling;
-                work.rounds += 1;
-                let next = peeling.round(level)?;
-                fell(falling)?;
-                falling = next;
-            }
-            if left < enough {
-                break left == 0;
-            }
+            peeled => peeled?,
         };
-        let mut values = vec![0; edges.edges()];
-        peeling.values(&mut values)?;
-        drop(peeling);
+        work = PeelingWork { levels: work.levels + peeled.levels, rounds: work.rounds + peeled.rounds };
         edges.put_levels(&values, levels);
-        if !ends {
-            edges = edges.without_fallen(&values);
-            continue;
+        let next = edges.without_fallen(&values);
+        // Nothing is left, or nothing that is to fall.
+        if next.edges() == 0 {
+            return Ok(work);
         }
-        if let Some(last) = last {
-            values.iter_mut().filter(|value| is_left(**value)).for_each(|value| *value = FALLEN | last);
-            edges.put_levels(&values, levels);
-            fell(left)?;
+        if let Some(last) = last.filter(|&last| next.values.iter().all(|value| value.load(Relaxed) >= last)) {
+            next.put_levels(&vec![FALLEN | last; next.edges()], levels);
+            fell(all as u64)?;
+            return Ok(work);
         }
-        return Ok(work);
+        edges = next;
     }
+}
+
+/// Removes edges until there are few of `all`, or none that is to fall; `fell` is told how many fell, after each round.
+fn peel_most(
+    peeling: &mut dyn Peeling,
+    all: u64,
+    last: Option<u32>,
+    fell: &dyn Fn(u64) -> Result<()>,
+) -> Result<PeelingWork> {
+    let (mut work, mut left) = (PeelingWork::default(), all);
+    let enough = peeling.worth_leaving(all);
+    while left > 0 {
+        let Some(level) = peeling.least_gathered()? else {
+            // The wider the range, the fewer passes over all edges, and the more over those that are gathered.
+            match peeling.least()? {
+                Some(least) => peeling.gather(least + least / 8)?,
+                None => return Err(Error::defect(format!("{left} edges are left that nothing finds"))),
+            }
+            continue;
+        };
+        if last.is_some_and(|last| level >= last) {
+            break;
+        }
+        work.levels += 1;
+        let mut falling = peeling.begin(level)?;
+        while falling > 0 {
+            left -= falling;
+            work.rounds += 1;
+            falling = peeling.round(level)?;
+            fell(all - left)?;
+        }
+        if left < enough {
+            break;
+        }
+    }
+    Ok(work)
 }

@@ -79,6 +79,94 @@ fn closed_forms() {
     assert_eq!(peeled(&[], None), (vec![], PeelingWork::default()));
 }
 
+/// A device that peels a few rounds and is then lost.
+struct Lost {
+    rounds: u32,
+}
+
+struct LostPeeling {
+    rounds: u32,
+    edges: u64,
+}
+
+impl Peeling for LostPeeling {
+    fn least(&mut self) -> Result<Option<u32>> {
+        Ok(Some(0))
+    }
+    fn gather(&mut self, _: u32) -> Result<()> {
+        Ok(())
+    }
+    fn least_gathered(&mut self) -> Result<Option<u32>> {
+        Ok(Some(0))
+    }
+    fn begin(&mut self, _: u32) -> Result<u64> {
+        Ok(1)
+    }
+    fn round(&mut self, _: u32) -> Result<u64> {
+        self.rounds = self.rounds.checked_sub(1).ok_or_else(|| Error::resource("the GPU is lost"))?;
+        Ok(1)
+    }
+    fn worth_leaving(&self, _: u64) -> u64 {
+        self.edges / 16
+    }
+    fn values(&mut self, _: &mut [u32]) -> Result<()> {
+        Err(Error::defect("values of a lost device"))
+    }
+}
+
+impl CountBackend for Lost {
+    fn name(&self) -> &'static str {
+        "lost"
+    }
+    fn method(&self) -> &'static str {
+        "none"
+    }
+    fn footprint(&self) -> trimill_counting::Footprint {
+        trimill_counting::Footprint::NOTHING
+    }
+    fn peels(&self, _: u64, _: u64) -> bool {
+        true
+    }
+    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
+        // Every edge is in the rows of both its ends.
+        assert_eq!(graph.neighbours.len(), 2 * graph.heads.len());
+        Ok(Box::new(LostPeeling { rounds: self.rounds, edges: graph.heads.len() as u64 }))
+    }
+    fn begin<'a>(
+        &'a mut self,
+        _: trimill_counting::PartitionExtent,
+        _: trimill_counting::EdgeShare,
+        _: trimill_counting::Detail,
+    ) -> Result<Box<dyn trimill_counting::PartitionCounter + 'a>> {
+        Err(Error::defect("it only peels"))
+    }
+}
+
+#[test]
+fn what_a_lost_device_began_is_peeled_on_the_cores() {
+    let edges: Vec<Edge> = complete(200).collect();
+    for rounds in [0, 3] {
+        let levels: Vec<AtomicU32> = zeros(edges.len());
+        let (mut lost, control) = (Lost { rounds }, Control::silent());
+        let places = PeelingPlaces { device: Some(&mut lost), control: &control };
+        let most = AtomicU64::new(0);
+        let work = peel(remaining_complete(200), &levels, None, places, &|fell| {
+            most.fetch_max(fell, Relaxed);
+            Ok(())
+        });
+        assert_eq!(work.unwrap(), PeelingWork { levels: 1, rounds: 1 });
+        assert!(levels.iter().all(|level| level.load(Relaxed) == 198) && most.into_inner() == edges.len() as u64);
+    }
+}
+
+/// A complete graph.
+fn remaining_complete(vertices: u32) -> RemainingEdges {
+    let heads: Vec<u32> = complete(vertices).map(|edge| edge.1).collect();
+    let values = heads.iter().map(|_| AtomicU32::new(vertices - 2)).collect();
+    let first = |v: u64| v * v.saturating_sub(1) / 2;
+    RemainingEdges::all((0..=u64::from(vertices)).map(first).collect(), heads, values)
+}
+
 #[test]
 fn long_rows_and_short_ones() {
     // Vertices 0 and 1 have all others as neighbours, which are joined in runs of six: rows are searched in every way.
