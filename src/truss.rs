@@ -85,6 +85,8 @@ pub(crate) struct TrussDecomposition<'a> {
     pub sums: &'a Sums<ByArc>,
     /// Bytes that a pass over the graph reads at a time.
     pub block: Bytes,
+    /// The host's memory, of which the cores take [`memory`]: where a device was to peel the graph, there may be less.
+    pub host: Bytes,
     pub control: &'a Control,
 }
 
@@ -96,7 +98,7 @@ impl TrussDecomposition<'_> {
     /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
     /// read; when stopped.
     pub(crate) fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
-        let Self { graph, sums, block, control } = *self;
+        let Self { graph, sums, block, host, control } = *self;
         if u32::try_from(graph.edges()).is_err() {
             return Err(Error::resource(format!("{} edges", graph.edges()))
                 .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
@@ -107,7 +109,7 @@ impl TrussDecomposition<'_> {
         let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
         let last = wanted.until.map(|k| k.saturating_sub(LEAST));
         let told = AtomicU64::new(0);
-        let work = peel(edges, &levels, last, PeelingPlaces { device, control }, &|fell| {
+        let work = peel(edges, &levels, last, PeelingPlaces { device, host, control }, &|fell| {
             // What is peeled again is not told again.
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
@@ -121,7 +123,7 @@ impl TrussDecomposition<'_> {
 
     /// All edges; the sums are then zeros and take no memory.
     fn all_edges(&self) -> Result<RemainingEdges> {
-        let Self { graph, sums, block, control } = *self;
+        let Self { graph, sums, block, control, .. } = *self;
         let mut firsts = Vec::with_capacity(graph.vertices() as usize + 1);
         firsts.push(0);
         let mut heads: Vec<u32> = zeros(graph.edges() as usize);
@@ -162,6 +164,8 @@ fn put_trussness(levels: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
 /// What peels: the cores, and a device for what fits its memory.
 struct PeelingPlaces<'b, 'c> {
     device: Option<&'b mut dyn CountBackend>,
+    /// The host's memory.
+    host: Bytes,
     control: &'c Control,
 }
 
@@ -182,13 +186,25 @@ impl PeelingPlaces<'_, '_> {
                     neighbours: &neighbours,
                 })
             }
-            _ => Ok(Box::new(OnCores::new(edges, self.control))),
+            _ => {
+                let needed = memory(vertices as u32, many, rayon::current_num_threads() as u64);
+                if needed > self.host {
+                    return Err(Error::resource(format!(
+                        "a host budget of {} to peel the graph on the CPU",
+                        self.host
+                    ))
+                    .expected(format!("at least {needed}"))
+                    .advice("raise --host-memory"));
+                }
+                Ok(Box::new(OnCores::new(edges, self.control)))
+            }
         }
     }
 }
 
-/// Peels `edges`, and writes the level at which each fell into `levels`; those that are left where all are above `last` or at it have
-/// `last`. `fell` is told how many edges fell in all, after each round. What a device began and does not finish is peeled on the cores.
+/// Peels `edges`, and writes the level at which each fell into `levels`. Peeling stops before level `last`, which the edges that are left
+/// then get. `fell` gets the number of edges that fell so far, after each round. If a device fails, the cores take over from the graph that
+/// it was given.
 fn peel(
     mut edges: RemainingEdges,
     levels: &[AtomicU32],
@@ -230,7 +246,7 @@ fn peel(
     }
 }
 
-/// Removes edges until there are few of `all`, or none that is to fall; `fell` is told how many fell, after each round.
+/// Removes edges until few of `all` are left, or until level `last`. `fell` gets the number of edges that fell, after each round.
 fn peel_most(
     peeling: &mut dyn Peeling,
     all: u64,
@@ -244,7 +260,7 @@ fn peel_most(
             // The wider the range, the fewer passes over all edges, and the more over those that are gathered.
             match peeling.least()? {
                 Some(least) => peeling.gather(least + least / 8)?,
-                None => return Err(Error::defect(format!("{left} edges are left that nothing finds"))),
+                None => return Err(Error::defect(format!("{left} edges are left, and none has the smallest value"))),
             }
             continue;
         };

@@ -99,7 +99,8 @@ impl<'g> OnEdges<'g> {
         if let Some(wanted) = job.truss {
             let start = Instant::now();
             let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
-            let decomposition = TrussDecomposition { graph, sums, block: session.host_block(), control };
+            let decomposition =
+                TrussDecomposition { graph, sums, block: session.host_block(), host: host.usable(), control };
             result.truss = Some(parallel::within(pool, || decomposition.run(wanted, device))?);
             drop(backends);
             trim_heap();

@@ -73,7 +73,7 @@ pub(super) struct OnCores<'a> {
     falling: Vec<u32>,
     /// Memory for the edges of a round.
     ends: Vec<FallingEdge>,
-    /// What no thread works with at the moment.
+    /// Buffers that no thread is using.
     idle: Mutex<Vec<PeelingScratch>>,
 }
 

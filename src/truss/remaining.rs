@@ -37,7 +37,7 @@ pub(super) struct RemainingEdges {
     /// The first edge of the row of each vertex, and the end.
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
-    /// As they were when this graph was made, or on their way.
+    /// The cores change them while they peel; a device has a copy.
     pub(super) values: Vec<AtomicU32>,
     /// The place of each edge in the graph that was given, where some of that are gone.
     places: Option<Vec<u32>>,

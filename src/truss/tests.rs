@@ -52,7 +52,7 @@ fn remaining(edges: &[Edge]) -> RemainingEdges {
 /// By peeling on the cores.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let levels: Vec<AtomicU32> = zeros(edges.len());
-    let places = PeelingPlaces { device: None, control: &Control::silent() };
+    let places = PeelingPlaces { device: None, host: Bytes(u64::MAX), control: &Control::silent() };
     let work = peel(remaining(edges), &levels, last, places, &|_| Ok(())).unwrap();
     (levels.iter().map(|level| level.load(Relaxed) + LEAST).collect(), work)
 }
@@ -148,7 +148,11 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
     for rounds in [0, 3] {
         let levels: Vec<AtomicU32> = zeros(edges.len());
         let (mut lost, control) = (Lost { rounds }, Control::silent());
-        let places = PeelingPlaces { device: Some(&mut lost), control: &control };
+        // In less memory than the cores take there is no other way.
+        let places = PeelingPlaces { device: Some(&mut lost), host: Bytes(1 << 10), control: &control };
+        let refused = peel(remaining_complete(200), &levels, None, places, &|_| Ok(())).unwrap_err();
+        assert!(refused.kind() == Kind::Resource && refused.to_string().contains("--host-memory"), "{refused}");
+        let places = PeelingPlaces { device: Some(&mut lost), host: Bytes::mib(64), control: &control };
         let most = AtomicU64::new(0);
         let work = peel(remaining_complete(200), &levels, None, places, &|fell| {
             most.fetch_max(fell, Relaxed);

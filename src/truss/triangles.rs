@@ -11,7 +11,7 @@ use super::neighbours::Neighbours;
 use super::remaining::{RemainingEdges, is_fallen, is_left};
 use trimill_system::mapped::prefetch;
 
-/// An entry of a longer row goes into the set of bits as fast as this many look-ups by galloping, about a sixth.
+/// Entries of a longer row that are put into the set of bits in the time of one look-up by galloping.
 pub(super) const ENTRIES_PER_PROBE: usize = 6;
 
 /// Vertices of a shorter row that are looked up together.
@@ -31,7 +31,7 @@ pub(super) struct FallingEdge {
     pub(super) edge: u32,
 }
 
-/// What a thread works with.
+/// The buffers of a thread.
 pub(super) struct PeelingScratch {
     /// The set of the vertices of a row, empty but while a group is treated, and the place in the row of the first vertex of each word.
     words: Vec<u64>,

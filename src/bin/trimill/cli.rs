@@ -254,13 +254,13 @@ impl Command {
     pub(crate) fn answers_json(&self) -> bool {
         match self {
             Self::Count(command) => command.json,
-            Self::Truss(command) => command.json,
+            Self::Truss(command) => command.graph.json,
             Self::Run(command) => command.json,
             Self::Prepare(command) => command.json,
             Self::Merge(command) => command.json,
             Self::Cluster(command) => command.json(),
-            Self::Plan(command) => command.json,
-            Self::Partition(command) => command.json,
+            Self::Plan(command) => command.graph.json,
+            Self::Partition(command) => command.graph.json,
             Self::Inspect(command) => command.json,
             Self::Verify(command) => command.json,
             Self::Bench(command) => command.json,

@@ -74,37 +74,42 @@ pub(crate) struct CountCommand {
     pub(crate) json: bool,
 }
 
-/// `trimill truss`
+/// A graph, the settings of a job on it, and how the answer is printed.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_TRUSS)))]
-#[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet")))]
-pub(crate) struct TrussCommand {
+pub(crate) struct GraphArgs {
     /// The graph's file, or several files of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
+    inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) settings: Tables,
+    settings: Tables,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
+impl GraphArgs {
+    fn tables(&self) -> Tables {
+        of_inputs(&self.settings, &self.inputs)
+    }
+}
+
+/// `trimill truss`
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_TRUSS)))]
+#[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet")))]
+pub(crate) struct TrussCommand {
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
+}
+
 /// `trimill plan`
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PLAN)))]
 pub(crate) struct PlanCommand {
-    /// The graph's file, or several files of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) settings: Tables,
-
-    /// Print one JSON object instead of tables
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    pub(crate) graph: GraphArgs,
 }
 
 /// `trimill partition`
@@ -113,16 +118,8 @@ pub(crate) struct PlanCommand {
 #[command(mut_arg("spill_dir", |dir| dir.required(true).group("files").help("The directory that receives the partitions and their manifest")))]
 #[command(mut_arg("force", |force| force.help("Replace files that are there under the names of partitions")))]
 pub(crate) struct PartitionCommand {
-    /// The graph's file, or several files of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) settings: Tables,
-
-    /// Print one JSON object instead of tables
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    pub(crate) graph: GraphArgs,
 }
 
 /// `trimill verify`
@@ -176,7 +173,7 @@ impl CountCommand {
 
 impl TrussCommand {
     pub(crate) fn tables(&self) -> Tables {
-        let mut tables = of_inputs(&self.settings, &self.inputs);
+        let mut tables = self.graph.tables();
         tables.output.truss = Some(true);
         tables
     }
@@ -184,14 +181,14 @@ impl TrussCommand {
 
 impl PlanCommand {
     pub(crate) fn tables(&self) -> Tables {
-        of_inputs(&self.settings, &self.inputs)
+        self.graph.tables()
     }
 }
 
 impl PartitionCommand {
     /// The spill is kept.
     pub(crate) fn tables(&self) -> Tables {
-        let mut tables = of_inputs(&self.settings, &self.inputs);
+        let mut tables = self.graph.tables();
         tables.spill.keep = Some(true);
         tables
     }

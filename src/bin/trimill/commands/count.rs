@@ -27,7 +27,7 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
 
 /// `trimill truss`
 pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    counted(&command.tables(), command.json, context)
+    counted(&command.tables(), command.graph.json, context)
 }
 
 fn counted(tables: &Tables, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -13,5 +13,5 @@ pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) 
     job.spill_dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
     let short = context.terminal;
-    context.report(command.json, &report, |report: &PartitionReport| reports::partition(report, short))
+    context.report(command.graph.json, &report, |report: &PartitionReport| reports::partition(report, short))
 }

@@ -14,7 +14,7 @@ pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Re
     paths::check(&[Paths::of(&writes)])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let short = context.terminal;
-    context.report(command.json, &report, |report| plan::table(report, short))?;
+    context.report(command.graph.json, &report, |report| plan::table(report, short))?;
     let short = (!report.fits).then_some(Kind::Resource);
     let Some(file) = &job.report else { return Ok(short) };
     let written = views::of_plan(&job, &report, rates(job.cache_dir.as_deref()))
