@@ -76,7 +76,7 @@ pub(crate) struct CountCommand {
 
 /// A graph, the settings of a job on it, and how the answer is printed.
 #[derive(Debug, Args)]
-pub(crate) struct GraphArgs {
+pub(crate) struct GraphJobArgs {
     /// The graph's file, or several files of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
@@ -89,7 +89,7 @@ pub(crate) struct GraphArgs {
     pub(crate) json: bool,
 }
 
-impl GraphArgs {
+impl GraphJobArgs {
     fn tables(&self) -> Tables {
         of_inputs(&self.settings, &self.inputs)
     }
@@ -101,7 +101,7 @@ impl GraphArgs {
 #[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet")))]
 pub(crate) struct TrussCommand {
     #[command(flatten)]
-    pub(crate) graph: GraphArgs,
+    pub(crate) graph: GraphJobArgs,
 }
 
 /// `trimill plan`
@@ -109,7 +109,7 @@ pub(crate) struct TrussCommand {
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PLAN)))]
 pub(crate) struct PlanCommand {
     #[command(flatten)]
-    pub(crate) graph: GraphArgs,
+    pub(crate) graph: GraphJobArgs,
 }
 
 /// `trimill partition`
@@ -119,7 +119,7 @@ pub(crate) struct PlanCommand {
 #[command(mut_arg("force", |force| force.help("Replace files that are there under the names of partitions")))]
 pub(crate) struct PartitionCommand {
     #[command(flatten)]
-    pub(crate) graph: GraphArgs,
+    pub(crate) graph: GraphJobArgs,
 }
 
 /// `trimill verify`
