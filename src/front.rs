@@ -8,12 +8,14 @@ mod graph;
 #[allow(clippy::unwrap_used)]
 mod memory_tests;
 mod options;
+mod prepared;
 mod settings;
 
 use std::ffi::OsString;
 
 pub use graph::Graph;
 pub use options::Options;
+pub use prepared::PreparedGraph;
 pub use settings::Setting;
 
 pub use trimill_input::arcs::column::Column;
@@ -21,7 +23,12 @@ pub use trimill_input::arcs::csr::Csr;
 pub use trimill_input::arcs::edges::{EdgeSource, TakeArcs};
 pub use trimill_input::arcs::pairs::Pairs;
 
-use trimill_system::error::Result;
+use crate::execute::directories::rates;
+use crate::job::Job;
+use crate::job::job::STANDARD_INPUT;
+use crate::report::RunResult;
+use crate::report::views;
+use trimill_system::error::{Error, Result};
 
 /// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the
 /// arguments that follow those of the command, and ends right after it: with success only if this succeeds, and otherwise with
@@ -32,4 +39,23 @@ use trimill_system::error::Result;
 /// suffice. Does not return after a SIGTERM.
 pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
     trimill_partitioners::metis::child_main(arguments)
+}
+
+/// Counts a job with `count`, and writes the page that it asks for.
+fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<RunResult> {
+    let Some(file) = job.report.clone() else { return count(job) };
+    let shown = titled(&job);
+    let (result, written) = Error::answered(count(job))?;
+    let page = views::of_count(&shown, &result, rates(shown.cache_dir.as_deref()));
+    let page = page.and_then(|entry| views::write_report(&file, &[entry]));
+    match Error::worst_of([written, page]) {
+        Ok(()) => Ok(result),
+        Err(error) => Err(error.with_answer(result)),
+    }
+}
+
+/// The job as a page shows it: edges in memory have no file whose name could be its heading.
+fn titled(job: &Job) -> Job {
+    let in_memory = job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT);
+    Job { name: in_memory.then(|| "graph in memory".into()), ..job.clone() }
 }

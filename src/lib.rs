@@ -36,8 +36,9 @@ mod front;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, Setting, TakeArcs, metis_child};
+pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, PreparedGraph, Setting, TakeArcs, metis_child};
 pub use job::{Backend, Devices, Partitioner, Prune};
+pub use outputs::arrays::{EdgeArrays, VertexArrays};
 pub use report::{CountedFigures, DeviceResult, PartitionFigures, PlanReport, RunResult};
 pub use trimill_input::ColumnNames;
 pub use trimill_input::format::Format;

@@ -1,6 +1,10 @@
-//! The files of counts that a job asks for beside its result.
+//! What a job gives beside its result: files of counts, or [`arrays`] of them.
+
+pub mod arrays;
 
 use std::path::PathBuf;
+
+use arrays::CountArrays;
 
 use crate::edges::rows::EdgeRows;
 use crate::table::columns::{CountsInOrder, line_bytes};
@@ -29,7 +33,7 @@ pub struct CountsWanted {
     pub bytes_per_thread: Bytes,
 }
 
-/// The files.
+/// The files, and arrays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     pub per_vertex: Option<PathBuf>,
@@ -38,6 +42,7 @@ pub struct Asked {
     pub per_edge: Option<PathBuf>,
     /// The sizes of all trusses.
     pub by_k: Option<PathBuf>,
+    pub arrays: Option<CountArrays>,
 }
 
 impl Asked {
@@ -106,16 +111,18 @@ impl Asked {
         }
     }
 
-    /// Writes the files of vertices, of which each is there whole or not at all, whatever becomes of the other. Runs in the current
-    /// thread pool.
+    /// Fills the arrays of vertices, and writes the files, of which each is there whole or not at all, whatever becomes of the other. Runs
+    /// in the current thread pool.
     pub fn write_vertices(&self, counts: &impl VerticesInOrder, by_degree: &[OfDegree]) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
-        Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish)))
+        let written = vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish));
+        Error::worst_of(self.arrays.iter().map(|arrays| arrays.take_vertices(counts)).chain(written))
     }
 
-    /// Writes the file of edges. Runs in the current thread pool.
+    /// Fills the arrays of edges, and writes the file. Runs in the current thread pool.
     pub fn write_edges(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>) -> Result<()> {
+        self.arrays.as_ref().map_or(Ok(()), |arrays| arrays.take_edges(counts))?;
         let Some(path) = self.per_edge.as_deref() else { return Ok(()) };
         let format = TableFormat::of(path, COLUMNS)?;
         new_file(path, |to| write(to, format, counts))?.finish()

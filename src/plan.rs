@@ -220,7 +220,7 @@ impl Planner<'_> {
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
         if device < least {
-            return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
+            return Err(Error::memory(format!("a device budget of {device} ({} bytes)", device.get()))
                 .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
                 .advice(limits.device_from.advice(least)));
         }
@@ -234,7 +234,7 @@ impl Planner<'_> {
         let space = Space::new(&size, footprint, device, largest_row_block);
         let row_block_limit = row_block.unwrap_or(space.row_block);
         if row_block_limit > space.for_row_block {
-            return Err(Error::resource(format!(
+            return Err(Error::memory(format!(
                 "two row blocks of {row_block_limit} under a device budget of {device}"
             ))
             .expected(format!("row blocks of at most {} bytes", space.for_row_block.get()))

@@ -22,6 +22,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
@@ -194,11 +195,9 @@ impl<'a> SectionWriter<'a> {
 
 /// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
-    let mut graph = open_file(temporary.as_file(), temporary.path())?;
-    if let BlockStore::File { file, .. } = &mut graph.store {
-        file.temporary = Some(temporary);
-    }
-    Ok(graph)
+    let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
+    let file = file.map_err(|e| Error::read(&path, e))?;
+    opened(file, &path, Some(temporary))
 }
 
 /// As [`open_temporary`], of a file that stays.
@@ -208,9 +207,12 @@ pub fn open(path: &Path) -> Result<OrientedGraph> {
 
 /// As [`open`], for a file that is open already, even if it was renamed or removed meanwhile. Messages call it `path`.
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
-    let (layout, checksum) = read_footer(file, path)?;
-    let own = file.try_clone().map_err(|e| Error::read(path, e))?;
-    let file = GraphFile { file: own, path: path.to_path_buf(), checksum, temporary: None };
+    opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)
+}
+
+fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<OrientedGraph> {
+    let (layout, checksum) = read_footer(&file, path)?;
+    let file = GraphFile { file, path: path.to_path_buf(), checksum, _temporary: temporary };
     let entries: Vec<[u64; 4]> = section(&file, &layout, INDEX)?;
     let runs: Vec<[u32; 2]> = section(&file, &layout, DEGREES)?;
     let entries = entries.into_iter().map(BlockEntry::of).collect();
@@ -219,7 +221,8 @@ pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
     let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.rows().start;
-    Ok(OrientedGraph { store: BlockStore::File { file, rows }, layout, index, degrees, recent: Default::default() })
+    let store = Arc::new(BlockStore::File { file, rows });
+    Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })
 }
 
 /// Reads a whole section, in the current thread pool, and checks its bytes.

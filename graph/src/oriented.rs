@@ -9,6 +9,7 @@
 //! checksum and the order of its rows are checked each time it is read.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -25,10 +26,10 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 
-/// A graph, oriented and ready to be partitioned.
-#[derive(Debug)]
+/// A graph, oriented and ready to be partitioned. A clone shares the rows, but not the index of their blocks.
+#[derive(Debug, Clone)]
 pub struct OrientedGraph {
-    pub(super) store: BlockStore,
+    pub(super) store: Arc<BlockStore>,
     pub(super) layout: Layout,
     pub(super) index: BlockIndex,
     pub(super) degrees: DegreeRuns,
@@ -103,7 +104,7 @@ impl OrientedGraph {
         Ok(Self {
             index: BlockIndex::new(rows.entries, &layout).ok_or_else(defect)?,
             degrees: DegreeRuns::new(degrees, &layout).ok_or_else(defect)?,
-            store: BlockStore::Memory(sections),
+            store: Arc::new(BlockStore::Memory(sections)),
             layout,
             recent: RecentBlocks::default(),
         })
@@ -144,7 +145,7 @@ impl OrientedGraph {
 
     /// Bytes of the host's memory that the sections take: none if they are in a file.
     pub fn held_bytes(&self) -> Bytes {
-        match &self.store {
+        match &*self.store {
             BlockStore::File { .. } => Bytes::ZERO,
             BlockStore::Memory(sections) => {
                 sections.bytes() + Bytes(ENTRY * self.layout.blocks + RUN * self.layout.degree_runs)
@@ -159,7 +160,7 @@ impl OrientedGraph {
 
     /// The checksum that identifies the file that holds the rows, if there is one.
     pub fn checksum(&self) -> Option<u64> {
-        match &self.store {
+        match &*self.store {
             BlockStore::File { file, .. } => Some(file.checksum),
             BlockStore::Memory(_) => None,
         }
@@ -188,7 +189,7 @@ impl OrientedGraph {
 
     /// The vertex of each rank: 4 bytes each, read in the current thread pool.
     pub fn order(&self) -> Result<Vec<u32>> {
-        match &self.store {
+        match &*self.store {
             BlockStore::Memory(sections) => Ok(sections.order.clone()),
             BlockStore::File { file, .. } => {
                 let mut order = zeros(self.vertices() as usize);
@@ -205,7 +206,7 @@ impl OrientedGraph {
 
     /// The input's ids: 8 bytes a vertex if they are not consecutive.
     pub fn ids(&self) -> Result<Ids> {
-        let table = match &self.store {
+        let table = match &*self.store {
             _ if !self.layout.has_ids => None,
             BlockStore::Memory(sections) => Some(sections.ids.clone()),
             BlockStore::File { file, .. } => {

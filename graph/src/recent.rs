@@ -23,6 +23,13 @@ pub(super) struct DecodedBlock {
 #[derive(Debug, Default)]
 pub(super) struct RecentBlocks(Mutex<Vec<(usize, Arc<DecodedBlock>)>>);
 
+/// Those of a copy of the graph are its own.
+impl Clone for RecentBlocks {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl RecentBlocks {
     /// The rows of a file block, if it is one of these.
     pub(super) fn get(&self, block: usize) -> Option<Arc<DecodedBlock>> {

@@ -17,7 +17,7 @@ pub(super) struct GraphFile {
     /// The checksum of the footer, which has those of all sections: it identifies the whole file.
     pub(super) checksum: u64,
     /// For a graph file that is not cached: removes it when dropped.
-    pub(super) temporary: Option<TemporaryFile>,
+    pub(super) _temporary: Option<TemporaryFile>,
 }
 
 impl GraphFile {

@@ -5,6 +5,7 @@
 //! only the driver. No context is created, so this takes no device memory.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use cudarc::driver::{result, sys};
 use thiserror::Error;
@@ -35,8 +36,11 @@ impl fmt::Display for Version {
 
 /// Whether the driver's library is installed; says nothing about GPUs, and takes less time than [`find()`].
 pub fn has_driver() -> bool {
-    // SAFETY: only loads the library.
-    unsafe { sys::is_culib_present() }
+    // Looking for what is not there takes half a millisecond.
+    // SAFETY: only loads the library: the one that the system's loader finds under the driver's name, whose initialisers it runs; it is the
+    // driver, installed by the administrator of the machine.
+    static PRESENT: LazyLock<bool> = LazyLock::new(|| unsafe { sys::is_culib_present() });
+    *PRESENT
 }
 
 /// Why there is no GPU, or no compiler for one.
@@ -98,9 +102,7 @@ pub struct FoundGpus {
 }
 
 pub fn find() -> Result<FoundGpus, Absence> {
-    // SAFETY: loads the library that the system's loader finds under the driver's name and runs its initialisers; it is the
-    // driver, installed by the administrator of the machine.
-    if !unsafe { sys::is_culib_present() } {
+    if !has_driver() {
         return Err(Absence::NoDriverLibrary);
     }
     result::init()?;

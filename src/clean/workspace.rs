@@ -279,7 +279,7 @@ impl TakenMemory<'_> {
             return Ok(());
         }
         let (needed, there) = (Bytes(bytes), Bytes(self.bytes));
-        Err(Error::resource(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
+        Err(Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
             .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(5 * (bytes - self.bytes)))))
     }
 }

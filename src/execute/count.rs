@@ -7,16 +7,17 @@ use std::path::Path;
 
 use super::counting::CountedAll;
 use super::details::{self, Details, keeps_answer};
-use super::graph::Opened;
+use super::graph::{Opened, Prepared};
 use super::planned::{PlanRequest, Planned, recorded};
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::paths;
 use crate::plan::cost::Machine;
-use crate::report::RunResult;
+use crate::report::{RunResult, Stage};
 use crate::run_dir::{RunDir, unless_damaged, with_resume_advice};
 use crate::vertices::degrees::DegreeBin;
+use trimill_graph::OrientedGraph;
 use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
 use trimill_system::control::Control;
@@ -51,6 +52,23 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     let planned = opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?;
     tracing::debug!("partitions are planned");
     planned.count()
+}
+
+/// Counts a graph that is prepared: `stages` are those of preparing it.
+///
+/// # Errors
+/// As [`count`].
+pub fn count_prepared(
+    job: Job,
+    graph: OrientedGraph,
+    stages: Vec<Stage>,
+    metis: Option<Helper>,
+    control: &Control,
+) -> Result<RunResult> {
+    details::check(&job)?;
+    let spills_whole = job.keep_spill;
+    let session = Session::open(job, Purpose::Count, metis, control)?;
+    Prepared { graph, origin: None, stages, session }.plan(PlanRequest { spills_whole, shards: 1 })?.count()
 }
 
 impl Opened<'_> {

@@ -4,12 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
+use super::{Options, counted, titled};
 use crate::execute;
+use crate::execute::directories::rates;
 use crate::job::Job;
+use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
 use crate::paths::{self, Paths};
-use crate::report::{PlanReport, RunResult};
+use crate::report::{PlanReport, RunResult, views};
 use trimill_input::arcs::{ArcList, EdgeSource};
 use trimill_input::format::Format;
 use trimill_system::control::Control;
@@ -124,7 +126,7 @@ impl<'a> Graph<'a> {
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
         let job = self.job(options)?;
         paths::check(&[Paths::of(&job)])?;
-        execute::count::count(job, self.edges(), options.helper.clone(), control)
+        counted(job, |job| execute::count::count(job, self.edges(), options.helper.clone(), control))
     }
 
     /// What counting would take, partition by partition, and the smallest budgets that suffice. Counts nothing.
@@ -150,34 +152,48 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// As [`Self::count_with`].
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
-        execute::plan::plan(self.job(options)?, self.edges(), options.helper.clone(), control)
+        let job = self.job(options)?;
+        // Of what a count writes, a plan writes the report alone.
+        let report = job.report.clone();
+        let shown =
+            Job { per_vertex: None, by_degree: None, per_edge: None, by_k: None, keep_spill: false, ..titled(&job) };
+        paths::check(&[Paths::of(&shown)])?;
+        let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
+        if let Some(file) = report {
+            let entry = views::of_plan(&shown, &plan, rates(shown.cache_dir.as_deref()))?;
+            views::write_report(&file, &[entry])?;
+        }
+        Ok(plan)
     }
 
-    fn edges(&self) -> Option<&dyn EdgeSource> {
+    pub(super) fn edges(&self) -> Option<&dyn EdgeSource> {
         match &self.source {
             GraphSource::Files(_) => None,
             GraphSource::Edges(edges) => Some(&**edges),
         }
     }
 
-    fn job(&self, options: &Options) -> Result<Job> {
+    pub(super) fn job(&self, options: &Options) -> Result<Job> {
         let mut tables = options.tables.clone();
         tables.input.format = self.format.or(tables.input.format);
         match &self.source {
             GraphSource::Files(paths) => tables.input.paths = Some(paths.clone()),
-            GraphSource::Edges(_) if tables.run.dir.is_some() => {
-                return Err(Error::usage("a run directory for edges in memory")
-                    .expected("a graph in a file, which can be read again on a later start"));
-            }
-            GraphSource::Edges(_)
-                if tables.input.format.is_some() || tables.input.header.is_some() || tables.input.columns.is_some() =>
-            {
-                return Err(Error::usage("a format, a header, or columns for edges in memory")
-                    .expected("these settings for files only"));
-            }
-            // Edges in memory are not a file, so they are treated like standard input.
-            GraphSource::Edges(_) => tables.input.path = Some(STANDARD_INPUT.into()),
+            GraphSource::Edges(_) => in_memory(&mut tables)?,
         }
         Job::resolve(None, &tables, Path::new(""))
     }
+}
+
+/// Makes the input of `tables` edges in memory, which are treated like standard input.
+pub(super) fn in_memory(tables: &mut Tables) -> Result<()> {
+    if tables.run.dir.is_some() {
+        return Err(Error::usage("a run directory for edges in memory")
+            .expected("a graph in a file, which can be read again on a later start"));
+    }
+    if tables.input.format.is_some() || tables.input.header.is_some() || tables.input.columns.is_some() {
+        return Err(Error::usage("a format, a header, or columns for edges in memory")
+            .expected("these settings for files only"));
+    }
+    tables.input.path = Some(STANDARD_INPUT.into());
+    Ok(())
 }

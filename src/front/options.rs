@@ -206,6 +206,13 @@ impl Options {
         self
     }
 
+    /// Writes a page that shows the result to `file`, an HTML file that opens in a browser. A page of an earlier count is replaced.
+    #[must_use]
+    pub fn report(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tables.output.report = Some(file.into());
+        self
+    }
+
     /// Replaces files that are there already under the names of outputs; inputs are never replaced.
     #[must_use]
     pub fn force(mut self) -> Self {

@@ -129,6 +129,7 @@ settings! {
     k: output.k;
     by_k: output.by_k;
     force: output.force;
+    report: output.report;
     cache: cache.enabled;
     cache_dir: cache.dir;
     cache_max: cache.max;
@@ -168,7 +169,7 @@ mod tests {
     use trimill_system::error::Kind;
 
     /// Settings of the program alone, and the input, which is a graph's.
-    const OTHERS: &[&str] = &["input.path", "input.paths", "output.dir", "output.report", "output.trace"];
+    const OTHERS: &[&str] = &["input.path", "input.paths", "output.dir", "output.trace"];
 
     /// The keys of the tables below `table`, with dots between them.
     fn keys(schema: &Value, table: &Value, prefix: &str, all: &mut BTreeSet<String>) {

@@ -15,6 +15,7 @@ use super::devices::{Devices, SpillTo};
 use super::file::{ClusterTable, OutputTable, Tables};
 use super::limits::MOST_MEMORY;
 use crate::cluster::{Cluster, Scheduler};
+use crate::outputs::arrays::CountArrays;
 use crate::outputs::{Asked, CountsWanted};
 use crate::truss::{LEAST, MOST_K, TrussWanted};
 use trimill_input::format::Format;
@@ -115,6 +116,9 @@ pub struct Job {
     /// The file for the sizes of all trusses.
     #[serde(with = "path_text::optional")]
     pub by_k: Option<PathBuf>,
+    /// Arrays that are filled for a caller in this process.
+    #[serde(skip)]
+    pub arrays: Option<CountArrays>,
     /// The file for the HTML report.
     #[serde(with = "path_text::optional")]
     pub report: Option<PathBuf>,
@@ -212,6 +216,7 @@ impl Job {
             by_degree: dir(&typed.output.by_degree, "the file of the degrees")?,
             per_edge: dir(&typed.output.per_edge, "the file of the edges")?,
             by_k: dir(&typed.output.by_k, "the file of the trusses")?,
+            arrays: None,
         };
         files.check_names().map_err(in_job)?;
         let OutputTable { truss, k: until, .. } = typed.output;
@@ -273,6 +278,7 @@ impl Job {
             per_edge: files.per_edge,
             truss: peels.then_some(TrussWanted { until }),
             by_k: files.by_k,
+            arrays: files.arrays,
             recorded: report.is_some() || trace.is_some(),
             report,
             trace,
@@ -284,12 +290,13 @@ impl Job {
 
     /// Whether the triangles at each vertex are counted.
     pub fn counts_vertices(&self) -> bool {
-        self.clustering || self.per_vertex.is_some() || self.by_degree.is_some()
+        let arrays = matches!(self.arrays, Some(CountArrays::Vertices(_)));
+        self.clustering || self.per_vertex.is_some() || self.by_degree.is_some() || arrays
     }
 
     /// Whether the triangles on each edge are counted.
     pub fn counts_edges(&self) -> bool {
-        self.per_edge.is_some() || self.truss.is_some()
+        self.per_edge.is_some() || self.truss.is_some() || matches!(self.arrays, Some(CountArrays::Edges(_)))
     }
 
     /// What is counted besides the total.
@@ -318,10 +325,10 @@ impl Job {
         })
     }
 
-    /// The files of counts that are to be written.
+    /// The files of counts that are to be written, and the arrays.
     pub fn output_files(&self) -> Asked {
-        let Self { per_vertex, by_degree, per_edge, by_k, .. } = self.clone();
-        Asked { per_vertex, by_degree, per_edge, by_k }
+        let Self { per_vertex, by_degree, per_edge, by_k, arrays, .. } = self.clone();
+        Asked { per_vertex, by_degree, per_edge, by_k, arrays }
     }
 
     /// The input, if it is a directory of kept spills.

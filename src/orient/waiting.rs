@@ -202,7 +202,7 @@ impl WaitingRows {
         while self.held.load(Ordering::Relaxed) > self.most {
             if taking.len() == 1 {
                 let (held, most) = (Bytes(self.held.load(Ordering::Relaxed)), Bytes(self.most));
-                return Err(Error::resource(format!("a bucket takes {held}, and the host's budget has {most} for it"))
+                return Err(Error::memory(format!("a bucket takes {held}, and the host's budget has {most} for it"))
                     .advice("raise --host-memory, or lower --threads"));
             }
             taking.end -= 1;

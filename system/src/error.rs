@@ -46,6 +46,7 @@ struct Inner {
     expected: Option<String>,
     advice: Option<String>,
     source: Option<io::Error>,
+    memory: bool,
     answer: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -59,6 +60,7 @@ impl Error {
             expected: None,
             advice: None,
             source: None,
+            memory: false,
             answer: None,
         }))
     }
@@ -76,6 +78,13 @@ impl Error {
     /// A budget, disk, directory or device that does not allow what was asked.
     pub fn resource(found: impl Into<String>) -> Self {
         Self::new(Kind::Resource, None, found)
+    }
+
+    /// A budget of memory that does not suffice, or memory that the system does not give.
+    pub fn memory(found: impl Into<String>) -> Self {
+        let mut error = Self::resource(found);
+        error.0.memory = true;
+        error
     }
 
     /// A mistake of this program.
@@ -206,6 +215,11 @@ impl Error {
     pub fn is_for_room(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         self.0.source.as_ref().is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | FileTooLarge))
+    }
+
+    /// Whether there is not enough memory: in a budget, or in the system.
+    pub fn is_for_memory(&self) -> bool {
+        self.0.memory || self.0.source.as_ref().is_some_and(|e| e.kind() == io::ErrorKind::OutOfMemory)
     }
 
     /// The directory that it is about, or the one of its file.

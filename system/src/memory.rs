@@ -88,7 +88,7 @@ impl HostMemory {
     pub fn refused(self, needs: &Needs, all: Bytes) -> Error {
         let floor = self.floor(needs);
         let budget = self.budget;
-        Error::resource(format!("a host budget of {budget} ({} bytes) to {}", budget.get(), needs.stage))
+        Error::memory(format!("a host budget of {budget} ({} bytes) to {}", budget.get(), needs.stage))
             .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
             .advice(Self::advice(floor.bytes.max(all)))
     }

@@ -9,6 +9,7 @@ mod edges;
 mod files;
 mod kept;
 mod memory;
+mod prepared;
 mod resume;
 mod threads;
 mod truss;

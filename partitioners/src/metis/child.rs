@@ -62,7 +62,7 @@ fn partition(task: &MetisTask, parts: &mut [i32]) -> Result<()> {
     }
     match graph.part_kway(parts) {
         Ok(_) => Ok(()),
-        Err(metis::Error::Memory) => Err(Error::resource("METIS ran out of memory")),
+        Err(metis::Error::Memory) => Err(Error::memory("METIS ran out of memory")),
         Err(metis::Error::Input) => Err(invalid("METIS refused its input".into())),
         Err(metis::Error::Other) => Err(Error::resource("METIS failed")),
     }

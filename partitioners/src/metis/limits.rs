@@ -50,7 +50,7 @@ pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOpt
     }
     let needed = arcs * BYTES_PER_ARC;
     let gib = needed as f64 / f64::from(1 << 30);
-    Error::resource(format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"))
+    Error::memory(format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"))
         .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
         .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
 }

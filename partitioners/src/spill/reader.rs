@@ -160,7 +160,7 @@ pub(super) fn resized<T: Clone + Default>(mut buffer: Vec<T>, length: u64) -> Re
     let more = usize::try_from(length).map(|length| length.saturating_sub(buffer.len()));
     let reserved = more.is_ok_and(|more| buffer.try_reserve_exact(more).is_ok());
     if !reserved {
-        return Err(Error::resource(format!("no memory for {length} elements of {} bytes", size_of::<T>()))
+        return Err(Error::memory(format!("no memory for {length} elements of {} bytes", size_of::<T>()))
             .advice("raise the memory limit, or build the spill again with smaller row blocks or more partitions"));
     }
     buffer.resize(length as usize, T::default());

@@ -1,0 +1,163 @@
+//! A graph that is prepared once, and then asked any number of questions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::graph::in_memory;
+use super::{Graph, Options, counted};
+use crate::execute;
+use crate::execute::session::{Purpose, Session};
+use crate::job::Job;
+use crate::outputs::arrays::{CountArrays, EdgeArrays, VertexArrays, filled};
+use crate::paths::{self, Paths};
+use crate::report::{RunResult, Stage};
+use crate::sums::{ByRank, Sums};
+use crate::vertices::order::VerticesOfGraph;
+use trimill_graph::OrientedGraph;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+use trimill_system::{parallel, threads};
+
+/// A graph that was read, cleaned and oriented, so that each question only counts. It takes one to three bytes an edge and up to 12 a vertex
+/// in memory; where that is more than a quarter of the host's budget, it is in a temporary file, and a graph that comes from the cache stays
+/// there. Clones share it.
+///
+/// ```
+/// use trimill::{Graph, Options};
+///
+/// // A triangle with a tail.
+/// let options = Options::new();
+/// let graph = Graph::from_edges([(5, 6), (6, 7), (7, 5), (7, 8)]).prepare(&options)?;
+/// assert_eq!(graph.count(&options)?.triangles, 1);
+///
+/// let (_, vertices) = graph.vertices(&options)?;
+/// assert_eq!(vertices.ids, [5, 6, 7, 8]);
+/// assert_eq!(vertices.degrees, [2, 2, 3, 1]);
+/// assert_eq!(vertices.triangles, [1, 1, 1, 0]);
+///
+/// let (_, edges) = graph.edges(&options)?;
+/// let supports = edges.u.iter().zip(&edges.v).zip(&edges.counts);
+/// assert!(supports.eq([((&5, &6), &1), ((&5, &7), &1), ((&6, &7), &1), ((&7, &8), &0)]));
+/// # Ok::<(), trimill::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PreparedGraph {
+    graph: OrientedGraph,
+    /// What preparing it took.
+    stages: Vec<Stage>,
+}
+
+impl Graph<'_> {
+    /// Reads, cleans and orients it, for several questions.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub fn prepare(&self, options: &Options) -> Result<PreparedGraph> {
+        self.prepare_with(options, &Control::silent())
+    }
+
+    /// As [`Self::prepare`], but it reports progress to an [`Observer`](crate::Observer) and can be stopped.
+    ///
+    /// # Errors
+    /// As [`Self::count_with`].
+    pub fn prepare_with(&self, options: &Options, control: &Control) -> Result<PreparedGraph> {
+        let session = Session::open(self.job(options)?, Purpose::Count, None, control)?;
+        let opened = session.input(self.edges())?;
+        opened.open_gpus()?;
+        let mut stages = Vec::new();
+        let (graph, _) = opened.graph(&mut stages)?;
+        Ok(PreparedGraph { graph, stages })
+    }
+}
+
+impl PreparedGraph {
+    /// Its edges, without loops and repeated ones.
+    pub fn edge_count(&self) -> u64 {
+        self.graph.edges()
+    }
+
+    /// Its vertices with an edge.
+    pub fn vertex_count(&self) -> u32 {
+        self.graph.vertices()
+    }
+
+    /// Paths of two edges: the sum of `d (d - 1) / 2` over all vertices.
+    pub fn wedges(&self) -> u128 {
+        self.graph.wedges()
+    }
+
+    /// The ids and degrees of the vertices with an edge; nothing is counted, so all triangles are 0.
+    ///
+    /// # Errors
+    /// Where the graph's file cannot be read any more; threads that the system refuses.
+    pub fn degrees(&self, options: &Options) -> Result<VertexArrays> {
+        let (graph, sums) = (&self.graph, &Sums::<ByRank>::in_memory(self.graph.vertices().into()));
+        let arrays = Arc::default();
+        let to = CountArrays::Vertices(Arc::clone(&arrays));
+        let pool = threads::pool(options.tables.count.threads)?;
+        parallel::within(&pool, || to.take_vertices(&VerticesOfGraph { graph, sums, memory: Bytes(u64::MAX) }))?;
+        Ok(filled(&arrays))
+    }
+
+    /// Counts its triangles, exactly. Settings of how a graph is read are not used.
+    ///
+    /// # Errors
+    /// As [`Graph::count`].
+    pub fn count(&self, options: &Options) -> Result<RunResult> {
+        self.count_with(options, &Control::silent())
+    }
+
+    /// As [`Self::count`], but it reports progress to an [`Observer`](crate::Observer) and can be stopped.
+    ///
+    /// # Errors
+    /// As [`Graph::count_with`].
+    pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
+        self.asked(options, None, control)
+    }
+
+    /// Counts the triangles at each vertex.
+    ///
+    /// # Errors
+    /// As [`Graph::count`].
+    pub fn vertices(&self, options: &Options) -> Result<(RunResult, VertexArrays)> {
+        self.vertices_with(options, &Control::silent())
+    }
+
+    /// As [`Self::vertices`], but it reports progress to an [`Observer`](crate::Observer) and can be stopped.
+    ///
+    /// # Errors
+    /// As [`Graph::count_with`].
+    pub fn vertices_with(&self, options: &Options, control: &Control) -> Result<(RunResult, VertexArrays)> {
+        let arrays = Arc::default();
+        let result = self.asked(options, Some(CountArrays::Vertices(Arc::clone(&arrays))), control)?;
+        Ok((result, filled(&arrays)))
+    }
+
+    /// Counts the triangles on each edge or, with [`Options::truss`], finds its trussness.
+    ///
+    /// # Errors
+    /// As [`Graph::count`].
+    pub fn edges(&self, options: &Options) -> Result<(RunResult, EdgeArrays)> {
+        self.edges_with(options, &Control::silent())
+    }
+
+    /// As [`Self::edges`], but it reports progress to an [`Observer`](crate::Observer) and can be stopped.
+    ///
+    /// # Errors
+    /// As [`Graph::count_with`].
+    pub fn edges_with(&self, options: &Options, control: &Control) -> Result<(RunResult, EdgeArrays)> {
+        let arrays = Arc::default();
+        let result = self.asked(options, Some(CountArrays::Edges(Arc::clone(&arrays))), control)?;
+        Ok((result, filled(&arrays)))
+    }
+
+    fn asked(&self, options: &Options, arrays: Option<CountArrays>, control: &Control) -> Result<RunResult> {
+        let mut tables = options.tables.clone();
+        in_memory(&mut tables)?;
+        let job = Job { arrays, ..Job::resolve(None, &tables, Path::new(""))? };
+        paths::check(&[Paths::of(&job)])?;
+        let Self { graph, stages } = self.clone();
+        counted(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))
+    }
+}

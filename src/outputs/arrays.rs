@@ -1,0 +1,113 @@
+//! Counts as arrays in memory, for a caller that takes them from there. What is handed over is no part of the job's budget.
+
+use std::sync::{Arc, Mutex};
+
+use rayon::prelude::*;
+
+use crate::edges::rows::{EdgeCount, EdgeRows};
+use crate::table::columns::{CountRows, CountsInOrder};
+use crate::vertices::order::{VertexCount, VertexRows};
+use trimill_system::error::Result;
+use trimill_system::lock;
+
+/// Rows that a thread writes at a time.
+const AT_A_TIME: usize = 1 << 14;
+
+/// The vertices with an edge, in the order of the input's ids: arrays of one length.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VertexArrays {
+    /// Ids of the input.
+    pub ids: Vec<u64>,
+    /// Neighbours of each.
+    pub degrees: Vec<u32>,
+    /// Triangles with a corner there.
+    pub triangles: Vec<u64>,
+}
+
+/// The edges, in the order of `u`, then `v`: arrays of one length.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EdgeArrays {
+    /// The smaller id of each.
+    pub u: Vec<u64>,
+    /// The larger one.
+    pub v: Vec<u64>,
+    /// What was counted there: its triangles, or its trussness.
+    pub counts: Vec<u32>,
+}
+
+/// The arrays that a job fills. Clones are the same arrays.
+#[derive(Debug, Clone)]
+pub enum CountArrays {
+    Vertices(Arc<Mutex<VertexArrays>>),
+    Edges(Arc<Mutex<EdgeArrays>>),
+}
+
+impl PartialEq for CountArrays {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Vertices(mine), Self::Vertices(theirs)) => Arc::ptr_eq(mine, theirs),
+            (Self::Edges(mine), Self::Edges(theirs)) => Arc::ptr_eq(mine, theirs),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for CountArrays {}
+
+impl CountArrays {
+    /// Fills the arrays of vertices, if these are asked for. Runs in the current thread pool.
+    pub fn take_vertices(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>) -> Result<()> {
+        let Self::Vertices(arrays) = self else { return Ok(()) };
+        let arrays = &mut *lock(arrays);
+        *arrays = VertexArrays::default();
+        let VertexArrays { ids, degrees, triangles } = arrays;
+        counts.in_order(&mut |rows| {
+            append(rows, ids, degrees, triangles, |VertexCount { id, degree, triangles }| (id, degree, triangles));
+            Ok(())
+        })
+    }
+
+    /// Fills the arrays of edges, if these are asked for. Runs in the current thread pool.
+    pub fn take_edges(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>) -> Result<()> {
+        let Self::Edges(arrays) = self else { return Ok(()) };
+        let arrays = &mut *lock(arrays);
+        *arrays = EdgeArrays::default();
+        let EdgeArrays { u, v, counts: numbers } = arrays;
+        counts.in_order(&mut |rows| {
+            append(rows, u, v, numbers, |EdgeCount { u, v, triangles }| (u, v, triangles));
+            Ok(())
+        })
+    }
+}
+
+/// Takes the arrays that a job filled.
+pub fn filled<T: Default>(arrays: &Mutex<T>) -> T {
+    std::mem::take(&mut *lock(arrays))
+}
+
+/// Appends three columns of the rows.
+fn append<R: CountRows, A: Default + Clone + Send, B: Default + Clone + Send, C: Default + Clone + Send>(
+    rows: &R,
+    first: &mut Vec<A>,
+    second: &mut Vec<B>,
+    third: &mut Vec<C>,
+    values: impl Fn(R::Row) -> (A, B, C) + Sync,
+) {
+    let (before, count) = (first.len(), rows.count());
+    first.resize(before + count, A::default());
+    second.resize(before + count, B::default());
+    third.resize(before + count, C::default());
+    let columns = first[before..]
+        .par_chunks_mut(AT_A_TIME)
+        .zip(second[before..].par_chunks_mut(AT_A_TIME))
+        .zip(third[before..].par_chunks_mut(AT_A_TIME));
+    columns.enumerate().for_each(|(chunk, ((first, second), third))| {
+        let begin = chunk * AT_A_TIME;
+        let places = first.iter_mut().zip(second).zip(third);
+        for (row, ((first, second), third)) in rows.range(begin..begin + places.len()).zip(places) {
+            (*first, *second, *third) = values(row);
+        }
+    });
+}

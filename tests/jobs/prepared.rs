@@ -1,0 +1,107 @@
+//! A graph that is prepared once: each question has the answer of all pairs of neighbours, in every mode, wherever the graph is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use trimill::{Bytes, Graph, Kind, Options};
+
+use crate::common::{simple, triangles};
+
+/// Degree and triangles of each vertex.
+type AtVertices = BTreeMap<u64, (u32, u64)>;
+
+/// The triangles on each edge.
+type OnEdges = BTreeMap<(u64, u64), u32>;
+
+fn by_all_pairs(edges: &BTreeSet<(u64, u64)>) -> (AtVertices, OnEdges) {
+    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for &(u, v) in edges {
+        neighbours.entry(u).or_default().insert(v);
+        neighbours.entry(v).or_default().insert(u);
+    }
+    let supports = edges.iter().map(|&(u, v)| ((u, v), neighbours[&u].intersection(&neighbours[&v]).count() as u32));
+    let supports: OnEdges = supports.collect();
+    let at =
+        |id: u64| supports.iter().filter(|((u, v), _)| id == *u || id == *v).map(|(_, &on)| u64::from(on)).sum::<u64>();
+    (neighbours.iter().map(|(&id, around)| (id, (around.len() as u32, at(id) / 2))).collect(), supports)
+}
+
+fn settings() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+    prop::sample::select(vec![
+        vec![],
+        vec![("threads", "1")],
+        vec![("partitioner", "random"), ("parts", "5"), ("prune", "zero-indegree")],
+        vec![("partitioner", "rank"), ("parts", "4"), ("block_bytes", "64KiB")],
+        vec![("partitioner", "contiguous"), ("parts", "3"), ("spill_to", "memory")],
+    ])
+}
+
+fn options(settings: &[(&str, &str)]) -> Options {
+    settings.iter().fold(Options::new().backend(trimill::Backend::Cpu), |options, &(name, value)| {
+        match value.parse::<u64>() {
+            Ok(number) => options.set(name, number).unwrap(),
+            Err(_) => options.set(name, value).unwrap(),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn every_question_has_the_answer_of_all_pairs_of_neighbours(
+        arcs in prop::collection::vec((0u64..70, 0u64..70), 0..700),
+        far in prop::bool::ANY,
+        in_file in prop::bool::ANY,
+        settings in settings(),
+    ) {
+        // Every third id is far away.
+        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
+        let arcs: Vec<(u64, u64)> = arcs.into_iter().map(|(u, v)| (id(u), id(v))).collect();
+        let (edges, dir) = (simple(&arcs), tempfile::tempdir().unwrap());
+        let (at_vertices, on_edges) = by_all_pairs(&edges);
+        // A graph that counts with spills in memory is in a temporary file.
+        let spills = if in_file { "memory" } else { "disk" };
+        let preparing = Options::new().work_dir(dir.path()).set("spill_to", spills).unwrap();
+        let graph = Graph::from_edges(arcs).prepare(&preparing).unwrap();
+        prop_assert_eq!(graph.edge_count(), edges.len() as u64);
+        prop_assert_eq!(in_file, dir.path().read_dir().unwrap().next().is_some());
+        let options = options(&settings).work_dir(dir.path());
+        for _ in 0..2 {
+            prop_assert_eq!(graph.count(&options).unwrap().triangles, u128::from(triangles(&edges)));
+            let (result, vertices) = graph.vertices(&options).unwrap();
+            prop_assert_eq!(result.triangles, u128::from(triangles(&edges)));
+            let rows = vertices.ids.iter().zip(vertices.degrees.iter().zip(&vertices.triangles));
+            let found: Vec<_> = rows.map(|(&id, (&degree, &triangles))| (id, (degree, triangles))).collect();
+            prop_assert_eq!(found, at_vertices.clone().into_iter().collect::<Vec<_>>());
+            let (_, found) = graph.edges(&options).unwrap();
+            let ends = found.u.iter().copied().zip(found.v.iter().copied());
+            let found: Vec<_> = ends.zip(found.counts.iter().copied()).collect();
+            prop_assert_eq!(found, on_edges.clone().into_iter().collect::<Vec<_>>());
+        }
+        let degrees = graph.degrees(&options).unwrap();
+        let found: Vec<_> = degrees.ids.into_iter().zip(degrees.degrees).collect();
+        prop_assert_eq!(found, at_vertices.iter().map(|(&id, &(degree, _))| (id, degree)).collect::<Vec<_>>());
+        // The temporary file goes with the last clone.
+        let clone = graph.clone();
+        drop(graph);
+        prop_assert_eq!(clone.count(&options).unwrap().edges, edges.len() as u64);
+        drop(clone);
+        prop_assert!(dir.path().read_dir().unwrap().next().is_none());
+    }
+}
+
+#[test]
+fn a_question_that_fails_leaves_the_graph_as_it_was() {
+    let complete = (0..100u64).flat_map(|u| (0..u).map(move |v| (u, v)));
+    let graph = Graph::from_edges(complete).prepare(&Options::new()).unwrap();
+    let small = Options::new().backend(trimill::Backend::Cpu).device_memory(Bytes(16));
+    assert_eq!(graph.count(&small).unwrap_err().kind(), Kind::Resource);
+    assert_eq!(graph.vertices(&small).unwrap_err().kind(), Kind::Resource);
+    assert_eq!(graph.edges(&Options::new().run_dir("run")).unwrap_err().kind(), Kind::Usage);
+    let (_, vertices) = graph.vertices(&Options::new()).unwrap();
+    assert!(vertices.triangles.iter().all(|&triangles| triangles == 99 * 98 / 2));
+    let (result, edges) = graph.edges(&Options::new().truss()).unwrap();
+    assert_eq!(result.truss.unwrap().largest_k, 100);
+    assert!(edges.counts.len() == 4950 && edges.counts.iter().all(|&trussness| trussness == 100));
+}
