@@ -15,26 +15,36 @@ use crate::stream;
 
 /// The edges of a graph.
 #[pyclass(frozen, module = "trimill._native")]
-pub(crate) struct Edges(Arc<Graph<'static>>);
+pub(crate) struct Edges {
+    graph: Arc<Graph<'static>>,
+    /// The name of each id, where vertices have names.
+    labels: Option<Vec<String>>,
+}
 
 impl Edges {
     /// The graph of these edges.
     pub(crate) fn graph(&self) -> Arc<Graph<'static>> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.graph)
     }
 
     fn of(py: Python<'_>, source: trimill::Result<impl EdgeSource + 'static>) -> PyResult<Self> {
         let source = source.map_err(|error| raised(py, &error))?;
-        Ok(Self(Arc::new(Graph::from_source(source))))
+        Ok(Self { graph: Arc::new(Graph::from_source(source)), labels: None })
     }
 }
 
 #[pymethods]
 impl Edges {
+    /// The name of each id, where vertices have names.
+    #[getter]
+    fn labels(&self) -> Option<&[String]> {
+        self.labels.as_deref()
+    }
+
     /// The edges of files.
     #[staticmethod]
     fn files(paths: Vec<PathBuf>) -> Self {
-        Self(Arc::new(Graph::from_files(paths)))
+        Self { graph: Arc::new(Graph::from_files(paths)), labels: None }
     }
 
     /// Edges `(tails[i], heads[i])`; ids are below `vertices`, if that is given.
@@ -68,22 +78,22 @@ impl Edges {
         Self::of(py, matrix)
     }
 
-    /// The rows of a table, from a capsule with a stream in Arrow's format. One that can be read `once` must have rows: otherwise it was
-    /// read before.
+    /// The rows of a table, from a capsule with a stream in Arrow's format: its columns of the names `ends`, or its only two. One that can be
+    /// read `once` must have rows: otherwise it was read before.
     #[staticmethod]
-    #[pyo3(signature = (capsule, once = false))]
-    fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>, once: bool) -> PyResult<Self> {
+    #[pyo3(signature = (capsule, ends = None, once = false))]
+    fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>, ends: Option<[String; 2]>, once: bool) -> PyResult<Self> {
         let reader = foreign::stream(capsule)?;
         // The stream may wait for something, or run Python, which takes the GIL where it needs it.
-        let pairs = run(py, None, move |control| {
-            let pairs = stream::pairs(reader?, control)?;
+        let (pairs, labels) = run(py, None, move |control| {
+            let (pairs, labels) = stream::pairs(reader?, ends, control)?;
             if once && pairs.arcs() == 0 {
                 return Err(Error::data("table", "a stream without rows, as one that was read before")
                     .expected("edges")
                     .advice("read the stream into a table, and count that as often as needed"));
             }
-            Ok(pairs)
+            Ok((pairs, labels))
         })?;
-        Self::of(py, Ok(pairs))
+        Ok(Self { labels, ..Self::of(py, Ok(pairs))? })
     }
 }

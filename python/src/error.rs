@@ -4,17 +4,21 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use trimill::{Error, Kind, RunResult};
 
-/// The exception for an error: its class, by kind, is in `trimill/_errors.py`; its text is that of the program.
+/// The exception for an error: its class, by kind and cause, is in `trimill/_errors.py`; its text is that of the program, with the names
+/// of Python's arguments.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
+        Kind::Data if is_missing(error) => "MissingFileError",
         Kind::Data => "DataError",
         Kind::Usage => "UsageError",
+        Kind::Resource if error.is_for_memory() => "MemoryBudgetError",
         Kind::Resource => "ResourceError",
         Kind::Defect => "Error",
         Kind::Interrupted => return PyKeyboardInterrupt::new_err(()),
     };
     let made = || {
-        let raised = py.import("trimill._errors")?.getattr(class)?.call1((error.to_string(),))?;
+        let text = in_python(py, &error.to_string())?;
+        let raised = py.import("trimill._errors")?.getattr(class)?.call1((text,))?;
         if let Some(result) = error.answer::<RunResult>() {
             let result =
                 py.import("trimill._result")?.getattr("Result")?.call_method1("from_json", (json(py, result)?,))?;
@@ -23,6 +27,18 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Ok(raised)
     };
     made().map_or_else(|failed| failed, PyErr::from_value)
+}
+
+/// Whether a file is not there. A reader says so in its own words, other errors have the system's.
+fn is_missing(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
+    source.is_some_and(|source| source.kind() == std::io::ErrorKind::NotFound)
+        || error.path().is_some_and(|path| !path.exists() && error.to_string().contains(": does not exist"))
+}
+
+/// A message of the library, with the names of Python's arguments.
+pub(crate) fn in_python<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("trimill._errors")?.call_method1("in_python", (message,))
 }
 
 /// A report as JSON.

@@ -9,10 +9,10 @@ mod error;
 #[allow(unsafe_code)]
 mod foreign;
 mod messages;
+mod prepared;
 mod run;
 mod setting;
 mod stream;
-mod table;
 
 use pyo3::prelude::*;
 
@@ -20,9 +20,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     use std::ffi::OsString;
-    use std::path::PathBuf;
 
-    use numpy::PyArray1;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use trimill::Options;
@@ -31,9 +29,10 @@ mod _native {
     use crate::edges::Edges;
     use crate::error::{json, raised};
     use crate::messages;
+    #[pymodule_export]
+    use crate::prepared::Prepared;
     use crate::run::run;
     use crate::setting::options;
-    use crate::table::{self, Trussness, Vertices};
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -72,30 +71,16 @@ mod _native {
         json(py, &plan)
     }
 
-    /// The columns of arrays that a table of vertices becomes.
-    type VertexColumns<'py> =
-        (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>);
-
-    /// Reads the table of vertices that a count wrote: `id`, `degree`, `triangles`, `coefficient`.
+    /// Reads, cleans and orients `edges`, for several questions.
     #[pyfunction]
-    fn read_vertices(py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<VertexColumns<'_>> {
-        let read: Vertices = run(py, None, move |control| table::read(&path, rows, control))?;
-        Ok((
-            PyArray1::from_vec(py, read.ids),
-            PyArray1::from_vec(py, read.degrees),
-            PyArray1::from_vec(py, read.triangles),
-            PyArray1::from_vec(py, read.coefficients),
-        ))
-    }
-
-    /// The columns of arrays that a table of edges and their trussness becomes.
-    type TrussnessColumns<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>);
-
-    /// Reads the table of edges that a truss decomposition wrote: `u`, `v`, `trussness`.
-    #[pyfunction]
-    fn read_trussness(py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<TrussnessColumns<'_>> {
-        let read: Trussness = run(py, None, move |control| table::read(&path, rows, control))?;
-        Ok((PyArray1::from_vec(py, read.u), PyArray1::from_vec(py, read.v), PyArray1::from_vec(py, read.trussness)))
+    fn prepare(
+        py: Python<'_>,
+        edges: &Edges,
+        settings: &Bound<'_, PyDict>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Prepared> {
+        let (graph, options) = (edges.graph(), options(settings, Vec::new())?);
+        run(py, progress, move |control| graph.prepare_with(&options, control)).map(Prepared)
     }
 
     /// The names of all settings.

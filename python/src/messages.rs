@@ -12,6 +12,8 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::error::in_python;
+
 /// The most warnings that wait; more are dropped.
 const MOST: usize = 1000;
 
@@ -31,7 +33,7 @@ pub(crate) fn log(py: Python<'_>) -> PyResult<()> {
     }
     let logger = py.import("logging")?.call_method1("getLogger", ("trimill",))?;
     for warning in warnings {
-        logger.call_method1("warning", ("%s", warning))?;
+        logger.call_method1("warning", ("%s", in_python(py, &warning)?))?;
     }
     Ok(())
 }

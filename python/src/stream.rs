@@ -1,45 +1,137 @@
-//! Tables in Arrow's format as edges: two columns of integers, in any number of chunks, not copied.
+//! Tables in Arrow's format as edges: two columns of integers, in any number of chunks, not copied, or two of text.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::types::{
     ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader};
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader, UInt32Array};
+use arrow_schema::{DataType, Schema};
 use trimill::{Column, Control, Error, Pairs, Result};
 
-/// The edges of a table; its chunks are kept as the stream hands them over.
+/// The edges of a table: its chunks are kept as the stream hands them over. Text is numbered instead, and the texts are returned, each in
+/// the place of its number.
 ///
 /// # Errors
-/// Other columns than two of integers; nulls; what the stream reports; a stop.
-pub(crate) fn pairs(reader: RecordBatchStreamReader, control: &Control) -> Result<Pairs<'static>> {
+/// Other columns than two of integers, or two of text: those of the names `ends`, or all if there are no names; nulls; what the stream
+/// reports; a stop.
+pub(crate) fn pairs(
+    reader: RecordBatchStreamReader,
+    ends: Option<[String; 2]>,
+    control: &Control,
+) -> Result<(Pairs<'static>, Option<Vec<String>>)> {
     let schema = reader.schema();
-    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let [tails, heads] = names.as_slice() else {
-        let found = format!("{} columns: {}", names.len(), names.join(", "));
-        return Err(Error::usage(found)
-            .at("table")
-            .expected("two, the vertices of each edge")
-            .advice("select them first"));
+    let places = match &ends {
+        Some([source, target]) => [place(&schema, source)?, place(&schema, target)?],
+        None if schema.fields().len() == 2 => [0, 1],
+        None => {
+            let names = names(&schema);
+            return Err(Error::usage(format!("{} columns: {}", names.len(), names.join(", ")))
+                .at("table")
+                .expected("two, the vertices of each edge")
+                .advice("name them: source=, target="));
+        }
     };
-    for field in schema.fields() {
-        if !field.data_type().is_integer() {
+    let fields = places.map(|place| schema.field(place));
+    let text = fields.map(|field| is_text(field.data_type()));
+    for (field, text) in fields.iter().zip(text) {
+        if !text && !field.data_type().is_integer() {
             return Err(Error::usage(format!("the column {} has the type {}", field.name(), field.data_type()))
                 .at("table")
-                .expected("integers of 8 to 64 bits"));
+                .expected("integers of 8 to 64 bits, or text"));
         }
     }
+    if text[0] != text[1] {
+        let types = fields.map(|field| format!("{}: {}", field.name(), field.data_type())).join(", ");
+        return Err(Error::usage(types).at("table").expected("ids of one kind: integers or text in both columns"));
+    }
     let mut columns = [Chunks::default(), Chunks::default()];
+    let mut labels = text[0].then(Labels::default);
     for batch in reader {
         control.check()?;
         let batch = batch.map_err(|error| wrong(error.to_string()))?;
-        for ((column, name), chunk) in columns.iter_mut().zip(&names).zip(batch.columns()) {
-            column.push(name, chunk)?;
+        for ((column, field), place) in columns.iter_mut().zip(fields).zip(places) {
+            let chunk = batch.column(place);
+            column.check(field.name(), chunk)?;
+            match &mut labels {
+                Some(labels) => column.push(field.name(), &labels.numbers(chunk)?)?,
+                None => column.push(field.name(), chunk)?,
+            }
         }
     }
     let [first, second] = columns;
-    Ok(Pairs::new(first, second)?.named(tails, heads))
+    let pairs = Pairs::new(first, second)?.named(fields[0].name(), fields[1].name());
+    Ok((pairs, labels.map(Labels::listed)))
+}
+
+fn names(schema: &Schema) -> Vec<&str> {
+    schema.fields().iter().map(|field| field.name().as_str()).collect()
+}
+
+/// Where the column of this name is.
+fn place(schema: &Schema, name: &str) -> Result<usize> {
+    schema.index_of(name).map_err(|_| {
+        Error::usage(format!("no column {name}")).at("table").expected(format!("one of {}", names(schema).join(", ")))
+    })
+}
+
+fn is_text(of: &DataType) -> bool {
+    match of {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+/// Texts and their numbers, which are consecutive from 0 on.
+#[derive(Default)]
+struct Labels(HashMap<String, u32>);
+
+impl Labels {
+    fn number(&mut self, text: &str) -> Result<u32> {
+        if let Some(&number) = self.0.get(text) {
+            return Ok(number);
+        }
+        let next = u32::try_from(self.0.len()).map_err(|_| wrong("2^32 names of vertices".into()).expected("fewer"))?;
+        self.0.insert(text.into(), next);
+        Ok(next)
+    }
+
+    /// The numbers of a chunk of texts without nulls.
+    fn numbers(&mut self, chunk: &ArrayRef) -> Result<ArrayRef> {
+        let numbers: Result<Vec<u32>> = match chunk.data_type() {
+            DataType::Utf8 => chunk.as_string::<i32>().iter().flatten().map(|text| self.number(text)).collect(),
+            DataType::LargeUtf8 => chunk.as_string::<i64>().iter().flatten().map(|text| self.number(text)).collect(),
+            DataType::Utf8View => chunk.as_string_view().iter().flatten().map(|text| self.number(text)).collect(),
+            _ => {
+                let Some(coded) = chunk.as_any_dictionary_opt().filter(|_| is_text(chunk.data_type())) else {
+                    return Err(wrong(format!("a chunk of the type {}", chunk.data_type())).expected("text"));
+                };
+                // A dictionary may have texts that no row has.
+                let (keys, values) = (coded.normalized_keys(), coded.values());
+                let mut known = vec![None; values.len()];
+                let mut number = |key: usize| match known[key] {
+                    Some(number) => Ok(number),
+                    None => {
+                        let number = self.numbers(&values.slice(key, 1))?.as_primitive::<UInt32Type>().value(0);
+                        known[key] = Some(number);
+                        Ok(number)
+                    }
+                };
+                keys.into_iter().map(&mut number).collect()
+            }
+        };
+        Ok(Arc::new(UInt32Array::from(numbers?)))
+    }
+
+    fn listed(self) -> Vec<String> {
+        let mut texts = vec![String::new(); self.0.len()];
+        self.0.into_iter().for_each(|(text, number)| texts[number as usize] = text);
+        texts
+    }
 }
 
 fn wrong(found: String) -> Error {
@@ -57,15 +149,20 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn push(&mut self, name: &str, chunk: &ArrayRef) -> Result<()> {
-        if chunk.is_empty() {
-            return Ok(());
-        }
-        if let Some(nulls) = chunk.nulls().filter(|nulls| nulls.null_count() > 0) {
+    /// Refuses a chunk with nulls.
+    fn check(&self, name: &str, chunk: &ArrayRef) -> Result<()> {
+        if let Some(nulls) = chunk.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
             let row = self.len + nulls.iter().take_while(|&valid| valid).count() as u64;
             return Err(wrong(format!("the column {name} has no value in row {row}"))
                 .expected("a vertex in every row")
                 .advice("drop such rows first"));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &str, chunk: &ArrayRef) -> Result<()> {
+        if chunk.is_empty() {
+            return Ok(());
         }
         let start = self.len;
         let column = match chunk.data_type() {

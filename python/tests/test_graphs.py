@@ -212,7 +212,7 @@ def test_graphs_without_edges():
     ]:
         answer = trimill.count(graph)
         assert (answer.triangles, answer.edges, answer.transitivity) == (0, 0, 0)
-        assert len(trimill.clustering(graph).id) == 0
+        assert len(trimill.clustering(graph).id) == getattr(graph, "shape", [0])[0]
 
 
 def test_ids_of_64_bits():

@@ -3,7 +3,6 @@
 import threading
 import types
 
-import networkx
 import numpy
 import pandas
 import polars
@@ -115,9 +114,17 @@ def test_matrices_that_are_no_graph():
 
 def test_tables_that_are_no_edges():
     refused(trimill.UsageError, pyarrow.table({"u": ONES}), "1 columns: u", "expected two")
-    refused(trimill.UsageError, polars.DataFrame({"u": ONES, "v": ONES, "w": ONES}), "3 columns: u, v, w")
-    for column in [[1.0, 2.0, 3.0], ["a", "b", "c"], [True, False, True]]:
+    three = polars.DataFrame({"u": ONES, "v": ONES, "w": ONES})
+    refused(trimill.UsageError, three, "3 columns: u, v, w", "source=, target=")
+    for column in [[1.0, 2.0, 3.0], [True, False, True]]:
         refused(trimill.UsageError, pandas.DataFrame({"u": ONES, "v": column}), "the column v has the type", "integers")
+    refused(trimill.UsageError, pandas.DataFrame({"u": ONES, "v": list("abc")}), "integers or text in both columns")
+    for table in [three, three.to_pandas(), three.to_arrow()]:
+        refused(trimill.UsageError, table, "no column", "x", "u", "w", source="u", target="x")
+        refused(trimill.UsageError, table, "only one of source and target", source="u")
+    refused(trimill.UsageError, (ONES, ONES), "source and target for builtins.tuple", source="u", target="v")
+    coded = pyarrow.array(["a", None, "b"]).dictionary_encode()
+    refused(trimill.DataError, pyarrow.table({"u": ["a"] * 3, "v": coded}), "the column v has no value in row 1")
     refused(trimill.DataError, pyarrow.table({"u": ONES, "v": [1, None, 3]}), "the column v has no value in row 1")
     late = pyarrow.chunked_array([[1, 2], [3, None]])
     refused(trimill.DataError, pyarrow.table({"u": pyarrow.array([1] * 4), "v": late}), "no value in row 3")
@@ -160,16 +167,14 @@ def test_a_stream_that_was_taken():
         (5, "builtins.int"),
         (None, "builtins.NoneType"),
         ({}, "builtins.dict"),
-        ([], "builtins.list"),
-        # Two edges, or two columns?
-        ([(0, 1), (1, 2)], "builtins.list"),
-        ([ONES, ONES], "builtins.list"),
+        ([(0, 1), (1, 2, 3)], "builtins.tuple in place 1"),
+        ([ONES, ONES], "numpy.ndarray in place 0"),
+        ([0, 1], "builtins.int in place 0"),
+        ([[[], []]], "unhashable"),
         (((0, 1), (1, 2)), "numpy.asarray"),
         ((ONES, [1, 2, 3]), "the second array"),
         ((ONES, ONES, ONES), "builtins.tuple"),
         (("a.txt", "b.txt"), "builtins.str"),
-        (numpy.array([[0, 1], [1, 2]]), "(array[:, 0], array[:, 1])"),
-        (networkx.path_graph(3), "networkx.to_scipy_sparse_array"),
         # As tables of earlier versions are.
         (types.SimpleNamespace(columns=["u", "v"], ndim=2), "__arrow_c_stream__"),
     ],
@@ -179,6 +184,11 @@ def test_objects_that_are_no_graph(graph, words):
 
 
 def test_arrays_of_other_dimensions():
+    both = "(array[:, 0], array[:, 1]) for edges in rows, (array[0], array[1]) for edges in columns"
+    refused(trimill.UsageError, numpy.array([[0, 1], [1, 2]]), "shape (2, 2)", both)
+    for shape in [(3, 3), (4,), (), (2, 2, 2), (0, 0)]:
+        refused(trimill.UsageError, numpy.zeros(shape, "int64"), f"shape {shape}", "(m, 2) or (2, m)")
+    refused(trimill.UsageError, numpy.zeros((5, 2)), "float64", "expected integers")
     refused(trimill.UsageError, (numpy.zeros((2, 2), "int64"), ONES), "shape (2, 2)", "one dimension")
     refused(trimill.UsageError, (numpy.array(3), ONES), "shape ()")
 
@@ -227,7 +237,51 @@ def test_arrays_that_change_meanwhile_never_end_the_process():
     assert trimill.count(matrix).triangles == 600 * 599 * 598 // 6
 
 
-def test_errors_have_a_common_class(random_graph):
-    for error in [trimill.DataError, trimill.UsageError, trimill.ResourceError]:
-        assert issubclass(error, trimill.Error)
-    refused(trimill.ResourceError, columns_of(random_graph), "device", device_memory=16)
+def test_errors_are_those_of_python_too(random_graph, tmp_path):
+    graph, file = columns_of(random_graph), tmp_path / "wrong.txt"
+    file.write_text("0 1\n1 x\n")
+    for kind, of_python, wrong, settings in [
+        (trimill.DataError, ValueError, file, {}),
+        (trimill.DataError, ValueError, (ONES, -ONES), {}),
+        (trimill.MissingFileError, FileNotFoundError, tmp_path / "none.txt", {}),
+        (trimill.UsageError, ValueError, graph, {"thread": 3}),
+        (trimill.MemoryBudgetError, MemoryError, graph, {"device_memory": 16, "backend": "cpu"}),
+        (trimill.MemoryBudgetError, MemoryError, graph, {"host_memory": "1MiB"}),
+        (trimill.ResourceError, trimill.Error, graph, {"per_vertex": tmp_path / "none/v.tsv"}),
+    ]:
+        for kinds in [kind, of_python, trimill.Error]:
+            with pytest.raises(kinds) as caught:
+                trimill.count(wrong, **settings)
+            assert type(caught.value) is kind
+        for function in [trimill.Graph, trimill.clustering, trimill.truss]:
+            if "per_vertex" not in settings and "device_memory" not in settings:
+                with pytest.raises(kind):
+                    function(wrong, **settings)
+
+
+def test_messages_name_arguments_and_no_flags(tmp_path, random_graph):
+    graph, file = columns_of(random_graph), tmp_path / "two.txt"
+    file.write_text("3 2\n1 2\n")
+    for wrong, settings, words in [
+        (graph, {"host_memory": "1MiB"}, ["raise host_memory to", "lower threads"]),
+        (graph, {"device_memory": 16, "backend": "cpu"}, ["raise device_memory to"]),
+        (graph, {"prepare": "gpu"}, ["prepare='auto'"]),
+        (file, {}, ["header='yes'", "header='no'"]),
+        (graph, {"keep_spill": True}, ["spill_dir"]),
+        (graph, {"partitioner": "rank", "block_bytes": 1, "backend": "cpu"}, ["block_bytes"]),
+    ]:
+        with pytest.raises(trimill.Error) as caught:
+            trimill.count(wrong, **settings)
+        said = str(caught.value)
+        assert "--" not in said and all(word in said for word in words), said
+
+
+def test_flags_become_arguments():
+    for message, expected in [
+        ("lower --block-bytes or raise --device-memory", "lower block_bytes or raise device_memory"),
+        ("use --prepare auto, or cpu; --no-cache", "use prepare='auto', or cpu; cache=False"),
+        ("name a disk with --work-dir: a--b - -- c", "name a disk with work_dir: a--b - -- c"),
+        ("--header yes skips it; --header no does not", "header='yes' skips it; header='no' does not"),
+        ("--host-memory to 5, or --format textual", "host_memory to 5, or format textual"),
+    ]:
+        assert trimill._errors.in_python(message) == expected

@@ -3,6 +3,9 @@
 import copy
 import json
 import pickle
+import re
+import subprocess
+import sys
 
 import networkx
 import numpy
@@ -44,11 +47,99 @@ def test_numbers_of_128_bits():
 def test_as_dictionary_and_text(answer):
     plain = answer.to_dict()
     assert type(plain) is dict and type(plain["input"]) is dict and type(plain["partitions"][0]) is dict
-    assert plain == answer == json.loads(answer.to_json())
+    assert trimill.Result.from_json(json.dumps(plain)) == answer and plain == json.loads(answer.to_json())
     # The fields of the library's reports, with their names.
     documented = (DATA.parent.parent / "docs/result.md").read_text()
     for name in plain:
         assert f"| `{name}` |" in documented, name
+
+
+def annotated():
+    """The fields that each class of records declares for type checkers, with those of its base."""
+    import ast
+    import inspect
+
+    declared = {"Record": set()}
+    for node in ast.parse(inspect.getsource(trimill._result)).body:
+        if isinstance(node, ast.ClassDef) and node.bases and ast.unparse(node.bases[0]) in declared:
+            names = {item.target.id for item in ast.walk(node) if isinstance(item, ast.AnnAssign)}
+            declared[node.name] = declared[ast.unparse(node.bases[0])] | names - {"_classes"}
+    return declared
+
+
+def assert_typed(record, declared):
+    if type(record) is not trimill.Record:
+        # A keyword of Python cannot be an attribute.
+        assert set(record) - {"global"} == declared[type(record).__name__], type(record)
+    for value in record.values():
+        for item in value if isinstance(value, tuple) else [value]:
+            if isinstance(item, trimill.Record):
+                assert_typed(item, declared)
+
+
+def test_types_name_every_field():
+    declared = annotated()
+    assert_typed(trimill.count(complete(40), clustering=True, truss=True, parts=2, partitioner="contiguous"), declared)
+    assert_typed(trimill.plan(complete(40)), declared)
+
+
+def test_type_checkers_see_no_any(tmp_path):
+    expected = {
+        "trimill.count([(0, 1)]).triangles": "int",
+        "trimill.count([(0, 1)]).transitivity": "float",
+        "trimill.count([(0, 1)]).partitions[0].peak_bytes": "int",
+        "trimill.count([(0, 1)]).input.vertices_declared": "int | None",
+        "trimill.plan([(0, 1)]).alternatives[0].fits": "bool",
+        "g.count().stages[0].name": "str",
+        "g.transitivity()": "float",
+        "g.average_clustering()": "float",
+        "g.truss().by_k[0].edges": "int",
+        "g.supports().result.edges": "int",
+        "g.edge_count": "int",
+    }
+    # Arrays have a type of their elements; their shape is any.
+    arrays = {
+        "g.triangles()": "signedinteger[",
+        "g.degrees()": "signedinteger[",
+        "g.clustering()": "float",
+        "g.supports().triangles": "unsignedinteger[",
+        "g.truss().trussness": "unsignedinteger[",
+        "g.table().coefficient": "float",
+        "trimill.clustering([(0, 1)]).degree": "signedinteger[",
+    }
+    lines = [f"reveal_type({expression})" for expression in [*expected, *arrays]]
+    code = tmp_path / "user.py"
+    code.write_text("\n".join(["import numpy, trimill", "g = trimill.Graph(numpy.zeros((3, 2), int))", *lines, ""]))
+    mypy = [sys.executable, "-m", "mypy", "--strict"]
+    ran = subprocess.run([*mypy, code], capture_output=True, text=True, cwd=tmp_path)
+    found = re.findall(r'Revealed type is "(.*)"', ran.stdout)
+    assert ran.returncode == 0 and len(found) == len(lines), ran.stdout
+    for (expression, kind), revealed in zip({**expected, **arrays}.items(), found, strict=True):
+        shown = revealed.replace("builtins.", "")
+        assert shown == kind or f"dtype[numpy.{kind}" in shown, f"{expression}: {revealed}"
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import trimill\ntrimill.count([(0, 1)]).colour\ntrimill.count([(0, 1)]).triangles = 5\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", wrong], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert 'no attribute "colour"' in ran.stdout
+
+
+def test_a_page(tmp_path):
+    file = tmp_path / "page.html"
+    answer = trimill.count(complete(40), report=file)
+    page = file.read_text()
+    assert page.startswith("<!") and "graph in memory" in page and f"{answer.triangles}" in page
+    assert trimill.Graph(complete(20)).count(report=file).triangles == 1140 and "1140" in file.read_text()
+    trimill.plan(complete(40), report=str(file))
+    assert '"kind":"plan"' in file.read_text().replace(" ", "")
+    (tmp_path / "mine.html").write_text("mine")
+    for function in [trimill.count, trimill.plan]:
+        with pytest.raises(trimill.UsageError, match="not from this program"):
+            function(complete(4), report=tmp_path / "mine.html")
+        with pytest.raises(trimill.UsageError, match=r"\.html"):
+            function(complete(4), report=tmp_path / "page.txt")
+    assert (tmp_path / "mine.html").read_text() == "mine"
 
 
 def test_fields_that_are_not_there(answer):
@@ -90,16 +181,18 @@ def test_clustering(random_graph, form):
     if form == "partitions":
         settings = {"parts": 4, "partitioner": "contiguous", "backend": "cpu"}
     vertices = trimill.clustering(graph, **settings)
-    with_edge = sorted(v for v, degree in random_graph.degree if degree)
+    # A matrix has rows for the others, too.
+    with_edge = sorted(v for v, degree in random_graph.degree if degree or form == "matrix")
     assert vertices.id.tolist() == with_edge
     assert vertices.degree.tolist() == [random_graph.degree(v) for v in with_edge]
     assert vertices.triangles.tolist() == [networkx.triangles(random_graph, v) for v in with_edge]
     expected = [networkx.clustering(random_graph, v) for v in with_edge]
     numpy.testing.assert_allclose(vertices.coefficient, expected, rtol=1e-12)
     types = [vertices[name].dtype.name for name in ["id", "degree", "triangles", "coefficient"]]
-    assert types == ["uint64", "uint32", "uint64", "float64"]
+    assert types == ["uint64", "int64", "int64", "float64"]
     assert vertices.result.triangles == triangles_of(random_graph)
-    assert vertices.result.clustering.average_local_all == pytest.approx(sum(expected) / len(expected))
+    with_edges = sum(degree > 0 for _, degree in random_graph.degree)
+    assert vertices.result.clustering.average_local_all == pytest.approx(sum(expected) / with_edges)
     table = pandas.DataFrame(vertices)
     assert list(table.columns) == ["id", "degree", "triangles", "coefficient"] and len(table) == len(with_edge)
     assert f"{len(with_edge):,} vertices" in repr(vertices)
@@ -115,8 +208,3 @@ def test_clustering_leaves_no_file(tmp_path):
 def test_settings_that_clustering_does_not_have(settings):
     with pytest.raises(trimill.UsageError, match=next(iter(settings))):
         trimill.clustering(complete(5), **settings)
-
-
-def test_a_directory_that_is_not_there(tmp_path):
-    with pytest.raises(trimill.ResourceError, match="missing"):
-        trimill.clustering(complete(5), work_dir=tmp_path / "missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,13 +16,38 @@ class Error(Exception):
     result: Result | None = None
 
 
-class DataError(Error):
-    """Files or arrays that are missing, malformed or damaged."""
+class DataError(Error, ValueError):
+    """Files or arrays that are malformed or damaged."""
 
 
-class UsageError(Error):
+class MissingFileError(DataError, FileNotFoundError):
+    """A file that is not there."""
+
+
+class UsageError(Error, ValueError):
     """Settings that do not exist, have a wrong value or contradict each other; arrays of a type that holds no ids."""
 
 
 class ResourceError(Error):
-    """A budget, a disk, a directory or a device that does not suffice."""
+    """A disk, a directory or a device that does not suffice."""
+
+
+class MemoryBudgetError(ResourceError, MemoryError):
+    """A budget of memory that does not suffice, or memory that the system does not give."""
+
+
+#: A flag of the program and, where its value is a word, the value.
+_FLAG = re.compile(r"(?<![\w-])--(no-)?([a-z]+(?:-[a-z]+)*)(?: (auto|cpu|cuda|gpu|yes|no|text|metis)\b)?")
+
+
+def in_python(message: str) -> str:
+    """A message of the program, whose flags are named as arguments: ``--prepare cpu`` becomes ``prepare='cpu'``."""
+
+    def argument(flag: re.Match[str]) -> str:
+        no, name, value = flag.groups()
+        name = name.replace("-", "_")
+        if no:
+            return f"{name}=False"
+        return f"{name}={value!r}" if value else name
+
+    return _FLAG.sub(argument, message)

@@ -1,4 +1,4 @@
-"""From the objects of callers to edges that the compiled part reads: paths, arrays, matrices, tables.
+"""From the objects of callers to edges that the compiled part reads.
 
 What an object is, is decided by its attributes, so no other package is imported for it. What could be meant in two ways
 is refused.
@@ -7,12 +7,16 @@ is refused.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 from trimill._errors import DataError, UsageError
 from trimill._native import Edges
 
 if TYPE_CHECKING:
+    import numpy
     from numpy.typing import NDArray
 
 
@@ -30,9 +34,55 @@ class Matrix(Protocol):
     def tocsr(self) -> Any: ...
 
 
+class Array(Protocol):
+    """An array of NumPy, or of another package that shares its memory with NumPy."""
+
+    def __array__(self) -> Any: ...
+
+
+class NetworkXGraph(Protocol):
+    """A graph of NetworkX."""
+
+    def adjacency(self) -> Iterator[tuple[Any, Any]]: ...
+
+
+class IGraph(Protocol):
+    """A graph of igraph."""
+
+    def vcount(self) -> int: ...
+    def get_edgelist(self) -> list[tuple[int, int]]: ...
+
+
+class NetworKitGraph(Protocol):
+    """A graph of NetworKit."""
+
+    def upperNodeIdBound(self) -> int: ...
+    def iterEdges(self) -> Iterator[tuple[int, int]]: ...
+
+
+class EdgeIndex(Protocol):
+    """The data of a graph of PyTorch Geometric."""
+
+    @property
+    def edge_index(self) -> Any: ...
+
+
 FilePath: TypeAlias = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Pair: TypeAlias = tuple[Hashable, Hashable]
 #: What can be counted.
-Graph: TypeAlias = Union[FilePath, "list[FilePath]", Matrix, "tuple[Any, Any]", Table]
+GraphLike: TypeAlias = Union[
+    FilePath,
+    "list[FilePath]",
+    "Sequence[Pair]",
+    "tuple[Array, Array]",
+    Array,
+    Matrix,
+    Table,
+    NetworkXGraph,
+    IGraph,
+    NetworKitGraph,
+    EdgeIndex,
+]
 
 _PATHS = (str, bytes, os.PathLike)
 
@@ -40,28 +90,72 @@ _PATHS = (str, bytes, os.PathLike)
 _CPU = 1
 
 
-def edges_of(graph: Graph) -> Edges:
-    """The edges of a graph.
+@dataclass(frozen=True)
+class Source:
+    """The edges of a graph, and its vertices, where the object has more of them than those with an edge."""
 
+    edges: Edges
+    #: The ids are below it, and each is a vertex.
+    vertices: int | None = None
+    #: The name of each id.
+    labels: Sequence[Hashable] | None = None
+    #: The ids that are vertices, ascending, where not all of those below ``vertices`` are.
+    ids: NDArray[numpy.uint64] | None = None
+    #: What was read of a graph of another library, whose changes are followed.
+    read: tuple[NDArray[numpy.int64], ...] = ()
+
+    def equals(self, other: Source) -> bool:
+        """Whether both have read the same of a graph of another library."""
+        import numpy
+
+        return (
+            self.vertices == other.vertices
+            and self.labels == other.labels
+            and len(self.read) == len(other.read) > 0
+            and all(map(numpy.array_equal, self.read, other.read))
+        )
+
+
+def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None) -> Source:
+    """What a graph has.
+
+    :param source: the column of a table with one end of each edge
+    :param target: that with the other
     :raises TypeError: an object that is no graph
     :raises UsageError: arrays, matrices or tables that hold no ids
     :raises DataError: arrays, matrices or tables whose numbers are no edges
     """
-    if isinstance(graph, _PATHS):
-        return _files([graph])
-    if isinstance(graph, list) and graph and all(isinstance(path, _PATHS) for path in graph):
-        return _files(graph)
-    if isinstance(graph, tuple) and len(graph) == 2:
+    thing: Any = graph
+    if (source is None) != (target is None):
+        raise UsageError("only one of source and target is given; expected both, the columns of a table, or none")
+    ends = None if source is None else (source, target)
+    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "columns"):
+        return _table(thing, ends)
+    if ends is not None:
+        raise UsageError(f"source and target for {_name(graph)}; expected a table, whose columns they name")
+    if isinstance(thing, _PATHS):
+        return Source(_files([thing]))
+    if isinstance(thing, list):
+        return Source(_files(thing)) if thing and all(isinstance(path, _PATHS) for path in thing) else _pairs(thing)
+    if isinstance(thing, tuple) and len(thing) == 2:
         names = ("the first array", "the second array")
-        return Edges.pairs(_column(graph[0], names[0]), _column(graph[1], names[1]), names, None)
-    if hasattr(graph, "tocsr") and hasattr(graph, "format"):
-        return _matrix(graph)
-    if hasattr(graph, "__arrow_c_stream__"):
-        # A table of pandas would bring its index as a column.
-        table = graph.reset_index(drop=True) if hasattr(graph, "reset_index") else graph
-        # What has no length is a stream. It can be read once, and has no rows afterwards.
-        return Edges.table(table.__arrow_c_stream__(), once=not hasattr(table, "__len__"))
-    raise TypeError(f"cannot count an object of the type {_name(graph)}; {_advice(graph)}")
+        return Source(Edges.pairs(_column(thing[0], names[0]), _column(thing[1], names[1]), names, None))
+    if hasattr(thing, "tocsr") and hasattr(thing, "format"):
+        return _matrix(thing)
+    for read in (_networkx, _igraph, _networkit):
+        found = read(thing)
+        if found is not None:
+            return found
+    if hasattr(thing, "edge_index"):
+        nodes = getattr(thing, "num_nodes", None)
+        return _array(thing.edge_index, None if nodes is None else int(nodes))
+    if any(hasattr(thing, name) for name in ("__array__", "__array_interface__", "__dlpack__")):
+        return _array(thing, None)
+    raise TypeError(
+        f"cannot count an object of the type {_name(graph)}; expected a path, a list of pairs, an array of shape "
+        "(m, 2) or (2, m), a tuple of two arrays, a sparse matrix of SciPy, a table, or a graph of NetworkX, igraph or "
+        "NetworKit"
+    )
 
 
 def _files(paths: list[FilePath]) -> Edges:
@@ -71,24 +165,166 @@ def _files(paths: list[FilePath]) -> Edges:
     return Edges.files([os.fsdecode(name) for name in names])
 
 
-def _matrix(matrix: Any) -> Edges:
+def _pairs(pairs: list[Any]) -> Source:
+    import numpy
+
+    wrong = next((place for place, pair in enumerate(pairs) if not _is_pair(pair)), None)
+    if wrong is not None:
+        found = f"an object of the type {_name(pairs[wrong])} in place {wrong} of a list"
+        raise TypeError(f"{found}; expected pairs of vertices, or paths of files")
+    names = ("the first of each pair", "the second of each pair")
+    ends = list(chain.from_iterable(pairs))
+    if all(type(end) is int for end in ends) and max(ends, default=0) < 1 << 63:
+        array = numpy.array(ends, numpy.int64)
+        return Source(Edges.pairs(array[::2], array[1::2], names, None))
+    index: dict[Hashable, int] = {}
+    ids = numpy.fromiter((index.setdefault(end, len(index)) for end in ends), numpy.int64, len(ends))
+    return Source(Edges.pairs(ids[::2], ids[1::2], names, None), labels=list(index))
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, (tuple, list)) and len(pair) == 2
+
+
+def _array(array: Any, vertices: int | None) -> Source:
+    edges = _integers(array, "the array")
+    rows, columns = edges.ndim == 2 and edges.shape[1] == 2, edges.ndim == 2 and edges.shape[0] == 2
+    if vertices is not None:
+        # PyTorch Geometric has one end in each row.
+        rows = False
+    if rows and columns:
+        raise UsageError(
+            "an array of shape (2, 2), whose edges could be rows or columns; "
+            "write (array[:, 0], array[:, 1]) for edges in rows, (array[0], array[1]) for edges in columns"
+        )
+    if not rows and not columns:
+        expected = "(2, m)" if vertices is not None else "(m, 2) or (2, m)"
+        raise UsageError(
+            f"an array of shape {edges.shape}; expected {expected}, the ends of m edges; "
+            "of a dense adjacency matrix: scipy.sparse.csr_array(array)"
+        )
+    tails, heads = (edges[:, 0], edges[:, 1]) if rows else (edges[0], edges[1])
+    names = ("the first column", "the second column") if rows else ("the first row", "the second row")
+    return Source(Edges.pairs(tails, heads, names, vertices), vertices)
+
+
+def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
+    if hasattr(table, "iloc"):
+        if ends is not None:
+            for name in ends:
+                if name not in table.columns:
+                    raise UsageError(f"no column {name!r}; expected one of {', '.join(map(repr, table.columns))}")
+            table = table[list(ends)]
+        if len(table.columns) == 2:
+            # Columns of NumPy need no Arrow.
+            first, second = (table.iloc[:, place] for place in (0, 1))
+            if all(
+                getattr(column.dtype, "kind", "") in ("i", "u") and not column.hasnans for column in (first, second)
+            ):
+                names = (str(table.columns[0]), str(table.columns[1]))
+                return Source(Edges.pairs(_column(first, names[0]), _column(second, names[1]), names, None))
+            table = table.set_axis(list(map(str, table.columns)), axis=1)
+            ends = None
+        # A table of pandas would bring its index as a column.
+        table = table.reset_index(drop=True)
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError(
+            f"a table of the type {_name(table)} without __arrow_c_stream__, which pandas has from version 2.2 on"
+        )
+    # What has no length is a stream. It can be read once, and has no rows afterwards.
+    chosen = None if ends is None else (str(ends[0]), str(ends[1]))
+    edges = Edges.table(table.__arrow_c_stream__(), chosen, once=not hasattr(table, "__len__"))
+    return Source(edges, labels=edges.labels)
+
+
+def _matrix(matrix: Any) -> Source:
     if matrix.format not in ("csr", "csc", "coo"):
         raise UsageError(
             f"a sparse matrix in the format {matrix.format}; expected csr, csc or coo; convert it: matrix.tocsr()"
         )
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise DataError(f"a matrix of shape {matrix.shape}; expected a square one, the adjacency matrix of a graph")
+    vertices = int(matrix.shape[0])
     if matrix.format == "coo":
         row, col = _column(matrix.row, "row"), _column(matrix.col, "col")
-        return Edges.pairs(row, col, ("row", "col"), matrix.shape[0])
+        return Source(Edges.pairs(row, col, ("row", "col"), vertices), vertices)
     indptr, indices = _column(matrix.indptr, "indptr"), _column(matrix.indices, "indices")
-    if len(indptr) != matrix.shape[0] + 1:
-        raise DataError(f"indptr: {len(indptr)} numbers; expected {matrix.shape[0] + 1}, one more than there are rows")
+    if len(indptr) != vertices + 1:
+        raise DataError(f"indptr: {len(indptr)} numbers; expected {vertices + 1}, one more than there are rows")
     # SciPy lets the arrays be longer than the matrix.
-    return Edges.matrix(indptr, indices[: max(int(indptr[-1]), 0)])
+    return Source(Edges.matrix(indptr, indices[: max(int(indptr[-1]), 0)]), vertices)
+
+
+def _networkx(graph: Any) -> Source | None:
+    if not (hasattr(graph, "adjacency") and hasattr(graph, "is_multigraph")):
+        return None
+    import numpy
+
+    nodes, rows = [], []
+    for node, neighbours in graph.adjacency():
+        nodes.append(node)
+        rows.append(neighbours)
+    numbered = all(type(node) is int and node == place for place, node in enumerate(nodes))
+    index = None if numbered else {node: place for place, node in enumerate(nodes)}
+    indptr = numpy.zeros(len(nodes) + 1, numpy.int64)
+    numpy.cumsum(numpy.fromiter(map(len, rows), numpy.int64, len(nodes)), out=indptr[1:])
+    heads: Iterable[Any] = chain.from_iterable(rows)
+    if index is not None:
+        heads = map(index.__getitem__, heads)
+    indices = numpy.fromiter(heads, numpy.int64, int(indptr[-1]))
+    labels = None if numbered else nodes
+    return Source(Edges.matrix(indptr, indices), len(nodes), labels, read=(indptr, indices))
+
+
+def watched(graph: Any) -> Callable[[], bool] | None:
+    """What says whether a graph of NetworkX is unchanged since now: it empties a dictionary, from version 3.3 on.
+
+    Other graphs of other libraries have to be read again.
+    """
+    cache = getattr(graph, "__networkx_cache__", None)
+    # A view has one of its own, which changes of its graph do not empty.
+    if not isinstance(cache, dict) or hasattr(graph, "_graph"):
+        return None
+    mark = cache.setdefault("trimill", object())
+    return lambda: cache.get("trimill") is mark
+
+
+def _igraph(graph: Any) -> Source | None:
+    if not (hasattr(graph, "get_edgelist") and hasattr(graph, "vcount")):
+        return None
+    import numpy
+
+    ends = numpy.array(graph.get_edgelist(), numpy.int64).reshape(-1, 2)
+    vertices = int(graph.vcount())
+    return Source(Edges.pairs(ends[:, 0], ends[:, 1], ("the sources", "the targets"), vertices), vertices, read=(ends,))
+
+
+def _networkit(graph: Any) -> Source | None:
+    if not (hasattr(graph, "iterEdges") and hasattr(graph, "upperNodeIdBound")):
+        return None
+    import numpy
+
+    ends = numpy.fromiter(chain.from_iterable(graph.iterEdges()), numpy.int64).reshape(-1, 2)
+    vertices = int(graph.upperNodeIdBound())
+    # Nodes that were removed leave gaps.
+    nodes = numpy.fromiter(graph.iterNodes(), numpy.int64)
+    ids = None if len(nodes) == vertices else nodes.astype(numpy.uint64)
+    edges = Edges.pairs(ends[:, 0], ends[:, 1], ("the sources", "the targets"), vertices)
+    return Source(edges, vertices, ids=ids, read=(ends, nodes))
 
 
 def _column(column: Any, name: str) -> NDArray[Any]:
+    """``column`` as an array of one dimension, over the same memory."""
+    array = _integers(column, name)
+    if array.ndim != 1:
+        raise UsageError(
+            f"{name}: an array of shape {array.shape}; expected one dimension; "
+            "the edges in the rows of an array are (array[:, 0], array[:, 1])"
+        )
+    return array
+
+
+def _integers(column: Any, name: str) -> NDArray[Any]:
     """``column`` as an array of NumPy over the same memory."""
     import numpy
 
@@ -107,11 +343,6 @@ def _column(column: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "iu":
         found = f"{name}: an array of {array.dtype}"
         raise UsageError(f"{found}; expected integers; if that is what it holds, convert it: array.astype('int64')")
-    if array.ndim != 1:
-        raise UsageError(
-            f"{name}: an array of shape {array.shape}; expected one dimension; "
-            "the edges in the rows of an array are (array[:, 0], array[:, 1])"
-        )
     if not array.dtype.isnative or not array.flags.aligned:
         found = "in the other byte order" if not array.dtype.isnative else "that is not aligned"
         raise UsageError(f"{name}: an array {found}; convert it: array.astype('{array.dtype.newbyteorder('=').name}')")
@@ -133,13 +364,3 @@ def _from_dlpack(column: Any, name: str) -> NDArray[Any]:
 
 def _name(thing: object) -> str:
     return f"{type(thing).__module__}.{type(thing).__qualname__}"
-
-
-def _advice(graph: object) -> str:
-    if hasattr(graph, "adj") and hasattr(graph, "nodes"):
-        return "convert it: networkx.to_scipy_sparse_array(graph, weight=None)"
-    if hasattr(graph, "columns"):
-        return "expected a table with __arrow_c_stream__, which pandas has from version 2.2 on"
-    if hasattr(graph, "ndim"):
-        return "the edges in the rows of an array are (array[:, 0], array[:, 1])"
-    return "expected a path, a list of paths, a sparse matrix of SciPy, a tuple of two arrays, or a table"

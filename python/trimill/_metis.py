@@ -1,8 +1,16 @@
 """Runs METIS in a process of its own, which a count starts with this file as the program."""
 
+import os
 import signal
 import sys
 from pathlib import Path
+
+
+def command() -> list[str]:
+    """The command of that process: this interpreter, with nothing of its surroundings. Empty where there is none."""
+    if not sys.executable:
+        return []
+    return [sys.executable, "-I", "-S", os.path.abspath(__file__)]
 
 
 def main() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+_Outcome = TypeVar("_Outcome")
 
 #: A task: number, name, units in all where that is known, unit, units done, whether it is over.
 Task = tuple[int, str, "int | None", str, int, bool]
@@ -26,6 +28,16 @@ def bars(progress: bool | None) -> Bars | None:
             return None
         raise ImportError("progress=True needs tqdm; install it: pip install 'trimill[progress]'") from error
     return Bars(tqdm)
+
+
+def shown(progress: bool | None, work: Callable[[Bars | None], _Outcome]) -> _Outcome:
+    """What ``work`` returns, with its progress shown in bars that are then removed."""
+    to = bars(progress)
+    try:
+        return work(to)
+    finally:
+        if to is not None:
+            to.close()
 
 
 class Bars:

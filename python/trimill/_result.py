@@ -1,34 +1,60 @@
-"""What the functions return: the fields of the library's reports, from their JSON.
+"""What the functions return: the fields of the library's reports, from their JSON, and columns of counts.
 
-So new fields appear by themselves.
+None of it can be changed.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, TypeVar, Union
+
+_Value = TypeVar("_Value")
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
     from typing_extensions import Self
 
+    #: Vertices by their ids, or by their names where they have names.
+    _Names: TypeAlias = Union[NDArray[numpy.uint64], NDArray[numpy.object_]]
+    #: A column of counts.
+    _Column: TypeAlias = Union[_Names, NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.float64]]
 
-class Record(dict[str, Any]):
+
+class _Constant(dict[str, _Value]):
+    """A dictionary that cannot be changed, whose values are attributes, too."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} cannot be changed; make a dictionary of it: dict(..)")
+
+    __setitem__ = __delitem__ = __setattr__ = __delattr__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            try:
+                return self[name]
+            except KeyError:
+                raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
+
+
+class Record(_Constant[object]):
     """Fields by name: ``record["arcs"]``, or ``record.arcs``."""
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
+    #: The classes of fields that are records.
+    _classes: ClassVar[dict[str, type[Record]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._of, (dict(self),)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The fields as plain dictionaries and lists."""
-        plain: dict[str, Any] = json.loads(self.to_json())
+        plain: dict[str, object] = json.loads(self.to_json())
         return plain
 
     def to_json(self) -> str:
@@ -38,7 +64,155 @@ class Record(dict[str, Any]):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The record whose :meth:`to_json` is ``text``."""
-        return cls(json.loads(text, object_hook=Record))
+        return cls._of(json.loads(text))
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any]) -> Self:
+        return cls({name: _fixed(value, cls._classes.get(name, Record)) for name, value in fields.items()})
+
+
+def _fixed(value: Any, of: type[Record]) -> Any:
+    """A value of JSON, of which dictionaries become records and lists tuples."""
+    if isinstance(value, dict):
+        return value if isinstance(value, Record) else of._of(value)
+    return tuple(_fixed(item, of) for item in value) if isinstance(value, list) else value
+
+
+class Input(Record):
+    """The input, and what cleaning it removed and added."""
+
+    if TYPE_CHECKING:
+        #: The vertices that the input says it has.
+        vertices_declared: int | None
+        arcs: int
+        loops_removed: int
+        duplicates_removed: int
+        arcs_added: int
+        arcs_without_reverse: int
+
+
+class Partition(Record):
+    """The sizes of a partition, in bytes where the name says so."""
+
+    if TYPE_CHECKING:
+        id: int
+        local_vertices: int
+        proxies_induced: int
+        proxies_kept: int
+        arcs_induced: int
+        arcs_kept: int
+        resident_bytes: int
+        row_blocks: int
+        largest_block_bytes: int
+        spill_bytes: int
+        stream_bytes: int
+        peak_bytes_predicted: int
+
+
+class PlannedPartition(Partition):
+    """A partition that would be counted."""
+
+    if TYPE_CHECKING:
+        fits: bool
+
+
+class CountedPartition(Partition):
+    """A partition that was counted."""
+
+    if TYPE_CHECKING:
+        peak_bytes: int
+        triangles: int
+        seconds: float
+        #: The GPU, by the driver's number.
+        device: int | None
+        #: Whether an earlier start counted it.
+        resumed: bool
+
+
+class Stage(Record):
+    """A step, from reading to counting."""
+
+    if TYPE_CHECKING:
+        name: str
+        seconds: float
+        bytes_in: int
+        bytes_out: int
+
+
+class Device(Record):
+    """What a GPU did."""
+
+    if TYPE_CHECKING:
+        device: int
+        name: str
+        partitions: int
+        triangles: int
+        stream_bytes: int
+        seconds: float
+        budget_bytes: int
+        peak_bytes: int
+        context_bytes: int
+        used_bytes: int
+
+
+class Quantile(Record):
+    """At least ``share`` of the vertices have no more triangles, and no larger coefficient."""
+
+    if TYPE_CHECKING:
+        share: float
+        triangles: int
+        local: float
+
+
+class Clustering(Record):
+    """What the triangles at all vertices say of the graph.
+
+    Both averages leave out vertices without an edge; with them it is :meth:`trimill.Graph.average_clustering`.
+    """
+
+    _classes = {"quantiles": Quantile}
+
+    if TYPE_CHECKING:
+        #: The average of the local clustering coefficients over the vertices of degree 2 and more.
+        average_local: float
+        #: The same over all vertices with an edge.
+        average_local_all: float
+        vertices_of_degree_2: int
+        vertices_in_triangles: int
+        most_triangles: int
+        most_triangles_vertex: int | None
+        quantiles: tuple[Quantile, ...]
+
+
+class Truss(Record):
+    """The size of a truss."""
+
+    if TYPE_CHECKING:
+        k: int
+        vertices: int
+        edges: int
+
+
+class TrussSizes(Record):
+    """The sizes of all trusses, and what peeling took."""
+
+    _classes = {"by_k": Truss}
+
+    if TYPE_CHECKING:
+        largest_k: int
+        by_k: tuple[Truss, ...]
+        levels: int
+        rounds: int
+        #: The k at whose truss peeling ended.
+        until: int | None
+
+
+class Method(Record):
+    """A method between which ``auto`` chose."""
+
+    if TYPE_CHECKING:
+        method: str
+        seconds: float | None
 
 
 class Result(Record):
@@ -47,20 +221,54 @@ class Result(Record):
     Counts are of Python's ``int``, exact up to 128 bits; sizes are in bytes, times in seconds.
     """
 
+    _classes = {
+        "input": Input,
+        "partitions": CountedPartition,
+        "stages": Stage,
+        "devices": Device,
+        "methods": Method,
+        "clustering": Clustering,
+        "truss": TrussSizes,
+    }
+
     if TYPE_CHECKING:
+        schema_version: int
+        version: str
+        job: str | None
         triangles: int
+        #: Vertices with an edge.
         vertices: int
         edges: int
+        #: Paths of two edges.
         wedges: int
         #: ``3 * triangles / wedges``.
         transitivity: float
-        #: One record for each partition, with its sizes, memory and time: ``pandas.DataFrame(answer.partitions)``.
-        partitions: list[Record]
+        input: Input
         backend: str
         method: str
+        partitioner: str
+        prune: str
+        parts: int
+        #: One record for each partition, with its sizes, memory and time: ``pandas.DataFrame(answer.partitions)``.
+        partitions: tuple[CountedPartition, ...]
+        stages: tuple[Stage, ...]
+        peak_host_bytes: int
+        driver_host_bytes: int
         device_memory: int
         host_memory: int
+        duplication: float
+        compression_ratio: float | None
+        seed: int
         seconds: float
+        devices: tuple[Device, ...]
+        mode: str
+        methods: tuple[Method, ...]
+        #: With the setting ``clustering``.
+        clustering: Clustering | None
+        #: With the setting ``truss``.
+        truss: TrussSizes | None
+        degrees: tuple[Record, ...] | None
+        timeline: Record | None
 
     def __repr__(self) -> str:
         return (
@@ -68,21 +276,97 @@ class Result(Record):
             f"transitivity {self.transitivity:.6g}, {_partitions(self)}, {self.seconds:.3g} s>"
         )
 
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        peak = max((partition.peak_bytes for partition in self.partitions), default=0)
+        return _table_of(
+            {
+                "triangles": f"{self.triangles:,}",
+                "vertices": f"{self.vertices:,}",
+                "edges": f"{self.edges:,}",
+                "transitivity": f"{self.transitivity:.6g}",
+                "counted": f"in {_partitions(self)}, {self.backend}, method {self.method}",
+                "memory": f"{_bytes(peak)} of {_bytes(self.device_memory)} for counting",
+                "time": f"{self.seconds:.3g} s",
+            }
+        )
+
+
+class HostFloor(Record):
+    """The smallest budget of the host's memory for a stage."""
+
+    if TYPE_CHECKING:
+        stage: str
+        bytes: int
+        parts: tuple[Record, ...]
+
+
+class Preparing(Record):
+    """What preparing a graph takes."""
+
+    if TYPE_CHECKING:
+        passes: int
+        scratch_bytes: int
+        seconds: float
+
+
+class Alternative(Record):
+    """Another number of parts."""
+
+    if TYPE_CHECKING:
+        parts: int
+        largest_arcs_kept: int
+        largest_vertices_kept: int
+        duplication: float
+        largest_peak_bytes: int
+        stream_bytes: int
+        fits: bool
+
 
 class Plan(Record):
     """What a count would take: the fields that ``trimill plan --json`` prints. Sizes are in bytes."""
 
+    _classes = {
+        "partitions": PlannedPartition,
+        "host_floors": HostFloor,
+        "preparing": Preparing,
+        "alternatives": Alternative,
+        "methods": Method,
+    }
+
     if TYPE_CHECKING:
+        schema_version: int
+        version: str
+        job: str | None
         #: Whether every partition fits the budgets.
         fits: bool
         vertices: int
         edges: int
+        backend: str
+        method: str
+        partitioner: str
+        prune: str
+        parts: int
         #: One record for each partition, with its predicted sizes: ``pandas.DataFrame(plan.partitions)``.
-        partitions: list[Record]
+        partitions: tuple[PlannedPartition, ...]
         device_memory: int
         #: The least ``device_memory`` with which this graph can be counted.
         smallest_device_memory: int
+        block_bytes: int
         host_memory: int
+        host_floors: tuple[HostFloor, ...]
+        stream_bytes: int
+        disk_bytes: int
+        disks: tuple[Record, ...]
+        graph_bytes: int
+        preparing: Preparing
+        counting_seconds: float
+        duplication: float
+        alternatives: tuple[Alternative, ...]
+        advice: tuple[str, ...]
+        mode: str
+        estimates: Record | None
+        methods: tuple[Method, ...]
 
     def __repr__(self) -> str:
         fits = "fit" if self.fits else "do not fit"
@@ -91,96 +375,134 @@ class Plan(Record):
             f"{self.device_memory:,} bytes; the least are {self.smallest_device_memory:,}>"
         )
 
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        return _table_of(
+            {
+                "vertices": f"{self.vertices:,}",
+                "edges": f"{self.edges:,}",
+                "partitions": f"{_partitions(self)}, which {'fit' if self.fits else 'do not fit'}",
+                "memory": f"{_bytes(self.device_memory)}; the least are {_bytes(self.smallest_device_memory)}",
+                "time": f"about {self.preparing.seconds + self.counting_seconds:.2g} s",
+            }
+        )
 
-class _Columns(dict[str, "NDArray[Any]"]):
-    """Columns of one length by name, and the result of the count that they come from."""
 
-    def __init__(self, columns: dict[str, NDArray[Any]], result: Result) -> None:
+class Columns(_Constant["_Column"]):
+    """Columns of one length by name, and the result of the count that they come from: ``pandas.DataFrame(columns)``."""
+
+    #: The result of the count.
+    result: Result
+
+    def __init__(self, columns: dict[str, _Column], result: Result) -> None:
         super().__init__(columns)
-        #: The result of the count.
-        self.result = result
+        for column in columns.values():
+            column.flags.writeable = False
+        self.__dict__["result"] = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self), self.result)
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        return f"<p>{escape(repr(self)[1:-1])}</p>"
 
 
-class Vertices(_Columns):
-    """The vertices with an edge, in the order of their ids; ``n`` is their number.
+class Vertices(Columns):
+    """All vertices of the graph, in the order of their ids; ``n`` is their number.
 
-    A dictionary of four columns, which are attributes, too: ``pandas.DataFrame(vertices)``.
+    A dictionary of four columns, which are attributes, too: ``pandas.DataFrame(vertices)``. Their arrays cannot be
+    written.
     """
 
-    @property
-    def id(self) -> NDArray[numpy.uint64]:
-        """Ids of the input, of shape ``(n,)``; for a matrix the numbers of its rows."""
-        return self["id"]
-
-    @property
-    def degree(self) -> NDArray[numpy.uint32]:
-        """Neighbours of each vertex, of shape ``(n,)``."""
-        return self["degree"]
-
-    @property
-    def triangles(self) -> NDArray[numpy.uint64]:
-        """Triangles with a corner at each vertex, of shape ``(n,)``."""
-        return self["triangles"]
-
-    @property
-    def coefficient(self) -> NDArray[numpy.float64]:
-        """Local clustering coefficients, of shape ``(n,)``: triangles divided by the pairs of neighbours.
-
-        It is 0 for degree 1.
-        """
-        return self["coefficient"]
+    if TYPE_CHECKING:
+        #: Ids of the input, of shape ``(n,)``, or names; for a matrix the numbers of its rows.
+        id: _Names
+        #: Neighbours of each vertex, of shape ``(n,)``.
+        degree: NDArray[numpy.int64]
+        #: Triangles with a corner at each vertex, of shape ``(n,)``.
+        triangles: NDArray[numpy.int64]
+        #: Local clustering coefficients, of shape ``(n,)``: triangles divided by the pairs of neighbours.
+        #:
+        #: 0 for degrees 0 and 1.
+        coefficient: NDArray[numpy.float64]
 
     def __repr__(self) -> str:
-        return f"<trimill.Vertices: {len(self.id):,} vertices, {self.result.triangles:,} triangles>"
+        return f"<trimill.Vertices: {len(self['id']):,} vertices, {self.result.triangles:,} triangles>"
 
 
-class Trusses(_Columns):
+class Supports(Columns):
+    """The edges of a graph and the triangles on them; ``m`` is their number.
+
+    A dictionary of three columns, which are attributes, too: ``pandas.DataFrame(supports)``. Edges are in the order of
+    ``u``, then ``v``. The arrays cannot be written.
+    """
+
+    if TYPE_CHECKING:
+        #: The end with the smaller id of each edge, of shape ``(m,)``: ids of the input, or names; for a matrix the
+        #: numbers of its rows.
+        u: _Names
+        #: The end with the larger id of each edge, of shape ``(m,)``.
+        v: _Names
+        #: The triangles on each edge, of shape ``(m,)``.
+        triangles: NDArray[numpy.uint32]
+
+    def __repr__(self) -> str:
+        return f"<trimill.Supports: {len(self['u']):,} edges, {self.result.triangles:,} triangles>"
+
+
+class Trusses(Columns):
     """The edges of a graph and their trussness; ``m`` is their number.
 
     A dictionary of three columns, which are attributes, too: ``pandas.DataFrame(trusses)``. Edges are in the order of
     ``u``, then ``v``. The arrays cannot be written.
     """
 
-    def __init__(self, columns: dict[str, NDArray[Any]], result: Result) -> None:
-        super().__init__(columns, result)
-        for column in columns.values():
-            column.flags.writeable = False
-
-    @property
-    def u(self) -> NDArray[numpy.uint64]:
-        """The smaller end of each edge, of shape ``(m,)``: ids of the input, for a matrix the numbers of its rows."""
-        return self["u"]
-
-    @property
-    def v(self) -> NDArray[numpy.uint64]:
-        """The larger end of each edge, of shape ``(m,)``."""
-        return self["v"]
-
-    @property
-    def trussness(self) -> NDArray[numpy.uint32]:
-        """The largest k whose truss has the edge, of shape ``(m,)``; it is 2 for an edge in no triangle."""
-        return self["trussness"]
+    if TYPE_CHECKING:
+        #: The end with the smaller id of each edge, of shape ``(m,)``: ids of the input, or names; for a matrix the
+        #: numbers of its rows.
+        u: _Names
+        #: The end with the larger id of each edge, of shape ``(m,)``.
+        v: _Names
+        #: The largest k whose truss has the edge, of shape ``(m,)``; it is 2 for an edge in no triangle.
+        trussness: NDArray[numpy.uint32]
 
     @property
     def largest_k(self) -> int:
         """The largest k whose truss has an edge, or the ``k`` at which peeling ended; 0 without edges."""
-        largest: int = self.result.truss.largest_k
-        return largest
+        return self.result.truss.largest_k if self.result.truss else 0
 
     @property
-    def by_k(self) -> list[Record]:
+    def by_k(self) -> tuple[Truss, ...]:
         """The sizes of the trusses, by rising k: ``pandas.DataFrame(trusses.by_k)``.
 
         One record for each, with ``k``, ``vertices`` and ``edges``. Where the trusses of several k are the same, there
         is one record, with the largest of these k.
         """
-        sizes: list[Record] = self.result.truss.by_k
-        return sizes
+        return self.result.truss.by_k if self.result.truss else ()
 
     def __repr__(self) -> str:
-        return f"<trimill.Trusses: {len(self.u):,} edges, largest k {self.largest_k:,}>"
+        return f"<trimill.Trusses: {len(self['u']):,} edges, largest k {self.largest_k:,}>"
 
 
 def _partitions(report: Result | Plan) -> str:
     count = len(report.partitions)
     return f"{count:,} partition{'s' if count != 1 else ''}"
+
+
+def _bytes(count: int) -> str:
+    """A size with its unit, as the program prints it."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.3g} {unit}" if size < 1000 else f"{size:.0f} {unit}"
+
+
+def _table_of(rows: dict[str, str]) -> str:
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table>{cells}</table>"

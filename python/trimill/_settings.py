@@ -6,7 +6,10 @@ The library has the names and checks the values; the tests compare both.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Literal, TypeAlias, TypedDict, Union
+
+from trimill._errors import UsageError
 
 #: Bytes as a number, or text such as ``"512MiB"`` or ``"16GB"``.
 Size: TypeAlias = Union[int, str]
@@ -48,9 +51,22 @@ class Settings(TypedDict, total=False):
     k: int | None
     by_k: Path | None
     force: bool | None
+    report: Path | None
     cache: bool | None
     cache_dir: Path | None
     cache_max: Size | None
     work_dir: Path | None
     prepare: Literal["auto", "cpu", "gpu"] | None
     run_dir: Path | None
+
+
+def refuse(function: str, names: Iterable[str], settings: Settings) -> None:
+    """Refuses settings that a function does not have.
+
+    :raises UsageError: one of the ``names``
+    """
+    for name in names:
+        if settings.get(name) is not None:
+            raise UsageError(
+                f"{name}: {function}() returns its answers as arrays; expected this setting in count() only"
+            )

@@ -1,0 +1,94 @@
+//! A prepared graph, and the questions to it.
+
+use std::ffi::OsString;
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trimill::{Control, Options, PreparedGraph, RunResult};
+
+use crate::error::{json, raised};
+use crate::run::run;
+use crate::setting::options;
+
+/// A graph that was read, cleaned and oriented.
+#[pyclass(frozen, module = "trimill._native")]
+pub(crate) struct Prepared(pub(crate) PreparedGraph);
+
+type Array64<'py> = Bound<'py, PyArray1<u64>>;
+type Array32<'py> = Bound<'py, PyArray1<u32>>;
+
+impl Prepared {
+    /// What `question` gets of the graph, and the result as JSON.
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        settings: &Bound<'_, PyDict>,
+        metis: Vec<OsString>,
+        progress: Option<Py<PyAny>>,
+        question: impl FnOnce(&PreparedGraph, &Options, &Control) -> trimill::Result<(RunResult, T)> + Send + 'static,
+    ) -> PyResult<(String, T)> {
+        let (graph, options) = (self.0.clone(), options(settings, metis)?);
+        let (result, counts) = run(py, progress, move |control| question(&graph, &options, control))?;
+        Ok((json(py, &result)?, counts))
+    }
+}
+
+#[pymethods]
+impl Prepared {
+    #[getter]
+    fn edges(&self) -> u64 {
+        self.0.edge_count()
+    }
+
+    #[getter]
+    fn wedges(&self) -> u128 {
+        self.0.wedges()
+    }
+
+    /// The ids of the vertices with an edge, ascending, and their degrees.
+    fn degrees<'py>(&self, py: Python<'py>) -> PyResult<(Array64<'py>, Array32<'py>)> {
+        let graph = &self.0;
+        let arrays = py.detach(|| graph.degrees(&Options::new())).map_err(|error| raised(py, &error))?;
+        Ok((PyArray1::from_vec(py, arrays.ids), PyArray1::from_vec(py, arrays.degrees)))
+    }
+
+    /// Counts the triangles; the result as JSON.
+    fn count(
+        &self,
+        py: Python<'_>,
+        settings: &Bound<'_, PyDict>,
+        metis: Vec<OsString>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let count =
+            |graph: &PreparedGraph, options: &Options, control: &Control| Ok((graph.count_with(options, control)?, ()));
+        Ok(self.ask(py, settings, metis, progress, count)?.0)
+    }
+
+    /// Counts the triangles at each vertex with an edge: the result, and arrays of ids, degrees and triangles.
+    fn at_vertices<'py>(
+        &self,
+        py: Python<'py>,
+        settings: &Bound<'_, PyDict>,
+        metis: Vec<OsString>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, Array64<'py>, Array32<'py>, Array64<'py>)> {
+        let (result, arrays) = self.ask(py, settings, metis, progress, PreparedGraph::vertices_with)?;
+        let ids = PyArray1::from_vec(py, arrays.ids);
+        Ok((result, ids, PyArray1::from_vec(py, arrays.degrees), PyArray1::from_vec(py, arrays.triangles)))
+    }
+
+    /// Counts the triangles on each edge or, with the setting `truss`, finds its trussness: the result, and arrays of both ends and this.
+    fn on_edges<'py>(
+        &self,
+        py: Python<'py>,
+        settings: &Bound<'_, PyDict>,
+        metis: Vec<OsString>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, Array64<'py>, Array64<'py>, Array32<'py>)> {
+        let (result, arrays) = self.ask(py, settings, metis, progress, PreparedGraph::edges_with)?;
+        let u = PyArray1::from_vec(py, arrays.u);
+        Ok((result, u, PyArray1::from_vec(py, arrays.v), PyArray1::from_vec(py, arrays.counts)))
+    }
+}

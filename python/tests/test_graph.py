@@ -1,0 +1,348 @@
+"""A graph that is asked several times: its answers are those of NetworkX, igraph and NetworKit."""
+
+import igraph
+import networkit
+import networkx
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+from conftest import DATA
+
+import trimill
+
+
+def agrees(graph, expected):
+    """Whether all answers are those of a graph of NetworkX with the same vertices, in the same order."""
+    nodes = list(expected)
+    triangles, coefficients = networkx.triangles(expected), networkx.clustering(expected)
+    assert list(graph.vertices) == nodes and len(graph) == len(nodes)
+    assert graph.degrees().tolist() == [len(set(expected[node]) - {node}) for node in nodes]
+    assert graph.triangles().tolist() == [triangles[node] for node in nodes]
+    assert graph.clustering().tolist() == [coefficients[node] for node in nodes]
+    assert graph.transitivity() == networkx.transitivity(expected)
+    if nodes:
+        assert graph.average_clustering() == pytest.approx(networkx.average_clustering(expected), rel=1e-14)
+    simple = networkx.Graph(expected)
+    simple.remove_edges_from(list(networkx.selfloop_edges(simple)))
+    assert graph.edge_count == simple.number_of_edges() == graph.count().edges
+    assert graph.count().triangles == sum(triangles.values()) // 3
+    supports = graph.supports()
+    on_edges = {frozenset(edge): len(set(simple[edge[0]]) & set(simple[edge[1]])) for edge in simple.edges}
+    ends = [frozenset(edge) for edge in zip(supports.u.tolist(), supports.v.tolist(), strict=True)]
+    assert dict(zip(ends, supports.triangles.tolist(), strict=True)) == on_edges and len(ends) == len(on_edges)
+    trusses = graph.truss()
+    for k in range(2, trusses.largest_k + 2):
+        members = {frozenset(edge) for edge in networkx.k_truss(simple, k).edges}
+        at_least = trusses.trussness >= k
+        assert {
+            frozenset(e) for e in zip(trusses.u[at_least].tolist(), trusses.v[at_least].tolist(), strict=True)
+        } == members
+    return True
+
+
+@pytest.fixture(params=["plain", "sparse", "names", "loops", "none", "no edges", "reversed"])
+def nx_graph(request):
+    """Graphs of NetworkX with and without names, isolated nodes, loops, and of no node at all."""
+    match request.param:
+        case "plain":
+            return networkx.gnp_random_graph(40, 0.4, seed=3)
+        case "sparse":
+            return networkx.gnp_random_graph(200, 0.01, seed=4)
+        case "names":
+            graph = networkx.relabel_nodes(networkx.karate_club_graph(), {7: "seven", 8: (8, "eight"), 9: 9.5})
+            graph.add_nodes_from(["alone", frozenset({1})])
+            return graph
+        case "loops":
+            graph = networkx.complete_graph(6)
+            graph.add_edges_from([(0, 0), (7, 7), (5, 5)])
+            return graph
+        case "none":
+            return networkx.Graph()
+        case "no edges":
+            return networkx.empty_graph(5)
+        case "reversed":
+            graph = networkx.Graph()
+            graph.add_nodes_from(range(30, 0, -1))
+            graph.add_edges_from(networkx.gnp_random_graph(30, 0.3, seed=1).edges)
+            return graph
+
+
+def test_graphs_of_networkx(nx_graph):
+    assert agrees(trimill.Graph(nx_graph), nx_graph)
+
+
+def test_directed_graphs_and_multigraphs_are_counted_as_undirected_simple_graphs():
+    simple = networkx.gnp_random_graph(30, 0.3, seed=5)
+    assert agrees(trimill.Graph(networkx.DiGraph(list(simple.edges))), networkx.Graph(list(simple.edges)))
+    many = networkx.MultiGraph(list(simple.edges) * 2)
+    assert agrees(trimill.Graph(many), networkx.Graph(many))
+
+
+def numbered(nx_graph):
+    return networkx.convert_node_labels_to_integers(nx_graph)
+
+
+def test_graphs_of_igraph(nx_graph):
+    expected = numbered(nx_graph)
+    graph = igraph.Graph(n=len(expected), edges=list(expected.edges))
+    asked = trimill.Graph(graph)
+    assert agrees(asked, expected)
+    local = graph.simplify().transitivity_local_undirected(mode="zero")
+    numpy.testing.assert_allclose(asked.clustering(), local, rtol=1e-14)
+
+
+def test_graphs_of_networkit(nx_graph):
+    expected = numbered(nx_graph)
+    graph = networkit.Graph(len(expected))
+    for u, v in expected.edges:
+        graph.addEdge(u, v)
+    assert agrees(trimill.Graph(graph), expected)
+    if len(expected) > 3:
+        graph.removeNode(2)
+        expected.remove_node(2)
+        asked = trimill.Graph(graph)
+        assert agrees(asked, expected) and 2 not in asked.vertices
+
+
+def test_rows_of_matrices_without_an_edge_are_vertices(nx_graph):
+    expected = numbered(nx_graph)
+    if not len(expected):
+        return
+    for form in ["csr", "csc", "coo"]:
+        assert agrees(trimill.Graph(networkx.to_scipy_sparse_array(expected, format=form)), expected)
+
+
+def with_edges(graph):
+    """The part of a graph that a list of its edges has, in the order of its numbers."""
+    simple = networkx.Graph()
+    simple.add_nodes_from(sorted(set().union(*(edge for edge in graph.edges if edge[0] != edge[1]))))
+    simple.add_edges_from(edge for edge in graph.edges if edge[0] != edge[1])
+    return simple
+
+
+@pytest.mark.parametrize("form", ["rows", "columns", "fortran", "torch", "list", "lists", "pairs", "pandas", "polars"])
+def test_edges_in_every_form(form):
+    graph = networkx.gnp_random_graph(60, 0.1, seed=9)
+    edges = numpy.array(graph.edges)
+    u, v = edges.T
+    match form:
+        case "rows":
+            given = edges
+        case "columns":
+            given = edges.T.copy()
+        case "fortran":
+            given = numpy.asfortranarray(edges).astype("uint16")
+        case "torch":
+            # As PyTorch Geometric has them: both directions, and the number of nodes.
+            given = type("Data", (), {"edge_index": numpy.concatenate([edges.T, edges.T[::-1]], 1), "num_nodes": 60})()
+        case "list":
+            given = list(graph.edges)
+        case "lists":
+            given = edges.tolist()
+        case "pairs":
+            given = (u, v)
+        case "pandas":
+            given = pandas.DataFrame({"weight": 1.5, "to": v, "from": u}, index=u + 5)
+        case "polars":
+            given = polars.DataFrame({"weight": 1.5 * u, "to": v, "from": u})
+    named = {"source": "from", "target": "to"} if form in ("pandas", "polars") else {}
+    assert agrees(trimill.Graph(given, **named), graph if form == "torch" else with_edges(graph))
+
+
+def test_two_edges_of_pytorch_geometric_are_columns():
+    data = type("Data", (), {"edge_index": numpy.array([[0, 1], [1, 2]]), "num_nodes": 4})()
+    assert agrees(trimill.Graph(data), networkx.Graph({0: [1], 1: [2], 2: [], 3: []}))
+
+
+def test_one_edge_in_an_array():
+    for array in [[[3, 5]], [[3], [5]]]:
+        assert trimill.Graph(numpy.array(array)).supports().v.tolist() == [5]
+    for shape in [(0, 2), (2, 0)]:
+        graph = trimill.Graph(numpy.empty(shape, "int64"))
+        assert (len(graph), graph.edge_count, graph.average_clustering()) == (0, 0, 0)
+    assert len(trimill.Graph([])) == 0
+
+
+NAMED = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dee"), ("dee", "ann"), ("bob", "ann")]
+
+
+@pytest.mark.parametrize(
+    "form", ["list", "pandas", "category", "polars", "categorical", "arrow", "large", "view", "coded", "chunks"]
+)
+def test_names(form):
+    columns = {"a": [edge[0] for edge in NAMED], "b": [edge[1] for edge in NAMED]}
+    arrow = pyarrow.table(columns)
+    match form:
+        case "list":
+            given = NAMED
+        case "pandas":
+            given = pandas.DataFrame(columns)
+        case "category":
+            given = pandas.DataFrame(columns).astype("category")
+        case "polars":
+            given = polars.DataFrame(columns)
+        case "categorical":
+            given = polars.DataFrame(columns).cast(polars.Categorical)
+        case "arrow":
+            given = arrow
+        case "large" | "view":
+            to = {"large": pyarrow.large_string(), "view": pyarrow.string_view()}[form]
+            given = arrow.cast(pyarrow.schema([("a", to), ("b", to)]))
+        case "coded":
+            # With a name in the dictionary that no row has.
+            names = pyarrow.array(["nobody", "dee", "cid", "bob", "ann"])
+            place = {name: i for i, name in enumerate(names.to_pylist())}
+            given = pyarrow.table(
+                {
+                    name: pyarrow.DictionaryArray.from_arrays(pyarrow.array(list(map(place.get, ends)), "int8"), names)
+                    for name, ends in columns.items()
+                }
+            )
+        case "chunks":
+            # Each chunk has a dictionary of its own.
+            parts = [arrow.slice(i, 2) for i in (0, 2, 4)]
+            encoded = [{name: part[name].combine_chunks().dictionary_encode() for name in "ab"} for part in parts]
+            given = pyarrow.Table.from_batches([pyarrow.record_batch(part) for part in encoded])
+    graph = trimill.Graph(given)
+    expected = networkx.Graph(NAMED)
+    assert set(graph.vertices) == set(expected) and len(graph) == 4
+    assert dict(zip(graph.vertices, graph.triangles().tolist(), strict=True)) == networkx.triangles(expected)
+    assert dict(zip(graph.vertices, graph.degrees().tolist(), strict=True)) == dict(expected.degree)
+    supports = pandas.DataFrame(graph.supports())
+    found = {frozenset({row.u, row.v}): row.triangles for row in supports.itertuples()}
+    assert found == {frozenset(e): len(set(expected[e[0]]) & set(expected[e[1]])) for e in expected.edges}
+    assert set(trimill.truss(given).u) <= set(expected) and set(trimill.clustering(given).id) == set(expected)
+
+
+@pytest.mark.parametrize("library", ["networkx", "view", "old networkx", "igraph", "networkit"])
+def test_graphs_that_change(library):
+    base = networkx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (5, 0)])
+    base.add_node(6)
+    match library:
+        case "networkx" | "view" | "old networkx":
+            other = networkx.Graph(base)
+            read = other.subgraph(list(other)) if library == "view" else other
+            if library == "old networkx":
+                del other.__networkx_cache__
+            add, remove, new_node = other.add_edge, other.remove_edge, lambda: other.add_node(7)
+        case "igraph":
+            other = read = igraph.Graph(n=7, edges=list(base.edges))
+            add, new_node = other.add_edge, lambda: other.add_vertices(1)
+
+            def remove(u, v):
+                other.delete_edges([(u, v)])
+        case "networkit":
+            other = read = networkit.Graph(7)
+            for u, v in base.edges:
+                other.addEdge(u, v)
+            add, remove, new_node = other.addEdge, other.removeEdge, other.addNode
+    graph, fixed = trimill.Graph(read), trimill.Graph(read, follow=False)
+    before = base.copy()
+
+    def same():
+        nodes = sorted(base)
+        order = numpy.argsort(graph.vertices.astype("int64"))
+        assert graph.triangles()[order].tolist() == [networkx.triangles(base, node) for node in nodes]
+        assert graph.transitivity() == networkx.transitivity(base)
+        assert graph.count().edges == base.number_of_edges() == len(graph.supports().u)
+
+    same()
+    first = graph.triangles()
+    assert graph.triangles() is first
+    for u, v, is_new in [(0, 3, True), (0, 1, False), (1, 3, True)]:
+        (add if is_new else remove)(u, v)
+        (base.add_edge if is_new else base.remove_edge)(u, v)
+        same()
+    # All degrees stay as they are.
+    for u, v, is_new in [(0, 5, False), (2, 4, False), (0, 4, True), (2, 5, True)]:
+        (add if is_new else remove)(u, v)
+        (base.add_edge if is_new else base.remove_edge)(u, v)
+    same()
+    if library != "view":
+        new_node()
+        base.add_node(7)
+        same()
+        assert len(graph) == 8
+    assert sorted(fixed.triangles().tolist()) == sorted(networkx.triangles(before).values())
+    # Arrays that were handed over keep what they had.
+    assert sorted(first.tolist()) == sorted(networkx.triangles(before).values())
+
+
+def test_answers_are_kept_and_cannot_be_changed():
+    graph = trimill.Graph(networkx.complete_graph(5))
+    assert graph.count() is graph.count() and graph.supports() is graph.supports() and graph.truss(3) is graph.truss(3)
+    for array in [graph.triangles(), graph.clustering(), graph.degrees(), graph.vertices, graph.supports().triangles]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+    for changed in [graph.count(), graph.supports(), graph.count().partitions[0]]:
+        with pytest.raises(TypeError, match="cannot be changed"):
+            changed["triangles"] = 7
+        with pytest.raises(TypeError, match="cannot be changed"):
+            changed.triangles = 7
+        with pytest.raises(TypeError, match="cannot be changed"):
+            changed.clear()
+
+
+def test_settings_of_one_count(tmp_path):
+    graph = trimill.Graph(networkx.complete_graph(30), backend="cpu")
+    cut = graph.count(parts=3, partitioner="contiguous", per_vertex=tmp_path / "v.tsv")
+    assert (len(cut.partitions), len(graph.count().partitions)) == (3, 1)
+    assert cut.triangles == graph.count().triangles == 30 * 29 * 28 // 6
+    table = pandas.read_csv(tmp_path / "v.tsv", sep="\t")
+    assert table.triangles.tolist() == graph.triangles().tolist()
+
+
+@pytest.mark.parametrize("name", ["per_vertex", "by_degree", "per_edge", "by_k", "run_dir"])
+def test_settings_that_a_graph_does_not_have(name):
+    with pytest.raises(trimill.UsageError, match=name):
+        trimill.Graph([(0, 1)], **{name: "file.tsv"})
+    with pytest.raises(trimill.UsageError, match="did you mean `threads`"):
+        trimill.Graph([(0, 1)], thread=3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"device_memory": "1MiB", "parts": 3},
+        {"parts": 7, "partitioner": "random", "seed": 3},
+        {"host_memory": "80MiB", "cache": False},
+    ],
+)
+def test_a_file_in_partitions(settings):
+    graph = trimill.Graph(DATA / "ca-HepTh.txt", backend="cpu", **settings)
+    expected = networkx.read_edgelist(DATA / "ca-HepTh.txt", nodetype=int)
+    expected = with_edges(expected)
+    assert graph.vertices.tolist() == sorted(expected)
+    triangles = networkx.triangles(expected)
+    assert graph.triangles().tolist() == [triangles[node] for node in sorted(expected)]
+    assert graph.supports().triangles.sum() == sum(triangles.values())
+    assert graph.transitivity() == pytest.approx(networkx.transitivity(expected), rel=1e-14)
+
+
+def test_a_file_that_is_removed_afterwards(tmp_path):
+    path = tmp_path / "edges.txt"
+    path.write_text("0 1\n1 2\n2 0\n")
+    graph = trimill.Graph(path, format="text", header="no", cache=False)
+    path.unlink()
+    assert graph.triangles().tolist() == [1, 1, 1] and graph.truss(k=3).u.tolist() == [0, 0, 1]
+
+
+def test_what_is_printed():
+    graph = trimill.Graph(networkx.complete_graph(5))
+    assert repr(graph) == "<trimill.Graph: 5 vertices, 10 edges>"
+    for thing in [graph, graph.count(), graph.table(), graph.supports(), graph.truss(), trimill.plan([(0, 1)])]:
+        html = thing._repr_html_()
+        assert html.count("<") == html.count(">") and "script" not in html
+    assert "<td style='text-align:left'>10</td>" in graph.count()._repr_html_()
+
+
+def test_the_table_of_vertices():
+    graph = networkx.path_graph(4)
+    graph.add_node(4)
+    table = pandas.DataFrame(trimill.Graph(graph).table())
+    assert list(table.columns) == ["id", "degree", "triangles", "coefficient"]
+    assert table.degree.tolist() == [1, 2, 2, 1, 0]
+    assert pyarrow.table(dict(trimill.Graph(graph).table())).num_rows == 5

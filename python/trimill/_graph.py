@@ -1,0 +1,296 @@
+"""A graph that is prepared once, and then asked any number of questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from trimill import _native, _progress
+from trimill._graphs import GraphLike, Source, source_of, watched
+from trimill._metis import command
+from trimill._result import Result, Supports, Trusses, Vertices
+from trimill._settings import refuse
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from trimill._result import _Names
+    from trimill._settings import Settings
+
+#: Settings of what a count writes, or returns, which a graph that is asked several times does not have.
+_OF_COUNTS = ("per_vertex", "by_degree", "per_edge", "by_k", "clustering", "truss", "k", "force", "report", "run_dir")
+
+
+class Graph:
+    """A graph that is read and prepared once, and then asked any number of questions, each of which only counts.
+
+    >>> import trimill
+    >>> graph = trimill.Graph([(5, 6), (6, 7), (7, 5), (7, 8)])
+    >>> graph
+    <trimill.Graph: 4 vertices, 4 edges>
+    >>> graph.count().triangles, graph.transitivity()
+    (1, 0.6)
+    >>> graph.vertices.tolist(), graph.triangles().tolist(), graph.degrees().tolist()
+    ([5, 6, 7, 8], [1, 1, 1, 0], [2, 2, 3, 1])
+
+    Vertices are all that the object has: the nodes of a graph of NetworkX, igraph or NetworKit, the rows of a matrix,
+    also those without an edge; of files, pairs, arrays and tables those with an edge.
+
+    Answers are kept, and their arrays cannot be written. A graph of another library that is changed afterwards gives
+    the new answer: one of NetworkX says whether it was changed, those of igraph and NetworKit are read again for each
+    question, unless ``follow`` is false. Anything else is taken as it is now.
+
+    :param graph: a path or a list of paths, a list of pairs of vertices, an array of integers of shape ``(m, 2)`` or
+        ``(2, m)``, a tuple of two arrays of shape ``(m,)``, a sparse matrix of SciPy, a table of pandas, polars or
+        Arrow, a graph of NetworkX, igraph or NetworKit, or the data of a graph of PyTorch Geometric
+    :param source: the column of a table with one end of each edge; by default the first of its only two
+    :param target: the column with the other end
+    :param follow: whether changes of a graph of another library are followed
+    :param progress: whether a bar is shown; by default on a terminal and in a notebook, if tqdm is installed
+    :param settings: how it is prepared and counted, as for :func:`trimill.count`; what a count writes is none of them
+    :raises DataError: files or arrays that are missing, malformed or damaged
+    :raises UsageError: settings that do not exist or contradict each other, arrays that hold no ids
+    :raises ResourceError: a budget, a disk or a device that does not suffice
+    :raises TypeError: an object that is no graph
+    """
+
+    def __init__(
+        self,
+        graph: GraphLike,
+        *,
+        source: Hashable = None,
+        target: Hashable = None,
+        follow: bool = True,
+        progress: bool | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        refuse("Graph", _OF_COUNTS, settings)
+        self._prepared = Prepared(source_of(graph, source, target), settings, progress)
+        self._followed = graph if follow and self._prepared.source.read else None
+        self._unchanged = watched(self._followed)
+
+    def _now(self) -> Prepared:
+        """What is prepared, anew if a graph of another library was changed."""
+        prepared = self._prepared
+        if self._followed is None or (self._unchanged and self._unchanged()):
+            return prepared
+        source = source_of(self._followed)
+        self._unchanged = watched(self._followed)
+        if not source.equals(prepared.source):
+            self._prepared = Prepared(source, prepared.settings, prepared.progress)
+        return self._prepared
+
+    @property
+    def vertices(self) -> _Names:
+        """All vertices, in the order of all answers: their ids, ascending, or their names where they have names."""
+        return self._now().vertices
+
+    @property
+    def edge_count(self) -> int:
+        """The edges, without loops and repeated ones."""
+        return self._now().native.edges
+
+    def __len__(self) -> int:
+        """The number of vertices."""
+        return len(self.vertices)
+
+    def count(self, **settings: Unpack[Settings]) -> Result:
+        """Counts the triangles.
+
+        :param settings: settings of this count alone, also files that it writes, as for :func:`trimill.count`
+        """
+        prepared = self._now()
+        return prepared.count(settings) if settings else prepared.counted
+
+    def triangles(self) -> NDArray[numpy.int64]:
+        """The triangles with a corner at each vertex."""
+        return self._now().triangles
+
+    def degrees(self) -> NDArray[numpy.int64]:
+        """The neighbours of each vertex."""
+        return self._now().degrees
+
+    def clustering(self) -> NDArray[numpy.float64]:
+        """The local clustering coefficient of each vertex: its triangles as a share of the pairs of its neighbours.
+
+        It is 0 for degrees 0 and 1.
+        """
+        return self._now().coefficients
+
+    def average_clustering(self) -> float:
+        """The average of :meth:`clustering` over all vertices, as NetworkX defines it; 0 without vertices.
+
+        >>> trimill.Graph([(5, 6), (6, 7), (7, 5), (7, 8)]).average_clustering()
+        0.5833333333333334
+        """
+        return self._now().average_clustering
+
+    def transitivity(self) -> float:
+        """Three times the triangles, as a share of the paths of two edges; 0 without these."""
+        return self._now().transitivity
+
+    def table(self) -> Vertices:
+        """Id, degree, triangles and clustering coefficient of each vertex: ``pandas.DataFrame(graph.table())``."""
+        return self._now().table
+
+    def supports(self) -> Supports:
+        """The triangles on each edge: ``pandas.DataFrame(graph.supports())``.
+
+        >>> supports = trimill.Graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]).supports()
+        >>> supports.u.tolist(), supports.v.tolist(), supports.triangles.tolist()
+        (['a', 'a', 'b', 'c'], ['b', 'c', 'c', 'd'], [1, 1, 1, 0])
+        """
+        return self._now().supports
+
+    def truss(self, k: int | None = None) -> Trusses:
+        """The trussness of each edge, and the sizes of all trusses; with ``k``, the edges of that truss alone.
+
+        See :func:`trimill.truss`.
+        """
+        prepared = self._now()
+        if k not in prepared.trusses:
+            prepared.trusses[k] = prepared.peel({"k": k})
+        return prepared.trusses[k]
+
+    def __repr__(self) -> str:
+        return f"<trimill.Graph: {len(self):,} vertices, {self.edge_count:,} edges>"
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        return f"<p>trimill.Graph: {len(self):,} vertices, {self.edge_count:,} edges</p>"
+
+
+class Prepared:
+    """What was read of a graph, prepared, with the answers so far."""
+
+    def __init__(self, source: Source, settings: Settings, progress: bool | None) -> None:
+        self.source = source
+        self.settings = settings
+        self.progress = progress
+        self.native = _progress.shown(progress, lambda bars: _native.prepare(source.edges, settings, bars))
+        #: By ``k``.
+        self.trusses: dict[int | None, Trusses] = {}
+
+    def _question(self, more: Settings) -> Settings:
+        """The settings of a question: how the graph is read is none of them."""
+        settings: Settings = {**self.settings, **more}
+        settings["format"] = settings["header"] = settings["columns"] = None
+        return settings
+
+    def count(self, more: Settings) -> Result:
+        """Counts the triangles."""
+        settings = self._question(more)
+        return Result.from_json(
+            _progress.shown(self.progress, lambda bars: self.native.count(settings, command(), bars))
+        )
+
+    @cached_property
+    def counted(self) -> Result:
+        return self.count({})
+
+    def at_vertices(self, more: Settings) -> Vertices:
+        """Counts the triangles at each vertex."""
+        settings = self._question(more)
+        result, ids, degrees, triangles = _progress.shown(
+            self.progress, lambda bars: self.native.at_vertices(settings, command(), bars)
+        )
+        self._with_edge = ids, degrees
+        return self._table(Result.from_json(result), ids, triangles)
+
+    def _table(self, result: Result, ids: NDArray[numpy.uint64], triangles: NDArray[numpy.uint64]) -> Vertices:
+        import numpy
+
+        degree, corners = self.degrees, self._of_all(ids, triangles.view(numpy.int64))
+        pairs = degree * (degree - 1)
+        coefficient = numpy.zeros(len(degree))
+        numpy.divide(2 * corners, pairs, out=coefficient, where=pairs > 0)
+        columns = {"id": self.vertices, "degree": degree, "triangles": corners, "coefficient": coefficient}
+        return Vertices(cast("dict[str, Any]", columns), result)
+
+    @cached_property
+    def table(self) -> Vertices:
+        return self.at_vertices({})
+
+    @cached_property
+    def _with_edge(self) -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint32]]:
+        """The ids of the vertices with an edge, and their degrees."""
+        return self.native.degrees()
+
+    def _of_all(self, ids: NDArray[numpy.uint64], some: NDArray[Any]) -> NDArray[Any]:
+        """The values of all vertices from those of the vertices with an edge; 0 for others. It cannot be written."""
+        import numpy
+
+        source, values = self.source, some
+        if source.ids is not None:
+            values = numpy.zeros(len(source.ids), some.dtype)
+            values[numpy.searchsorted(source.ids, ids)] = some
+        elif source.vertices is not None and source.vertices != len(ids):
+            values = numpy.zeros(source.vertices, some.dtype)
+            values[ids] = some
+        values.flags.writeable = False
+        return values
+
+    @cached_property
+    def vertices(self) -> _Names:
+        import numpy
+
+        source = self.source
+        if source.labels is not None:
+            names = numpy.empty(len(source.labels), object)
+            # One by one: NumPy would take tuples apart.
+            for place, name in enumerate(source.labels):
+                names[place] = name
+            names.flags.writeable = False
+            return names
+        ids = source.ids
+        if ids is None:
+            ids = self._with_edge[0] if source.vertices is None else numpy.arange(source.vertices, dtype=numpy.uint64)
+        ids.flags.writeable = False
+        return ids
+
+    @cached_property
+    def degrees(self) -> NDArray[numpy.int64]:
+        import numpy
+
+        ids, degrees = self._with_edge
+        return self._of_all(ids, degrees.astype(numpy.int64))
+
+    @property
+    def triangles(self) -> NDArray[numpy.int64]:
+        return self.table.triangles
+
+    @property
+    def coefficients(self) -> NDArray[numpy.float64]:
+        return self.table.coefficient
+
+    @cached_property
+    def average_clustering(self) -> float:
+        return math.fsum(self.coefficients) / len(self.coefficients) if len(self.vertices) else 0.0
+
+    @property
+    def transitivity(self) -> float:
+        asked = self.__dict__
+        return (self.table.result if "table" in asked else self.counted).transitivity
+
+    @cached_property
+    def supports(self) -> Supports:
+        settings = self._question({})
+        result, u, v, triangles = _progress.shown(
+            self.progress, lambda bars: self.native.on_edges(settings, command(), bars)
+        )
+        return Supports({"u": self._named(u), "v": self._named(v), "triangles": triangles}, Result.from_json(result))
+
+    def peel(self, more: Settings) -> Trusses:
+        """Finds the trussness of each edge."""
+        settings = self._question({**more, "truss": True})
+        result, u, v, trussness = _progress.shown(
+            self.progress, lambda bars: self.native.on_edges(settings, command(), bars)
+        )
+        return Trusses({"u": self._named(u), "v": self._named(v), "trussness": trussness}, Result.from_json(result))
+
+    def _named(self, ids: NDArray[numpy.uint64]) -> _Names:
+        return ids if self.source.labels is None else cast("NDArray[numpy.object_]", self.vertices)[ids]
