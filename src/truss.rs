@@ -12,6 +12,7 @@ pub(crate) mod by_k;
 mod cores;
 mod neighbours;
 mod remaining;
+mod states;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -26,10 +27,9 @@ use serde::{Deserialize, Serialize};
 use crate::sums::{ByArc, CountedKeys, SumKey, Sums};
 use by_k::Trusses;
 use cores::OnCores;
-use neighbours::Neighbours;
 use remaining::RemainingEdges;
 use trimill_counting::{CountBackend, FALLEN, GraphToPeel, Peeling};
-use trimill_graph::{Direction, OrientedGraph};
+use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Kind, Result};
@@ -55,9 +55,6 @@ struct PeelingWork {
     rounds: u64,
 }
 
-/// Successors that a thread copies at a time.
-const COPIED: usize = 1 << 16;
-
 /// With fewer edges, the rounds are too short for a device.
 const WORTH_A_DEVICE: u64 = 1 << 14;
 
@@ -72,10 +69,11 @@ pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside)
 }
 
-/// The same where a device peels the graph: the levels, the edges, their values on the way, and their neighbours.
-pub(crate) fn memory_with_device(vertices: u32, edges: u64) -> Bytes {
-    let vertices = u64::from(vertices);
-    Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + Neighbours::bytes(vertices, edges) + 4 * edges)
+/// The same where a device peels the graph, of which `rest` bytes do not fit it: the levels, the edges, their values in the end; and that
+/// rest, or what is made a graph of its own afterwards.
+pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
+    let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
+    Bytes(4 * edges + 8 * (u64::from(vertices) + edges) + 4 * edges + rest.get().max(8 * u64::from(vertices) + next))
 }
 
 /// A graph that is decomposed, with the triangles on its edges.
@@ -116,6 +114,7 @@ impl TrussDecomposition<'_> {
         })?;
         tracing::debug!("all edges fell");
         put_trussness(&levels, sums)?;
+        tracing::debug!("the trussness of all edges is among the sums");
         drop(levels);
         let sizes = Trusses::new(graph, sums, block, control)?;
         Ok(Trusses { levels: work.levels, rounds: work.rounds, until: wanted.until, ..sizes })
@@ -123,29 +122,16 @@ impl TrussDecomposition<'_> {
 
     /// All edges; the sums are then zeros and take no memory.
     fn all_edges(&self) -> Result<RemainingEdges> {
-        let Self { graph, sums, block, control, .. } = *self;
-        let mut firsts = Vec::with_capacity(graph.vertices() as usize + 1);
-        firsts.push(0);
+        let Self { graph, sums, .. } = *self;
+        let mut firsts: Vec<u64> = zeros(graph.vertices() as usize + 1);
         let mut heads: Vec<u32> = zeros(graph.edges() as usize);
-        let mut after = &mut *heads;
-        graph.pass(block, Direction::Rising, control, |rows| {
-            let successors = rows.successors();
-            let (here, rest) = std::mem::take(&mut after).split_at_mut(successors.len());
-            after = rest;
-            here.par_chunks_mut(COPIED)
-                .zip(successors.par_chunks(COPIED))
-                .for_each(|(to, from)| to.copy_from_slice(from));
-            let first = firsts[firsts.len() - 1];
-            firsts.extend(rows.ranks().map(|rank| first + rows.arcs(&(rows.ranks().start..rank + 1)).end));
-            Ok(())
-        })?;
-        let values: Vec<AtomicU32> = zeros(heads.len());
-        let most = sums.each_block(|first, sums| {
-            values[first as usize..].iter().zip(sums).for_each(|(value, &triangles)| value.store(triangles, Relaxed));
-            Ok(sums.iter().copied().max().unwrap_or(0))
-        })?;
-        if let Some(many) = most.into_iter().find(|&most| most > MOST_TRIANGLES) {
-            return Err(Error::resource(format!("{many} triangles on an edge"))
+        graph.read(0..graph.vertices(), &mut firsts, &mut heads)?;
+        let mut values: Vec<u32> = zeros(heads.len());
+        let blocks = values.par_chunks_mut(ByArc::BLOCK as usize).enumerate();
+        blocks.try_for_each(|(block, values)| sums.read(block as u64 * ByArc::BLOCK, values))?;
+        let most = values.par_iter().copied().max().unwrap_or(0);
+        if most > MOST_TRIANGLES {
+            return Err(Error::resource(format!("{most} triangles on an edge"))
                 .expected(format!("at most {MOST_TRIANGLES} for a truss decomposition")));
         }
         sums.clear();
@@ -170,21 +156,17 @@ struct PeelingPlaces<'b, 'c> {
 }
 
 impl PeelingPlaces<'_, '_> {
-    fn begin<'a>(&'a mut self, edges: &'a RemainingEdges) -> Result<Box<dyn Peeling + 'a>> {
+    fn begin<'a>(&'a mut self, edges: &'a mut RemainingEdges) -> Result<Box<dyn Peeling + 'a>> {
         let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
-        match &mut self.device {
-            Some(device) if many >= WORTH_A_DEVICE && device.peels(vertices, many) => {
-                let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
-                let (starts, neighbours) = neighbours.into_rows();
-                tracing::debug!("neighbours go to the device");
-                let values: Vec<u32> = edges.values.par_iter().map(|value| value.load(Relaxed)).collect();
-                device.peel(GraphToPeel {
-                    firsts: &edges.firsts,
-                    heads: &edges.heads,
-                    values: &values,
-                    starts: &starts,
-                    neighbours: &neighbours,
-                })
+        let fits = |device: &&mut &mut dyn CountBackend| {
+            let needed =
+                device.peels(vertices, many).map(|rest| memory_with_device(vertices as u32, many, Bytes(rest)));
+            many >= WORTH_A_DEVICE && needed.is_some_and(|needed| needed <= self.host)
+        };
+        match self.device.as_mut().filter(fits) {
+            Some(device) => {
+                tracing::debug!("edges go to the device");
+                device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values: &edges.values })
             }
             _ => {
                 let needed = memory(vertices as u32, many, rayon::current_num_threads() as u64);
@@ -214,14 +196,13 @@ fn peel(
 ) -> Result<PeelingWork> {
     let (mut work, all) = (PeelingWork::default(), edges.edges());
     loop {
-        let gone = (all - edges.edges()) as u64;
-        let peeled = places.begin(&edges).and_then(|mut peeling| {
-            tracing::debug!("{} edges of {} vertices are left", edges.edges(), edges.vertices());
-            let round = |fell_here| fell(gone + fell_here);
-            let peeled = peel_most(&mut *peeling, edges.edges() as u64, last, &round)?;
-            let mut values = vec![0; edges.edges()];
-            peeling.values(&mut values)?;
-            Ok((peeled, values))
+        let (left, gone) = (edges.edges() as u64, (all - edges.edges()) as u64);
+        tracing::debug!("{left} edges of {} vertices are left", edges.vertices());
+        let peeled = places.begin(&mut edges).and_then(|mut peeling| {
+            tracing::debug!("rounds begin");
+            let peeled = peel_most(&mut *peeling, left, last, &|fell_here| fell(gone + fell_here))?;
+            tracing::debug!("rounds end after {} levels, {} rounds", peeled.levels, peeled.rounds);
+            Ok((peeled, peeling.take_values()?))
         });
         let (peeled, values) = match peeled {
             Err(error) if error.kind() == Kind::Resource && places.device.take().is_some() => {
@@ -237,7 +218,7 @@ fn peel(
         if next.edges() == 0 {
             return Ok(work);
         }
-        if let Some(last) = last.filter(|&last| next.values.iter().all(|value| value.load(Relaxed) >= last)) {
+        if let Some(last) = last.filter(|&last| next.values.par_iter().all(|&value| value >= last)) {
             next.put_levels(&vec![FALLEN | last; next.edges()], levels);
             fell(all as u64)?;
             return Ok(work);

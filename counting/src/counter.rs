@@ -85,10 +85,11 @@ pub trait CountBackend: Send {
     fn vertex_counters(&self) -> u64 {
         0
     }
-    /// Whether it peels a graph of so many vertices and edges, in the memory that it has.
-    fn peels(&self, vertices: u64, edges: u64) -> bool {
+    /// The bytes of the host's memory that peeling a graph of so many vertices and edges takes beside the graph: what does not fit the
+    /// device. None: it cannot peel such a graph.
+    fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
         let _ = (vertices, edges);
-        false
+        None
     }
     /// Begins to peel a graph that it [peels](Self::peels); nothing else may be under way.
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {

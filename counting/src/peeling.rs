@@ -25,8 +25,8 @@ pub trait Peeling {
     /// With how many of `all` edges left a graph of these alone is peeled faster than this one.
     fn worth_leaving(&self, all: u64) -> u64;
 
-    /// The value of each edge; of one that fell, the level at which it fell, with the mark [`FALLEN`].
-    fn values(&mut self, into: &mut [u32]) -> Result<()>;
+    /// In the end, the value of each edge; of one that fell, the level at which it fell, with the mark [`FALLEN`].
+    fn take_values(&mut self) -> Result<Vec<u32>>;
 }
 
 /// Marks the value of an edge that fell.
@@ -41,8 +41,4 @@ pub struct GraphToPeel<'a> {
     pub heads: &'a [u32],
     /// The triangles on each edge.
     pub values: &'a [u32],
-    /// Where the row of all neighbours of each vertex begins, and the end.
-    pub starts: &'a [u64],
-    /// All neighbours, ascending in each row, in the high halves; in the low ones the edges to them.
-    pub neighbours: &'a [u64],
 }

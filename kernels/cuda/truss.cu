@@ -5,12 +5,16 @@
 // ascending, each with the number of the edge. An edge's value is the number of triangles of edges that are left; of one that falls now
 // or fell before, its level with a mark.
 //
+// Rows are built from the oriented graph: `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins;
+// `put_smaller` puts the smaller neighbours; the larger ones follow, a chunk of edges at a time, by `put_keys`, a sort of `prepare.cu`
+// by heads, `note_runs`, `put_larger` and `end_runs`. Then, in rounds:
+//
 //     gather       edges with values up to a bound, which are those that are searched for the next level
 //     least_value  the smallest value among them, or among all
 //     begin_level  the edges that fall first
 //     note_falls   marks falling edges; counts them in the rows of their ends
-//     take         a warp for each falling edge: looks the neighbours of one end up in the other's row, which is the longer one, by
-//                  galloping, and takes 1 from the values of the other two edges of each triangle
+//     take         a warp for each falling edge, or several if few edges fall: looks the neighbours of one end up in the other's row,
+//                  which is the longer one, by galloping, and takes 1 from the values of the other two edges of each triangle
 //     settle       marks the edges as fallen
 //     shorten      removes fallen edges from rows of which they are more than a quarter
 //
@@ -18,14 +22,16 @@
 
 constexpr u32 FALLEN = 1u << 31, FALLING = 3u << 30;
 
-// Addresses on the device, and sizes.
+// Addresses on the device, or in page-locked memory of the host, which the device reads over the bus; and sizes.
 struct PeeledGraph {
     const u64 *firsts; // the first edge of each vertex's row of smaller neighbours, and the end
     const u32 *heads;
     const u64 *starts; // where the row of all neighbours of each vertex begins
     u32 *lengths;      // of these rows
     u32 *fallen;       // how many of their entries are edges that fell
-    u64 *neighbours;   // in the high halves; the edges to them in the low ones
+    u64 *neighbours;   // in the high halves; the edges to them in the low ones: entries before `near`, in rows of the first vertices
+    u64 *far;          // the other rows, by the same places
+    u64 near;
     u32 *values;
     u32 *falls;    // all edges that ever fell or fall now, in order
     u32 *gathered;
@@ -62,6 +68,56 @@ __device__ __forceinline__ u32 tail_of(const PeeledGraph &graph, u32 edge) {
         else high = middle;
     }
     return (u32)low;
+}
+
+// The row that begins at a place.
+__device__ __forceinline__ u64 *row_at(const PeeledGraph &graph, u64 start) { return (start < graph.near ? graph.neighbours : graph.far) + start; }
+
+__device__ __forceinline__ u64 entry_of(u32 vertex, u64 edge) { return (u64)vertex << 32 | edge; }
+
+// Counts the larger neighbours of every vertex; lengths are 0.
+extern "C" __global__ void count_heads(const __grid_constant__ PeeledGraph graph) {
+    for (u64 edge = this_thread(); edge < graph.many; edge += all_threads()) atomicAdd(&graph.lengths[graph.heads[edge]], 1u);
+}
+
+extern "C" __global__ void begin_rows(const __grid_constant__ PeeledGraph graph, u64 *starts) {
+    for (u64 v = this_thread(); v < graph.vertices; v += all_threads())
+        starts[v] = graph.lengths[v] += (u32)(graph.firsts[v + 1] - graph.firsts[v]);
+}
+
+extern "C" __global__ void put_smaller(const __grid_constant__ PeeledGraph graph) {
+    for (u64 edge = this_thread(); edge < graph.many; edge += all_threads()) {
+        const u32 tail = tail_of(graph, (u32)edge);
+        row_at(graph, graph.starts[tail])[edge - graph.firsts[tail]] = entry_of(graph.heads[edge], edge);
+    }
+}
+
+extern "C" __global__ void put_keys(const __grid_constant__ PeeledGraph graph, u64 *keys, u64 from, u64 to) {
+    for (u64 edge = from + this_thread(); edge < to; edge += all_threads()) keys[edge - from] = entry_of(graph.heads[edge], edge);
+}
+
+// Where the run of each head begins among sorted keys.
+extern "C" __global__ void note_runs(const __grid_constant__ PeeledGraph graph, const u64 *keys, u64 count) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 head = keys[i] >> 32;
+        if (i == 0 || keys[i - 1] >> 32 != head) graph.shorter[head] = (u32)i;
+    }
+}
+
+// `fallen` says how many larger neighbours earlier chunks had.
+extern "C" __global__ void put_larger(const __grid_constant__ PeeledGraph graph, const u64 *keys, u64 count) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 head = keys[i] >> 32;
+        const u64 place = graph.firsts[head + 1] - graph.firsts[head] + graph.fallen[head] + (i - graph.shorter[head]);
+        row_at(graph, graph.starts[head])[place] = entry_of(tail_of(graph, (u32)keys[i]), (u32)keys[i]);
+    }
+}
+
+extern "C" __global__ void end_runs(const __grid_constant__ PeeledGraph graph, const u64 *keys, u64 count) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 head = keys[i] >> 32;
+        if (i + 1 == count || keys[i + 1] >> 32 != head) graph.fallen[head] += (u32)(i + 1) - graph.shorter[head];
+    }
 }
 
 extern "C" __global__ void gather(const __grid_constant__ PeeledGraph graph, u64 bound) {
@@ -112,11 +168,12 @@ __device__ __forceinline__ void lower(const PeeledGraph &graph, u32 edge, u32 le
     else if (before == bound + 1) graph.gathered[atomicAdd(&graph.counts[GATHERED], 1u)] = edge;
 }
 
+// `parts` warps for each edge.
 extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
-    take(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level, u64 bound) {
+    take(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level, u64 bound, u64 parts) {
     const u64 warps = all_threads() / WARP;
-    for (u64 i = from + this_thread() / WARP; i < to; i += warps) {
-        const u32 edge = graph.falls[i];
+    for (u64 i = this_thread() / WARP; i < (to - from) * parts; i += warps) {
+        const u32 edge = graph.falls[from + i / parts];
         u32 row = tail_of(graph, edge), other = graph.heads[edge];
         if (graph.fallen[row] == graph.lengths[row] && graph.fallen[other] == graph.lengths[other]) continue; // nothing is left beside it
         if (graph.lengths[row] > graph.lengths[other]) {
@@ -124,28 +181,28 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
             row = other;
             other = longer;
         }
-        const u64 start = graph.starts[row], other_start = graph.starts[other];
+        const u64 *const entries = row_at(graph, graph.starts[row]), *const other_entries = row_at(graph, graph.starts[other]);
         const u32 length = graph.lengths[row], other_length = graph.lengths[other];
         u32 begin = 0; // entries of the other row before this one are smaller than what is searched
-        for (u32 first = 0; first < length && begin < other_length; first += WARP) {
-            const u32 j = first + this_lane();
-            const u64 entry = j < length ? graph.neighbours[start + j] : ~0ull;
+        for (u64 first = i % parts * WARP; first < length && begin < other_length; first += parts * WARP) {
+            const u32 j = (u32)first + this_lane();
+            const u64 entry = j < length ? entries[j] : ~0ull;
             const u64 vertex = entry >> 32 << 32; // entries of smaller vertices are below it
             // Lanes search near each other, from where the last lane found its vertex.
             u32 low = begin, step = WARP;
-            while (low + step < other_length && graph.neighbours[other_start + low + step] < vertex) {
+            while (low + step < other_length && other_entries[low + step] < vertex) {
                 low += step;
                 step *= 4;
             }
             u32 high = min(low + step, other_length);
             while (low < high) {
                 const u32 middle = (low + high) / 2;
-                if (graph.neighbours[other_start + middle] < vertex) low = middle + 1;
+                if (other_entries[middle] < vertex) low = middle + 1;
                 else high = middle;
             }
             begin = __shfl_sync(ALL, low, WARP - 1);
             if (j >= length || low == other_length) continue;
-            const u64 found = graph.neighbours[other_start + low];
+            const u64 found = other_entries[low];
             if (found >> 32 != entry >> 32) continue;
             const u32 a = (u32)entry, b = (u32)found;
             // Marks do not change in this kernel; values do.
@@ -167,21 +224,21 @@ extern "C" __global__ void settle(const __grid_constant__ PeeledGraph graph, u64
 extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __grid_constant__ PeeledGraph graph) {
     for (u64 i = blockIdx.x; i < graph.counts[SHORTER]; i += gridDim.x) {
         const u32 vertex = graph.shorter[i], length = graph.lengths[vertex];
-        const u64 start = graph.starts[vertex];
-        u64 end = start;
+        u64 *const entries = row_at(graph, graph.starts[vertex]);
+        u32 end = 0;
         for (u32 first = 0; first < length; first += blockDim.x) {
             const u32 j = first + threadIdx.x;
-            const u64 entry = j < length ? graph.neighbours[start + j] : 0;
+            const u64 entry = j < length ? entries[j] : 0;
             const bool left = j < length && !(graph.values[(u32)entry] & FALLEN);
             u32 all;
             // Its barriers are between the reads above and the writes below.
             const u32 place = block_exclusive((u32)left, all);
-            if (left) graph.neighbours[end + place] = entry;
+            if (left) entries[end + place] = entry;
             end += all;
         }
         __syncthreads(); // all have read the length
         if (threadIdx.x == 0) {
-            graph.lengths[vertex] = (u32)(end - start);
+            graph.lengths[vertex] = end;
             graph.fallen[vertex] = 0;
         }
     }

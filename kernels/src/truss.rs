@@ -1,24 +1,29 @@
 //! Peels a graph on a device (`cuda/truss.cu`), a round at a time. The caller says which levels and bounds (the module `truss` of the
 //! crate `trimill`).
 //!
-//! All memory is the engine's arena, which must be free: [`PeelingDevice::needed`] says how much. A round is a few kernels, and the host
+//! The rows of all neighbours are made there from the oriented graph, by the sort of [`crate::prepare`]. What does not fit the engine's
+//! arena, which must be free, is in page-locked memory of the host ([`pieces`]). A round is a few kernels, and the host
 //! waits for it once, to read three numbers.
 
 pub(crate) mod constants;
+mod pieces;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
+use rayon::prelude::*;
 
 use trimill_counting::{GraphToPeel, Peeling};
 use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
 
-use crate::arena::padded;
-use crate::engine::{Engine, Event, Grid, Kernel, Stream};
-use crate::error::GpuResult;
+use crate::engine::{Engine, Grid, HostWords, Kernel, Stream};
+use crate::error::{GpuError, GpuResult};
+use crate::prepare::{PrepareSpace, SortBuffers};
 use crate::sources::TRUSS;
-use constants::{SHORTEN_THREADS, TAKE_THREADS};
+use constants::{COUNTS, SHORTEN_THREADS, TAKE_THREADS};
+use pieces::PeelingPieces;
 
 /// Threads of a block of a kernel that treats each element by itself.
 const THREADS: u32 = 256;
@@ -29,8 +34,12 @@ const BLOCKS: u64 = 16;
 /// Threads that look for the triangles of an edge together.
 const WARP: u32 = 32;
 
-/// Makes kernels wait for copies.
-const COPIED: Event = 0;
+/// Warps that look for triangles at once, for each multiprocessor, and the most for one edge.
+const WARPS: u64 = 32;
+const MOST_PARTS: u64 = 64;
+
+/// Heads that a thread copies at a time.
+const COPIED: usize = 1 << 18;
 
 /// The lists of the device that have counts, and the smallest value.
 const FALLS: usize = 0;
@@ -48,6 +57,8 @@ struct PeeledGraph {
     lengths: u64,
     fallen: u64,
     neighbours: u64,
+    far: u64,
+    near: u64,
     values: u64,
     falls: u64,
     gathered: u64,
@@ -57,73 +68,65 @@ struct PeeledGraph {
     many: u64,
 }
 
-// SAFETY: 13 `u64`; any bit pattern is valid.
+// SAFETY: 15 `u64`; any bit pattern is valid.
 unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
 
 /// The edges that are left, on a device.
 pub struct PeelingDevice<'e, E: Engine + ?Sized> {
-    engine: &'e mut E,
+    space: PrepareSpace<'e, E>,
     graph: PeeledGraph,
+    /// The pieces that are in the host's memory.
+    far: Vec<HostWords>,
     bound: u64,
     /// Where the edges begin that fall in the next round, and their end, among all that fell.
     falling: [u64; 2],
 }
 
+impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
+    fn drop(&mut self) {
+        // Kernels may use what is freed next.
+        if !self.far.is_empty() {
+            self.space.engine.settle();
+        }
+    }
+}
+
 impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
-    /// The bytes of device memory that a graph takes.
-    pub fn needed(vertices: u64, edges: u64) -> u64 {
-        Self::pieces(vertices, edges).into_iter().map(padded).sum()
+    /// The bytes of the host's memory that a graph takes, page-locked, where the engine has `capacity` bytes; none: it cannot be peeled there.
+    pub fn on_host(vertices: u64, edges: u64, capacity: u64) -> Option<u64> {
+        PeelingPieces::of(vertices, edges, capacity).map(|pieces| pieces.on_host(vertices))
     }
 
-    /// The bytes of each piece, in the order of the fields.
-    fn pieces(vertices: u64, edges: u64) -> [u64; 11] {
-        let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
-        [
-            8 * (vertices + 1),
-            by_edge,
-            8 * (vertices + 1),
-            by_vertex,
-            by_vertex,
-            4 * by_edge,
-            by_edge,
-            by_edge,
-            by_edge,
-            by_vertex,
-            4 * 4,
-        ]
-    }
-
-    /// Copies a graph to the device.
+    /// Copies a graph to the device, and makes the rows of all neighbours.
     ///
     /// # Errors
-    /// [`crate::GpuError::Budget`]: it needs more memory than the engine has.
+    /// [`GpuError::Budget`]: it needs more memory than the engine has. [`GpuError::HostMemory`]: the host has too little for the rest.
     pub fn new(engine: &'e mut E, graph: GraphToPeel<'_>) -> GpuResult<Self> {
         engine.load(&TRUSS)?;
-        engine.layout().restart();
+        let mut space = PrepareSpace::new(engine)?;
         let (vertices, many) = (graph.firsts.len() as u64 - 1, graph.heads.len() as u64);
-        let mut at = [0; 11];
-        for (at, bytes) in at.iter_mut().zip(Self::pieces(vertices, many)) {
-            *at = engine.layout().take(bytes)?.offset + engine.address();
+        let capacity = space.left();
+        let Some(pieces) = PeelingPieces::of(vertices, many, capacity) else {
+            return Err(GpuError::Budget { asked: 28 * vertices + 4 * many, used: 0, capacity });
+        };
+        let [firsts, starts] = [space.take(8 * (vertices + 1))?, space.take(8 * (vertices + 1))?];
+        let [lengths, fallen, shorter] =
+            [space.take(pieces.by_vertex)?, space.take(pieces.by_vertex)?, space.take(pieces.by_vertex)?];
+        let [counts, values] = [space.take(4 * COUNTS)?, space.take(pieces.values)?];
+        space.take_sort(pieces.keys(), 1)?;
+        let neighbours = space.take(pieces.rows)?;
+        let mut far = Vec::new();
+        let mut lists = [0; 3];
+        for (list, near) in lists.iter_mut().zip(pieces.lists) {
+            *list = if near {
+                space.take(pieces.by_edge)?
+            } else {
+                in_host_memory(&mut space, &mut far, many.div_ceil(2))?
+            };
         }
-        let [firsts, heads, starts, lengths, fallen, neighbours, values, falls, gathered, shorter, counts] = at;
-        let row_lengths: Vec<u32> = graph.starts.windows(2).map(|row| (row[1] - row[0]) as u32).collect();
-        let copies: [(u64, &[u8]); 6] = [
-            (firsts, cast_slice(graph.firsts)),
-            (heads, cast_slice(graph.heads)),
-            (starts, cast_slice(graph.starts)),
-            (lengths, cast_slice(&row_lengths)),
-            (neighbours, cast_slice(graph.neighbours)),
-            (values, cast_slice(graph.values)),
-        ];
-        for (to, bytes) in copies {
-            // SAFETY: the pieces are in pageable memory, or stay until all is sent.
-            unsafe { engine.copy(to, &[bytes])? };
-        }
-        engine.sent()?;
-        engine.record(Stream::Copy, COPIED)?;
-        engine.wait(Stream::Compute, COPIED)?;
+        let [gathered, falls, heads] = lists;
         let all = PeeledGraph {
             firsts,
             heads,
@@ -131,6 +134,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             lengths,
             fallen,
             neighbours,
+            near: 2 * many,
             values,
             falls,
             gathered,
@@ -138,16 +142,68 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             counts,
             vertices,
             many,
+            ..PeeledGraph::default()
         };
-        engine.fill(Stream::Compute, fallen, 0, 4 * vertices)?;
-        engine.fill(Stream::Compute, counts, 0, 16)?;
-        Ok(Self { engine, graph: all, bound: 0, falling: [0; 2] })
+        let mut device = Self { space, graph: all, far, bound: 0, falling: [0; 2] };
+        device.send(firsts, cast_slice(graph.firsts))?;
+        match pieces.lists[2] {
+            true => device.send(heads, cast_slice(graph.heads))?,
+            false => {
+                let far = device.far.last_mut().map_or(&mut [][..], |words| cast_slice_mut(words));
+                let chunks = far.par_chunks_mut(COPIED).zip(graph.heads.par_chunks(COPIED));
+                chunks.for_each(|(to, from)| to[..from.len()].copy_from_slice(from));
+            }
+        }
+        device.make_rows(&pieces)?;
+        device.space.after_kernels()?;
+        device.send(values, cast_slice(graph.values))?;
+        Ok(device)
+    }
+
+    /// Copies bytes to the device, before the next kernel.
+    fn send(&mut self, to: u64, bytes: &[u8]) -> GpuResult<()> {
+        // SAFETY: the bytes are in pageable memory, or stay until all is sent.
+        unsafe { self.space.engine.copy(to, &[bytes])? };
+        self.space.engine.sent()?;
+        self.space.after_copies()
+    }
+
+    /// Makes the rows of all neighbours: ascending, since smaller neighbours ascend in the rows of heads, and edges by their tails.
+    fn make_rows(&mut self, pieces: &PeelingPieces) -> GpuResult<()> {
+        let PeeledGraph { starts, lengths, fallen, counts, vertices, many, values, .. } = self.graph;
+        self.space.fill(lengths, 0, pieces.by_vertex)?;
+        self.space.fill(fallen, 0, pieces.by_vertex)?;
+        self.space.fill(counts, 0, 4 * COUNTS)?;
+        self.for_each("count_heads", many, THREADS, &[])?;
+        self.for_each("begin_rows", vertices, THREADS, &[starts])?;
+        self.space.scan(starts, vertices)?;
+        let on_device = pieces.rows / 8;
+        if on_device < 2 * many {
+            let mut begin = vec![0u64; vertices as usize + 1];
+            self.space.engine.read(Stream::Compute, starts, cast_slice_mut(&mut begin))?;
+            self.graph.near = begin[begin.partition_point(|&start| start <= on_device) - 1];
+            let rest = 2 * many - self.graph.near;
+            let at = in_host_memory(&mut self.space, &mut self.far, rest)?;
+            self.graph.far = at.wrapping_sub(8 * self.graph.near);
+        }
+        self.for_each("put_smaller", many, THREADS, &[])?;
+        let bits = u64::BITS - vertices.leading_zeros();
+        let buffers = SortBuffers { keys: values, free: values + 8 * pieces.keys() };
+        for from in (0..many).step_by(pieces.keys() as usize) {
+            let count = pieces.keys().min(many - from);
+            self.for_each("put_keys", count, THREADS, &[buffers.keys, from, from + count])?;
+            let sorted = self.space.sort(buffers, count, u32::BITS, bits)?.keys;
+            for kernel in ["note_runs", "put_larger", "end_runs"] {
+                self.for_each(kernel, count, THREADS, &[sorted, count])?;
+            }
+        }
+        self.space.fill(fallen, 0, pieces.by_vertex)
     }
 
     /// The smallest value of an edge that is left, among those that are gathered or among all; none: there is no such edge.
     fn least_of(&mut self, only_gathered: bool) -> GpuResult<Option<u32>> {
         let place = self.graph.counts + 4 * SMALLEST as u64;
-        self.engine.fill(Stream::Compute, place, 0xff, 4)?;
+        self.space.engine.fill(Stream::Compute, place, 0xff, 4)?;
         self.for_each("least_value", self.graph.many, THREADS, &[only_gathered.into()])?;
         let least = self.counts()?[SMALLEST];
         Ok((least != u32::MAX).then_some(least))
@@ -162,16 +218,16 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
     /// Waits for all kernels.
     fn counts(&mut self) -> GpuResult<[u32; 4]> {
         let mut counts = [0; 4];
-        self.engine.read(Stream::Compute, self.graph.counts, cast_slice_mut(&mut counts))?;
+        self.space.engine.read(Stream::Compute, self.graph.counts, cast_slice_mut(&mut counts))?;
         Ok(counts)
     }
 
     /// Enqueues a kernel that treats what `threads` threads treat, in a loop.
     fn for_each(&mut self, name: &'static str, threads: u64, block: u32, more: &[u64]) -> GpuResult<()> {
-        let most = u64::from(self.engine.processors()) * BLOCKS;
+        let most = u64::from(self.space.engine.processors()) * BLOCKS;
         let grid = Grid::of(threads.min(most * u64::from(block)), block)?;
         let parameters: Vec<&[u8]> = std::iter::once(bytes_of(&self.graph)).chain(more.iter().map(bytes_of)).collect();
-        self.engine.launch(Stream::Compute, grid, Kernel { source: &TRUSS, name }, &parameters)
+        self.space.engine.launch(Stream::Compute, grid, Kernel { source: &TRUSS, name }, &parameters)
     }
 }
 
@@ -182,7 +238,7 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
 
     fn gather(&mut self, bound: u32) -> Result<()> {
         self.bound = bound.into();
-        self.engine.fill(Stream::Compute, self.graph.counts + 4 * GATHERED as u64, 0, 4)?;
+        self.space.engine.fill(Stream::Compute, self.graph.counts + 4 * GATHERED as u64, 0, 4)?;
         Ok(self.for_each("gather", self.graph.many, THREADS, &[self.bound])?)
     }
 
@@ -197,9 +253,13 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
 
     fn round(&mut self, level: u32) -> Result<u64> {
         let ([from, to], level) = (self.falling, u64::from(level));
-        self.engine.fill(Stream::Compute, self.graph.counts + 4 * SHORTER as u64, 0, 4)?;
+        self.space.engine.fill(Stream::Compute, self.graph.counts + 4 * SHORTER as u64, 0, 4)?;
         self.for_each("note_falls", to - from, THREADS, &[from, to, level])?;
-        self.for_each("take", u64::from(WARP) * (to - from), TAKE_THREADS, &[from, to, level, self.bound])?;
+        // If few edges fall, their rows are divided, or the longest would be waited for.
+        let warps = WARPS * u64::from(self.space.engine.processors());
+        let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
+        let threads = u64::from(WARP) * parts * (to - from);
+        self.for_each("take", threads, TAKE_THREADS, &[from, to, level, self.bound, parts])?;
         self.for_each("settle", to - from, THREADS, &[from, to, level])?;
         let rows = (2 * (to - from)).min(self.graph.vertices);
         self.for_each("shorten", rows * u64::from(SHORTEN_THREADS), SHORTEN_THREADS, &[])?;
@@ -207,11 +267,25 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
     }
 
     fn worth_leaving(&self, all: u64) -> u64 {
-        // To make the new graph takes longer than to go on, unless there is little of it.
-        all / 16
+        // To make the new graph takes longer than to go on, unless more of it fits the device.
+        if self.far.is_empty() { 0 } else { all / 2 }
     }
 
-    fn values(&mut self, into: &mut [u32]) -> Result<()> {
-        Ok(self.engine.read(Stream::Compute, self.graph.values, cast_slice_mut(into))?)
+    fn take_values(&mut self) -> Result<Vec<u32>> {
+        let mut values = zeros(self.graph.many as usize);
+        self.space.engine.read(Stream::Compute, self.graph.values, cast_slice_mut(&mut values))?;
+        Ok(values)
     }
+}
+
+/// Takes words of the host's memory, and returns their address.
+fn in_host_memory<E: Engine + ?Sized>(
+    space: &mut PrepareSpace<'_, E>,
+    far: &mut Vec<HostWords>,
+    words: u64,
+) -> GpuResult<u64> {
+    let words = space.engine.host_words(words as usize)?;
+    let at = words.as_ptr() as u64;
+    far.push(words);
+    Ok(at)
 }

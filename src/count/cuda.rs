@@ -301,13 +301,15 @@ impl CountBackend for Cuda {
         self.gpu.take_work().into_iter().map(of).collect()
     }
 
-    fn peels(&self, vertices: u64, edges: u64) -> bool {
-        PeelingDevice::<Gpu>::needed(vertices, edges) <= self.gpu.reserved()
+    fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
+        PeelingDevice::<Gpu>::on_host(vertices, edges, self.gpu.reserved())
     }
 
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
         // Nothing is set apart any more.
-        self.gpu.reserve(self.gpu.reserved())?;
+        if self.gpu.scratch_bytes() + self.gpu.counter_bytes() > 0 {
+            self.gpu.reserve(self.gpu.reserved())?;
+        }
         Ok(Box::new(PeelingDevice::new(&mut self.gpu, graph)?))
     }
 

@@ -50,7 +50,7 @@ impl Session {
             spill_to: job.spill_to,
             spilled: job.kept_spills().is_some(),
             shard: self.is_shard(),
-            device_peels: false,
+            device_peels: None,
         }
     }
 
@@ -141,10 +141,15 @@ impl Session {
         let opening =
             opening.unwrap_or_else(|| Opening::start(self.gpu_settings(), method, Bytes::ZERO, Bytes(u64::MAX)));
         let beside = opening.is_beside();
-        let (Gpus { mut workers, mut budget, have_more }, driver) = opening.finish(needs.held)?;
+        let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
         let (gpus, blocks) = (workers.len() as u64, blocks_of_gpu(needs.counts));
-        let device_peels = workers.first().is_some_and(|worker| worker.peels(graph.vertices.into(), graph.edges));
-        let needs = &HostNeeds { device_peels, ..*needs };
+        // Where peeling would take the host's memory for what does not fit the device, all of the device is reserved.
+        let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
+        if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
+            budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
+            have_more = false;
+        }
+        let needs = &HostNeeds { device_peels: peels(&workers), ..*needs };
         let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
         let division = needs.divided(least_on_host, gpus)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, blocks, division.counting);
@@ -155,9 +160,8 @@ impl Session {
             let most = on_the_way(self.host, gpus);
             workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
         }
-        let peels = needs.counts.truss.is_none() || workers[0].peels(graph.vertices.into(), graph.edges);
         let ample = workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget));
-        if have_more && !(ample && peels) {
+        if have_more && !ample {
             budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the one that takes the least.

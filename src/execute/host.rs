@@ -63,8 +63,8 @@ pub(super) struct HostNeeds {
     pub(super) spilled: bool,
     /// Whether a shard of a prepared job is counted: it builds no partitions and adds nothing up.
     pub(super) shard: bool,
-    /// Whether a device has the memory to peel the graph, if its trusses are wanted.
-    pub(super) device_peels: bool,
+    /// What of the host's memory a device takes to peel the graph; none: the cores peel it.
+    pub(super) device_peels: Option<Bytes>,
 }
 
 impl HostNeeds {
@@ -207,8 +207,8 @@ impl HostNeeds {
     fn peeling(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let memory = match self.device_peels {
-            true => truss::memory_with_device(vertices, edges),
-            false => truss::memory(vertices, edges, self.host.threads()),
+            Some(rest) => truss::memory_with_device(vertices, edges, rest),
+            None => truss::memory(vertices, edges, self.host.threads()),
         };
         let needs = self.always(Needs::to("peel the graph")).fixed("edges that are left", memory);
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))

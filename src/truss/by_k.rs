@@ -19,6 +19,9 @@ use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 
+/// Edges of smaller trussness, which are most, are counted by each thread for itself: threads would wait for each other at common counters.
+const SMALL_K: usize = 1 << 11;
+
 /// What a truss decomposition found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trusses {
@@ -68,7 +71,16 @@ impl Trusses {
             (zeros(largest_k as usize + 1), zeros(largest_k as usize + 1));
         of_vertices.par_iter().for_each(|k| _ = vertices[k.load(Relaxed) as usize].fetch_add(1, Relaxed));
         trussness.each_block(|_, of_edges| {
-            of_edges.iter().for_each(|&k| _ = edges[k as usize].fetch_add(1, Relaxed));
+            let mut small = [0u32; SMALL_K];
+            for &k in of_edges {
+                match small.get_mut(k as usize) {
+                    Some(edges) => *edges += 1,
+                    None => _ = edges[k as usize].fetch_add(1, Relaxed),
+                }
+            }
+            edges.iter().zip(small).filter(|(_, more)| *more > 0).for_each(|(edges, more)| {
+                edges.fetch_add(more.into(), Relaxed);
+            });
             Ok(())
         })?;
         let (mut by_k, mut all) = (Vec::new(), (0, 0));

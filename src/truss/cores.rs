@@ -13,12 +13,14 @@
 
 use std::mem::take;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
 use super::neighbours::Neighbours;
-use super::remaining::{FALLING, RemainingEdges, is_left};
+use super::remaining::{RemainingEdges, is_left, plain};
+use super::states::EdgeStates;
 use super::triangles::{ENTRIES_PER_PROBE, FallingEdge, LISTS, PeelingScratch, TriangleSearch};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::control::Control;
@@ -66,6 +68,8 @@ enum AfterTriangles<'f> {
 /// The edges that are left, on the cores.
 pub(super) struct OnCores<'a> {
     edges: &'a RemainingEdges,
+    values: Vec<AtomicU32>,
+    states: EdgeStates,
     control: &'a Control,
     neighbours: Neighbours,
     gathered: Vec<u32>,
@@ -78,10 +82,12 @@ pub(super) struct OnCores<'a> {
 }
 
 impl<'a> OnCores<'a> {
-    pub(super) fn new(edges: &'a RemainingEdges, control: &'a Control) -> Self {
+    pub(super) fn new(edges: &'a mut RemainingEdges, control: &'a Control) -> Self {
+        let values: Vec<AtomicU32> = take(&mut edges.values).into_iter().map(AtomicU32::new).collect();
+        let states = EdgeStates::left(values.len());
         let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
         let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
-        Self { edges, control, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
+        Self { edges, values, states, control, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
@@ -90,6 +96,10 @@ impl<'a> OnCores<'a> {
         Neighbours::bytes(vertices, edges)
             + (4 + 4 + 2 + 2) * edges
             + threads * (12 * (vertices / 64 + 1) + 4 * vertices)
+    }
+
+    fn value(&self, edge: u32) -> u32 {
+        self.values[edge as usize].load(Relaxed)
     }
 
     /// Edges whose ends are put in order at a time.
@@ -140,7 +150,8 @@ impl<'a> OnCores<'a> {
     fn mark(&self, falling: &[u32], level: u32) -> Vec<u32> {
         let mut shorter = Vec::new();
         for (edge, ends) in self.with_ends(falling) {
-            self.edges.values[edge as usize].store(FALLING | level, Relaxed);
+            self.values[edge as usize].store(FALLEN | level, Relaxed);
+            self.states.falls(edge);
             shorter.extend(ends.into_iter().filter(|&vertex| self.neighbours.note_fallen(vertex)));
         }
         shorter
@@ -187,7 +198,7 @@ impl<'a> OnCores<'a> {
     fn take_task(&self, task: &GroupTask<'_>) {
         let idle = lock(&self.idle).pop();
         let mut scratch = idle.unwrap_or_else(|| PeelingScratch::new(self.edges.vertices()));
-        let search = TriangleSearch { edges: self.edges, neighbours: &self.neighbours };
+        let search = TriangleSearch { states: &self.states, neighbours: &self.neighbours };
         task.groups.iter().for_each(|group| search.take_group(group, &mut scratch));
         lock(&self.idle).push(scratch);
     }
@@ -197,7 +208,7 @@ impl<'a> OnCores<'a> {
         let mut found = LoweredEdges::default();
         for &lowered in all.iter().flat_map(|scratch| &scratch.lowered[list]) {
             let (edge, by) = ((lowered >> 32) as u32, lowered as u32);
-            let value = &self.edges.values[edge as usize];
+            let value = &self.values[edge as usize];
             let before = value.load(Relaxed);
             let after = before - by;
             value.store(after, Relaxed);
@@ -217,11 +228,10 @@ impl<'a> OnCores<'a> {
             match part {
                 AfterTriangles::Lower(list) => return self.apply(list, &all, level),
                 AfterTriangles::Settle(fallen) => {
-                    fallen.iter().for_each(|&edge| self.edges.values[edge as usize].store(FALLEN | level, Relaxed));
+                    fallen.iter().for_each(|&edge| self.states.fell(edge));
                 }
                 AfterTriangles::Shorten(rows) => {
-                    let left = |edge: u32| is_left(self.edges.value(edge));
-                    rows.iter().for_each(|&vertex| self.neighbours.shorten(vertex, left));
+                    rows.iter().for_each(|&vertex| self.neighbours.shorten(vertex, |edge| self.states.is_left(edge)));
                 }
             }
             LoweredEdges::default()
@@ -249,24 +259,24 @@ fn those(items: &[u32], is: impl Fn(u32) -> bool + Sync + Send) -> Vec<u32> {
 
 impl Peeling for OnCores<'_> {
     fn least(&mut self) -> Result<Option<u32>> {
-        let left = self.edges.values.par_iter().map(|value| value.load(Relaxed)).filter(|&value| is_left(value));
+        let left = self.values.par_iter().map(|value| value.load(Relaxed)).filter(|&value| is_left(value));
         Ok(left.min())
     }
 
     fn gather(&mut self, bound: u32) -> Result<()> {
         self.bound = bound;
         let all = (0..self.edges.edges() as u32).into_par_iter();
-        self.gathered = all.filter(|&edge| self.edges.value(edge) <= bound).collect();
+        self.gathered = all.filter(|&edge| self.value(edge) <= bound).collect();
         Ok(())
     }
 
     fn least_gathered(&mut self) -> Result<Option<u32>> {
-        self.gathered = those(&take(&mut self.gathered), |edge| is_left(self.edges.value(edge)));
-        Ok(self.gathered.iter().map(|&edge| self.edges.value(edge)).min())
+        self.gathered = those(&take(&mut self.gathered), |edge| is_left(self.value(edge)));
+        Ok(self.gathered.iter().map(|&edge| self.value(edge)).min())
     }
 
     fn begin(&mut self, level: u32) -> Result<u64> {
-        self.falling = those(&self.gathered, |edge| self.edges.value(edge) <= level);
+        self.falling = those(&self.gathered, |edge| self.value(edge) <= level);
         Ok(self.falling.len() as u64)
     }
 
@@ -313,8 +323,7 @@ impl Peeling for OnCores<'_> {
         all / 2
     }
 
-    fn values(&mut self, into: &mut [u32]) -> Result<()> {
-        into.par_iter_mut().zip(&self.edges.values).for_each(|(into, value)| *into = value.load(Relaxed));
-        Ok(())
+    fn take_values(&mut self) -> Result<Vec<u32>> {
+        Ok(plain(take(&mut self.values)))
     }
 }

@@ -24,9 +24,9 @@ const CHUNKS: usize = 4;
 /// Each edge in the rows of both of its ends.
 pub(super) struct Neighbours {
     /// Where each row begins, and the end.
-    pub(super) starts: Vec<u64>,
+    starts: Vec<u64>,
     /// The entries of each row.
-    pub(super) lengths: Vec<AtomicU32>,
+    lengths: Vec<AtomicU32>,
     /// How many entries of each row are edges that fell.
     fallen: Vec<AtomicU32>,
     /// Entries: the neighbour in the high half, the edge in the low one.
@@ -90,11 +90,6 @@ impl Neighbours {
             entries.iter().zip(sorted.iter()).for_each(|(entry, &sorted)| entry.store(sorted, Relaxed));
         });
         all
-    }
-
-    /// Where rows begin, and all entries.
-    pub(super) fn into_rows(self) -> (Vec<u64>, Vec<u64>) {
-        (self.starts, self.entries.into_iter().map(AtomicU64::into_inner).collect())
     }
 
     /// Bytes of the neighbours of so many vertices and edges.

@@ -11,20 +11,12 @@ use rayon::prelude::*;
 use trimill_counting::FALLEN;
 use trimill_system::mapped::zeros;
 
-/// Marks the value of an edge that is removed in this round.
-pub(super) const FALLING: u32 = 3 << 30;
-
 /// Vertices that a thread takes at a time, at least.
 const ROWS: usize = 256;
 
-/// Whether an edge is left: it neither fell nor falls.
+/// Whether an edge with this value is left: it neither fell nor falls.
 pub(super) fn is_left(value: u32) -> bool {
     value & FALLEN == 0
-}
-
-/// Whether an edge was removed in an earlier round.
-pub(super) fn is_fallen(value: u32) -> bool {
-    value & FALLING == FALLEN
 }
 
 /// The same numbers, in the same memory.
@@ -37,15 +29,15 @@ pub(super) struct RemainingEdges {
     /// The first edge of the row of each vertex, and the end.
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
-    /// The cores change them while they peel; a device has a copy.
-    pub(super) values: Vec<AtomicU32>,
+    /// The cores take them to peel; a device has a copy.
+    pub(super) values: Vec<u32>,
     /// The place of each edge in the graph that was given, where some of that are gone.
     places: Option<Vec<u32>>,
 }
 
 impl RemainingEdges {
     /// All edges of a graph.
-    pub(super) fn all(firsts: Vec<u64>, heads: Vec<u32>, values: Vec<AtomicU32>) -> Self {
+    pub(super) fn all(firsts: Vec<u64>, heads: Vec<u32>, values: Vec<u32>) -> Self {
         Self { firsts, heads, values, places: None }
     }
 
@@ -60,10 +52,6 @@ impl RemainingEdges {
 
     pub(super) fn edges(&self) -> usize {
         self.heads.len()
-    }
-
-    pub(super) fn value(&self, edge: u32) -> u32 {
-        self.values[edge as usize].load(Relaxed)
     }
 
     fn place(&self, edge: usize) -> usize {
@@ -119,6 +107,6 @@ impl RemainingEdges {
                 places[to].store(self.place(edge) as u32, Relaxed);
             }
         });
-        Self { firsts, heads: plain(heads), values: kept, places: Some(plain(places)) }
+        Self { firsts, heads: plain(heads), values: plain(kept), places: Some(plain(places)) }
     }
 }

@@ -40,7 +40,7 @@ fn remaining(edges: &[Edge]) -> RemainingEdges {
     let set: BTreeSet<Edge> = edges.iter().copied().collect();
     let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
     let has = |u: u32, v: u32| set.contains(&(u.max(v), u.min(v)));
-    let triangles = |&(u, v): &Edge| AtomicU32::new((0..vertices).filter(|&w| has(u, w) && has(v, w)).count() as u32);
+    let triangles = |&(u, v): &Edge| (0..vertices).filter(|&w| has(u, w) && has(v, w)).count() as u32;
     let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
     RemainingEdges::all(
         (0..=vertices).map(first).collect(),
@@ -109,7 +109,7 @@ impl Peeling for LostPeeling {
     fn worth_leaving(&self, _: u64) -> u64 {
         self.edges / 16
     }
-    fn values(&mut self, _: &mut [u32]) -> Result<()> {
+    fn take_values(&mut self) -> Result<Vec<u32>> {
         Err(Error::defect("values of a lost device"))
     }
 }
@@ -124,12 +124,11 @@ impl CountBackend for Lost {
     fn footprint(&self) -> trimill_counting::Footprint {
         trimill_counting::Footprint::NOTHING
     }
-    fn peels(&self, _: u64, _: u64) -> bool {
-        true
+    fn peels(&self, _: u64, _: u64) -> Option<u64> {
+        Some(0)
     }
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
-        // Every edge is in the rows of both its ends.
-        assert_eq!(graph.neighbours.len(), 2 * graph.heads.len());
+        assert_eq!(graph.values.len(), graph.heads.len());
         Ok(Box::new(LostPeeling { rounds: self.rounds, edges: graph.heads.len() as u64 }))
     }
     fn begin<'a>(
@@ -166,7 +165,7 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
 /// A complete graph.
 fn remaining_complete(vertices: u32) -> RemainingEdges {
     let heads: Vec<u32> = complete(vertices).map(|edge| edge.1).collect();
-    let values = heads.iter().map(|_| AtomicU32::new(vertices - 2)).collect();
+    let values = vec![vertices - 2; heads.len()];
     let first = |v: u64| v * v.saturating_sub(1) / 2;
     RemainingEdges::all((0..=u64::from(vertices)).map(first).collect(), heads, values)
 }

@@ -8,8 +8,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::neighbours::Neighbours;
-use super::remaining::{RemainingEdges, is_fallen, is_left};
-use trimill_system::mapped::prefetch;
+use super::states::EdgeStates;
 
 /// Entries of a longer row that are put into the set of bits in the time of one look-up by galloping.
 pub(super) const ENTRIES_PER_PROBE: usize = 6;
@@ -60,7 +59,7 @@ impl PeelingScratch {
 /// Where triangles are searched.
 #[derive(Clone, Copy)]
 pub(super) struct TriangleSearch<'a> {
-    pub(super) edges: &'a RemainingEdges,
+    pub(super) states: &'a EdgeStates,
     pub(super) neighbours: &'a Neighbours,
 }
 
@@ -100,8 +99,8 @@ impl TriangleSearch<'_> {
                     let (word, below) = (hit.long as usize / 64, (1 << (hit.long % 64)) - 1);
                     hit.i = firsts[word] + (words[word] & below).count_ones();
                     hit.long = long[hit.i as usize].load(Relaxed) as u32;
-                    prefetch(&self.edges.values, hit.short as usize);
-                    prefetch(&self.edges.values, hit.long as usize);
+                    self.states.prefetch(hit.short);
+                    self.states.prefetch(hit.long);
                 }
                 for hit in &hits[..many] {
                     taken[hit.i as usize] += u32::from(self.triangle(falling.edge, hit.short, hit.long, lowered));
@@ -145,15 +144,15 @@ impl TriangleSearch<'_> {
     /// lowered, which the caller does.
     #[inline]
     fn triangle(&self, falling: u32, by_short: u32, by_long: u32, lowered: &mut [Vec<u64>]) -> bool {
-        let (short, long) = (self.edges.value(by_short), self.edges.value(by_long));
-        match (is_left(short), is_left(long)) {
+        let states = self.states;
+        match (states.is_left(by_short), states.is_left(by_long)) {
             (true, true) => {
                 lower(by_short, 1, lowered);
                 true
             }
-            (false, true) => !is_fallen(short) && falling < by_short,
+            (false, true) => !states.is_fallen(by_short) && falling < by_short,
             (true, false) => {
-                if !is_fallen(long) && falling < by_long {
+                if !states.is_fallen(by_long) && falling < by_long {
                     lower(by_short, 1, lowered);
                 }
                 false

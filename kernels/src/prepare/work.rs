@@ -70,7 +70,8 @@ pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     most
 }
 
-fn sort_memory(keys: u64, elements: u64) -> u64 {
+/// What sorting so many keys, and selecting among so many elements, takes beside them.
+pub(crate) fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
 }
 
@@ -86,14 +87,14 @@ pub(super) fn temporary(vertices: u64) -> u64 {
 
 /// Keys on the device, and as much free memory for sorting them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SortBuffers {
-    pub(super) keys: u64,
-    pub(super) free: u64,
+pub(crate) struct SortBuffers {
+    pub(crate) keys: u64,
+    pub(crate) free: u64,
 }
 
 /// The engine, and what is left of its memory.
-pub(super) struct PrepareSpace<'e, E: Engine + ?Sized> {
-    pub(super) engine: &'e mut E,
+pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
+    pub(crate) engine: &'e mut E,
     next: u64,
     end: u64,
     status: u64,
@@ -114,7 +115,7 @@ impl<E: Engine + ?Sized> Drop for PrepareSpace<'_, E> {
 
 impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     /// Takes all memory of the engine.
-    pub(super) fn new(engine: &'e mut E) -> GpuResult<Self> {
+    pub(crate) fn new(engine: &'e mut E) -> GpuResult<Self> {
         engine.load(&PREPARE)?;
         engine.layout().restart();
         let bytes = engine.layout().capacity();
@@ -122,7 +123,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(Self { engine, next, end: next + bytes, status: 0, places: 0, tiles: 0, copied: VecDeque::new() })
     }
 
-    pub(super) fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.end - self.next
     }
 
@@ -132,7 +133,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Takes a piece of `bytes`; returns its address.
-    pub(super) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
+    pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         let capacity = self.engine.layout().capacity();
         if padded(bytes) > self.left() {
             return Err(GpuError::Budget { asked: bytes, used: capacity - self.left(), capacity });
@@ -153,13 +154,13 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Makes copies wait for all kernels so far, which may use the memory that is to be written.
-    pub(super) fn after_kernels(&mut self) -> GpuResult<()> {
+    pub(crate) fn after_kernels(&mut self) -> GpuResult<()> {
         self.engine.record(Stream::Compute, DONE)?;
         self.engine.wait(Stream::Copy, DONE)
     }
 
     /// Makes kernels wait for all copies so far.
-    pub(super) fn after_copies(&mut self) -> GpuResult<()> {
+    pub(crate) fn after_copies(&mut self) -> GpuResult<()> {
         self.engine.record(Stream::Copy, COPIED)?;
         self.engine.wait(Stream::Compute, COPIED)
     }
@@ -170,7 +171,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.
-    pub(super) fn take_sort(&mut self, keys: u64, elements: u64) -> GpuResult<()> {
+    pub(crate) fn take_sort(&mut self, keys: u64, elements: u64) -> GpuResult<()> {
         self.status = self.take(status_bytes(keys))?;
         self.places = self.take(PLACES)?;
         self.tiles = self.take(tiles_bytes(elements))?;
@@ -201,7 +202,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.launch(name, count.div_ceil(u64::from(threads)).clamp(1, most), threads, values)
     }
 
-    pub(super) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
+    pub(crate) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
         self.engine.fill(Stream::Compute, at, byte, bytes)
     }
 
@@ -232,7 +233,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Turns `count` numbers into the sums of those before each, and puts their total behind them.
-    pub(super) fn scan(&mut self, at: u64, count: u64) -> GpuResult<()> {
+    pub(crate) fn scan(&mut self, at: u64, count: u64) -> GpuResult<()> {
         self.launch("scan", 1, SCAN_THREADS, &[at, count])
     }
 
@@ -243,7 +244,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
 
     /// Sorts `count` keys by `bits` bits, at most 64, from bit `low` on. For an odd number of [passes](Self::passes) they are in what
     /// was free before.
-    pub(super) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
+    pub(crate) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
         let passes = Self::passes(bits);
         let (low, totals) = (u64::from(low), self.places);
         self.fill(totals, 0, 8 * DIGITS * PASSES)?;

@@ -6,4 +6,6 @@ crate::shared_constants! {
     TAKE_THREADS: u32 = 256;
     /// Threads of a block that shortens a row.
     SHORTEN_THREADS: u32 = 256;
+    /// Numbers that the host reads.
+    COUNTS: u64 = 4;
 }

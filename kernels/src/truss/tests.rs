@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trimill_counting::{FALLEN, GraphToPeel, Peeling as _};
 
 use super::*;
+use crate::arena::ALIGNMENT;
 use crate::testing::{Double, Pace, has_compiler};
 
 type Edge = (u32, u32);
@@ -36,35 +37,21 @@ fn triangles(edges: &BTreeSet<Edge>, (u, v): Edge) -> u32 {
     (0..=edges.last().unwrap().0).filter(|&w| has(u, w) && has(v, w)).count() as u32
 }
 
-/// The rows of all neighbours, with the numbers of edges.
-fn both_ways(vertices: u32, edges: &[Edge]) -> (Vec<u64>, Vec<u64>) {
-    let mut rows = vec![Vec::new(); vertices as usize];
-    for (edge, &(u, v)) in (0u32..).zip(edges) {
-        rows[u as usize].push((v, edge));
-        rows[v as usize].push((u, edge));
-    }
-    rows.iter_mut().for_each(|row| row.sort_unstable());
-    let starts = std::iter::once(0).chain(rows.iter().scan(0, |end, row| {
-        *end += row.len() as u64;
-        Some(*end)
-    }));
-    let entries = rows.iter().flatten().map(|&(v, edge)| u64::from(v) << 32 | u64::from(edge));
-    (starts.collect(), entries.collect())
-}
-
-/// Peels on the test double, gathering edges up to `more` above the least value.
-fn peeled(edges: &[Edge], more: u32, pace: Pace) -> Vec<u32> {
+/// Peels on the test double, gathering edges up to `more` above the least value, with a share of the memory that would be enough for all.
+fn peeled(edges: &[Edge], more: u32, share: f64, pace: Pace) -> Vec<u32> {
     let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
     let set: BTreeSet<Edge> = edges.iter().copied().collect();
     let values: Vec<u32> = edges.iter().map(|&edge| triangles(&set, edge)).collect();
     let heads: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
     let firsts: Vec<u64> = (0..=vertices).map(|vertex| edges.partition_point(|edge| edge.0 < vertex) as u64).collect();
-    let (starts, neighbours) = both_ways(vertices, edges);
-    let needed = PeelingDevice::<Double>::needed(vertices.into(), edges.len() as u64);
-    let mut double = Double::new(needed, pace).unwrap();
-    let graph =
-        GraphToPeel { firsts: &firsts, heads: &heads, values: &values, starts: &starts, neighbours: &neighbours };
-    let mut device = PeelingDevice::new(&mut double, graph).unwrap();
+    let (vertices, many) = (u64::from(vertices), edges.len() as u64);
+    let least = (0..).step_by(256).find(|&bytes| PeelingPieces::of(vertices, many, bytes).is_some()).unwrap();
+    let most = PeelingPieces::on_device(vertices, many);
+    let bytes = least + ((most - least) as f64 * share) as u64;
+    let mut double = Double::new(bytes / ALIGNMENT * ALIGNMENT, pace).unwrap();
+    let mut device =
+        PeelingDevice::new(&mut double, GraphToPeel { firsts: &firsts, heads: &heads, values: &values }).unwrap();
+    assert_eq!(device.far.is_empty(), share == 1.0);
     let mut left = edges.len() as u64;
     while let Some(least) = device.least().unwrap() {
         device.gather(least + more).unwrap();
@@ -77,15 +64,15 @@ fn peeled(edges: &[Edge], more: u32, pace: Pace) -> Vec<u32> {
         }
     }
     assert_eq!(left, 0);
-    let mut values = vec![0; edges.len()];
-    device.values(&mut values).unwrap();
-    values.iter().map(|value| value ^ FALLEN).collect()
+    device.take_values().unwrap().iter().map(|value| value ^ FALLEN).collect()
 }
 
 fn check(edges: &[Edge], more: u32, pace: Pace) {
     let expected = levels(edges);
-    let found: BTreeMap<Edge, u32> = edges.iter().copied().zip(peeled(edges, more, pace)).collect();
-    assert_eq!(found, expected, "{more} {pace:?}");
+    for share in [0.0, 0.3, 0.5, 0.9, 1.0] {
+        let found: BTreeMap<Edge, u32> = edges.iter().copied().zip(peeled(edges, more, share, pace)).collect();
+        assert_eq!(found, expected, "{more} {share} {pace:?}");
+    }
 }
 
 #[test]
@@ -127,7 +114,7 @@ fn long_rows_and_cliques() {
         edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / 5 == v / 5).map(|v| (u, v))));
     }
     edges.extend((700..709).flat_map(|u| (700..u).map(move |v| (u, v))));
-    let found = peeled(&edges, 2, Pace::Random(5));
+    let found = peeled(&edges, 2, 1.0, Pace::Random(5));
     for (&(u, v), level) in edges.iter().zip(found) {
         let expected = if v >= 700 {
             7

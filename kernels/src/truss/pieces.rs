@@ -1,0 +1,67 @@
+//! Where the pieces of a graph that is peeled are: on the device, or what does not fit in page-locked memory of the host, which kernels
+//! read and write over the bus.
+//!
+//! Values are changed at random by all threads at once, so they are always on the device, with what has the size of the vertices. Rows of
+//! neighbours come next, as many as fit, from the first vertex on: those are the longest, in which most searches are.
+
+use super::constants::COUNTS;
+use crate::arena::{ALIGNMENT, padded};
+use crate::prepare::sort_memory;
+
+/// Bytes of the pieces of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PeelingPieces {
+    pub(super) by_vertex: u64,
+    pub(super) by_edge: u64,
+    /// Of the values, which hold keys that are sorted before.
+    pub(super) values: u64,
+    /// Of the rows on the device.
+    pub(super) rows: u64,
+    /// Whether the edges that are gathered, those that fell, and heads are on the device.
+    pub(super) lists: [bool; 3],
+}
+
+impl PeelingPieces {
+    /// In a device's memory of `capacity` bytes; none: that is too little.
+    pub(super) fn of(vertices: u64, edges: u64, capacity: u64) -> Option<Self> {
+        let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
+        let mut pieces = Self { by_vertex, by_edge, values: padded(by_edge.max(1)), rows: 0, lists: [false; 3] };
+        let mut left = capacity.checked_sub(pieces.always(vertices))?;
+        pieces.rows = (4 * by_edge).min(left / ALIGNMENT * ALIGNMENT);
+        left -= padded(pieces.rows);
+        for near in &mut pieces.lists {
+            *near = padded(by_edge) <= left;
+            left -= if *near { padded(by_edge) } else { 0 };
+        }
+        Some(pieces)
+    }
+
+    /// What is on the device in any case.
+    fn always(&self, vertices: u64) -> u64 {
+        let sort = sort_memory(self.keys(), 1);
+        2 * padded(8 * (vertices + 1)) + 3 * padded(self.by_vertex) + padded(4 * COUNTS) + self.values + sort
+    }
+
+    /// Keys that are sorted at a time, half of the values' memory being free for it.
+    pub(super) fn keys(&self) -> u64 {
+        self.values / 16
+    }
+
+    /// Bytes of all pieces on the device.
+    #[cfg(test)]
+    pub(super) fn on_device(vertices: u64, edges: u64) -> u64 {
+        let pieces = Self::of(vertices, edges, u64::MAX / 2);
+        pieces.map_or(0, |pieces| pieces.always(vertices) + padded(pieces.rows) + 3 * padded(pieces.by_edge))
+    }
+
+    /// Bytes in the host's memory, at most: a row is not divided.
+    pub(super) fn on_host(&self, vertices: u64) -> u64 {
+        let lists = self.lists.into_iter().filter(|near| !near).count() as u64 * (self.by_edge + 8);
+        let rows = match 4 * self.by_edge - self.rows {
+            0 => 0,
+            // And where rows begin, to find the first one that is not on the device.
+            rest => rest + 8 * vertices + 8 * (vertices + 1),
+        };
+        lists + rows
+    }
+}
