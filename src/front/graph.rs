@@ -1,6 +1,7 @@
 //! A graph to be counted.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -178,14 +179,17 @@ impl<'a> Graph<'a> {
         tables.input.format = self.format.or(tables.input.format);
         match &self.source {
             GraphSource::Files(paths) => tables.input.paths = Some(paths.clone()),
-            GraphSource::Edges(_) => in_memory(&mut tables)?,
+            GraphSource::Edges(edges) => in_memory(&mut tables, edges.arcs())?,
         }
         Job::resolve(None, &tables, Path::new(""))
     }
 }
 
-/// Makes the input of `tables` edges in memory, which are treated like standard input.
-pub(super) fn in_memory(tables: &mut Tables) -> Result<()> {
+/// Fewer arcs are counted by one thread, in some milliseconds: others would take processor time to wait for it.
+const FEW_ARCS: u64 = 1 << 16;
+
+/// Makes the input of `tables` so many arcs in memory, which are treated like standard input.
+pub(super) fn in_memory(tables: &mut Tables, arcs: u64) -> Result<()> {
     if tables.run.dir.is_some() {
         return Err(Error::usage("a run directory for edges in memory")
             .expected("a graph in a file, which can be read again on a later start"));
@@ -195,5 +199,6 @@ pub(super) fn in_memory(tables: &mut Tables) -> Result<()> {
             .expected("these settings for files only"));
     }
     tables.input.path = Some(STANDARD_INPUT.into());
+    tables.count.threads = tables.count.threads.or(NonZeroUsize::new(1).filter(|_| arcs < FEW_ARCS));
     Ok(())
 }

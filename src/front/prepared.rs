@@ -154,7 +154,7 @@ impl PreparedGraph {
 
     fn asked(&self, options: &Options, arrays: Option<CountArrays>, control: &Control) -> Result<RunResult> {
         let mut tables = options.tables.clone();
-        in_memory(&mut tables)?;
+        in_memory(&mut tables, self.graph.edges())?;
         let job = Job { arrays, ..Job::resolve(None, &tables, Path::new(""))? };
         paths::check(&[Paths::of(&job)])?;
         let Self { graph, stages } = self.clone();

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::edges::rows::{EdgeCount, EdgeRows};
@@ -9,6 +10,7 @@ use crate::table::columns::{CountRows, CountsInOrder};
 use crate::vertices::order::{VertexCount, VertexRows};
 use trimill_system::error::Result;
 use trimill_system::lock;
+use trimill_system::mapped::zeros;
 
 /// Rows that a thread writes at a time.
 const AT_A_TIME: usize = 1 << 14;
@@ -88,21 +90,18 @@ pub fn filled<T: Default>(arrays: &Mutex<T>) -> T {
 }
 
 /// Appends three columns of the rows.
-fn append<R: CountRows, A: Default + Clone + Send, B: Default + Clone + Send, C: Default + Clone + Send>(
+fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
     rows: &R,
     first: &mut Vec<A>,
     second: &mut Vec<B>,
     third: &mut Vec<C>,
     values: impl Fn(R::Row) -> (A, B, C) + Sync,
 ) {
-    let (before, count) = (first.len(), rows.count());
-    first.resize(before + count, A::default());
-    second.resize(before + count, B::default());
-    third.resize(before + count, C::default());
-    let columns = first[before..]
+    let count = rows.count();
+    let columns = grown(first, count)
         .par_chunks_mut(AT_A_TIME)
-        .zip(second[before..].par_chunks_mut(AT_A_TIME))
-        .zip(third[before..].par_chunks_mut(AT_A_TIME));
+        .zip(grown(second, count).par_chunks_mut(AT_A_TIME))
+        .zip(grown(third, count).par_chunks_mut(AT_A_TIME));
     columns.enumerate().for_each(|(chunk, ((first, second), third))| {
         let begin = chunk * AT_A_TIME;
         let places = first.iter_mut().zip(second).zip(third);
@@ -110,4 +109,14 @@ fn append<R: CountRows, A: Default + Clone + Send, B: Default + Clone + Send, C:
             (*first, *second, *third) = values(row);
         }
     });
+}
+
+/// Zeros at the end of `column`. Most columns come as a whole, and are then in large pages.
+fn grown<T: Pod>(column: &mut Vec<T>, by: usize) -> &mut [T] {
+    let before = column.len();
+    match before {
+        0 => *column = zeros(by),
+        _ => column.resize(before + by, T::zeroed()),
+    }
+    &mut column[before..]
 }

@@ -4,16 +4,21 @@ mod groups;
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bytes::Bytes;
 use crate::mapped::return_freed_memory;
 
 /// The memory of the machine, or the least limit of the control groups that the process is in, whichever is less.
+/// It is found once in a process: going through the groups takes longer than planning a small graph.
 pub fn memory() -> Bytes {
-    let info = rustix::system::sysinfo();
-    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
-    groups::limit(Path::new("/")).map_or(Bytes(machine), |limit| limit.min(Bytes(machine)))
+    static FOUND: LazyLock<Bytes> = LazyLock::new(|| {
+        let info = rustix::system::sysinfo();
+        let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+        groups::limit(Path::new("/")).map_or(Bytes(machine), |limit| limit.min(Bytes(machine)))
+    });
+    *FOUND
 }
 
 /// The peak resident memory of the process since [`reset_peak`] (mapped file pages count).

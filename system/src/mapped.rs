@@ -12,6 +12,7 @@ mod failed_reads;
 use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
 use memmap2::{Advice, Mmap, MmapOptions};
@@ -54,9 +55,13 @@ pub fn end_at_once(code: u8) -> ! {
     unsafe { libc::_exit(code.into()) }
 }
 
+/// Whether the allocator was asked to return freed memory: then this process is the program.
+static RETURNS: AtomicBool = AtomicBool::new(false);
+
 /// Asks the allocator to return large blocks to the system when they are freed. By default glibc keeps freed blocks of up to
 /// 32 MiB, in a heap for each thread, so a job would occupy its past peak and not what it holds.
 pub fn return_freed_memory() {
+    RETURNS.store(true, Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for setting in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
         // SAFETY: sets a number in the allocator, which it reads under its own lock. If refused, nothing changes.
@@ -64,8 +69,12 @@ pub fn return_freed_memory() {
     }
 }
 
-/// Returns freed memory of small blocks to the system.
+/// Returns freed memory of small blocks to the system, if large ones are returned. Elsewhere the heap is another program's, which may be
+/// large and takes time to go through.
 pub fn trim_heap() {
+    if !RETURNS.load(Ordering::Relaxed) {
+        return;
+    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator returns free pages under its own locks; nobody holds pointers into them.
     unsafe {
