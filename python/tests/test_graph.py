@@ -1,5 +1,8 @@
 """A graph that is asked several times: its answers are those of NetworkX, igraph and NetworKit."""
 
+import gc
+import sys
+
 import igraph
 import networkit
 import networkx
@@ -9,6 +12,7 @@ import polars
 import pyarrow
 import pytest
 from conftest import DATA
+from test_graphs import OnlyDLPack
 
 import trimill
 
@@ -122,7 +126,9 @@ def with_edges(graph):
     return simple
 
 
-@pytest.mark.parametrize("form", ["rows", "columns", "fortran", "torch", "list", "lists", "pairs", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "form", ["rows", "columns", "fortran", "dlpack", "torch", "list", "lists", "pairs", "pandas", "polars"]
+)
 def test_edges_in_every_form(form):
     graph = networkx.gnp_random_graph(60, 0.1, seed=9)
     edges = numpy.array(graph.edges)
@@ -134,6 +140,8 @@ def test_edges_in_every_form(form):
             given = edges.T.copy()
         case "fortran":
             given = numpy.asfortranarray(edges).astype("uint16")
+        case "dlpack":
+            given = OnlyDLPack(edges.T.copy())
         case "torch":
             # As PyTorch Geometric has them: both directions, and the number of nodes.
             given = type("Data", (), {"edge_index": numpy.concatenate([edges.T, edges.T[::-1]], 1), "num_nodes": 60})()
@@ -283,6 +291,16 @@ def test_answers_are_kept_and_cannot_be_changed():
             changed.triangles = 7
         with pytest.raises(TypeError, match="cannot be changed"):
             changed.clear()
+
+
+def test_a_graph_keeps_no_arrays_that_it_was_made_of():
+    u, v = numpy.arange(100), numpy.arange(100) + 1
+    kept = sys.getrefcount(u)
+    graph = trimill.Graph((u, v))
+    gc.collect()
+    assert sys.getrefcount(u) == kept
+    u[:] = 0
+    assert graph.edge_count == graph.count().edges == 100
 
 
 def test_settings_of_one_count(tmp_path):

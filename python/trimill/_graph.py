@@ -70,7 +70,7 @@ class Graph:
     ) -> None:
         refuse("Graph", _OF_COUNTS, settings)
         self._prepared = Prepared(source_of(graph, source, target), settings, progress)
-        self._followed = graph if follow and self._prepared.source.read else None
+        self._followed = graph if follow and self._prepared.nodes.read else None
         self._unchanged = watched(self._followed)
 
     def _now(self) -> Prepared:
@@ -80,7 +80,7 @@ class Graph:
             return prepared
         source = source_of(self._followed)
         self._unchanged = watched(self._followed)
-        if not source.equals(prepared.source):
+        if not source.nodes.equals(prepared.nodes):
             self._prepared = Prepared(source, prepared.settings, prepared.progress)
         return self._prepared
 
@@ -168,7 +168,8 @@ class Prepared:
     """What was read of a graph, prepared, with the answers so far."""
 
     def __init__(self, source: Source, settings: Settings, progress: bool | None) -> None:
-        self.source = source
+        # The edges are no longer needed.
+        self.nodes = source.nodes
         self.settings = settings
         self.progress = progress
         self.native = _progress.shown(progress, lambda bars: _native.prepare(source.edges, settings, bars))
@@ -224,12 +225,12 @@ class Prepared:
         """The values of all vertices from those of the vertices with an edge; 0 for others. It cannot be written."""
         import numpy
 
-        source, values = self.source, some
-        if source.ids is not None:
-            values = numpy.zeros(len(source.ids), some.dtype)
-            values[numpy.searchsorted(source.ids, ids)] = some
-        elif source.vertices is not None and source.vertices != len(ids):
-            values = numpy.zeros(source.vertices, some.dtype)
+        nodes, values = self.nodes, some
+        if nodes.ids is not None:
+            values = numpy.zeros(len(nodes.ids), some.dtype)
+            values[numpy.searchsorted(nodes.ids, ids)] = some
+        elif nodes.count is not None and nodes.count != len(ids):
+            values = numpy.zeros(nodes.count, some.dtype)
             values[ids] = some
         values.flags.writeable = False
         return values
@@ -238,17 +239,17 @@ class Prepared:
     def vertices(self) -> _Names:
         import numpy
 
-        source = self.source
-        if source.labels is not None:
-            names = numpy.empty(len(source.labels), object)
+        nodes = self.nodes
+        if nodes.labels is not None:
+            names = numpy.empty(len(nodes.labels), object)
             # One by one: NumPy would take tuples apart.
-            for place, name in enumerate(source.labels):
+            for place, name in enumerate(nodes.labels):
                 names[place] = name
             names.flags.writeable = False
             return names
-        ids = source.ids
+        ids = nodes.ids
         if ids is None:
-            ids = self._with_edge[0] if source.vertices is None else numpy.arange(source.vertices, dtype=numpy.uint64)
+            ids = self._with_edge[0] if nodes.count is None else numpy.arange(nodes.count, dtype=numpy.uint64)
         ids.flags.writeable = False
         return ids
 
@@ -293,4 +294,4 @@ class Prepared:
         return Trusses({"u": self._named(u), "v": self._named(v), "trussness": trussness}, Result.from_json(result))
 
     def _named(self, ids: NDArray[numpy.uint64]) -> _Names:
-        return ids if self.source.labels is None else cast("NDArray[numpy.object_]", self.vertices)[ids]
+        return ids if self.nodes.labels is None else cast("NDArray[numpy.object_]", self.vertices)[ids]

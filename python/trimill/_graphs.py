@@ -91,29 +91,36 @@ _CPU = 1
 
 
 @dataclass(frozen=True)
-class Source:
-    """The edges of a graph, and its vertices, where the object has more of them than those with an edge."""
+class Nodes:
+    """The vertices of a graph, where the object says more of them than its edges do."""
 
-    edges: Edges
     #: The ids are below it, and each is a vertex.
-    vertices: int | None = None
+    count: int | None = None
     #: The name of each id.
     labels: Sequence[Hashable] | None = None
-    #: The ids that are vertices, ascending, where not all of those below ``vertices`` are.
+    #: The ids that are vertices, ascending, where not all of those below ``count`` are.
     ids: NDArray[numpy.uint64] | None = None
     #: What was read of a graph of another library, whose changes are followed.
     read: tuple[NDArray[numpy.int64], ...] = ()
 
-    def equals(self, other: Source) -> bool:
+    def equals(self, other: Nodes) -> bool:
         """Whether both have read the same of a graph of another library."""
         import numpy
 
         return (
-            self.vertices == other.vertices
+            self.count == other.count
             and self.labels == other.labels
             and len(self.read) == len(other.read) > 0
             and all(map(numpy.array_equal, self.read, other.read))
         )
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a graph has."""
+
+    edges: Edges
+    nodes: Nodes = Nodes()
 
 
 def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None) -> Source:
@@ -179,7 +186,7 @@ def _pairs(pairs: list[Any]) -> Source:
         return Source(Edges.pairs(array[::2], array[1::2], names, None))
     index: dict[Hashable, int] = {}
     ids = numpy.fromiter((index.setdefault(end, len(index)) for end in ends), numpy.int64, len(ends))
-    return Source(Edges.pairs(ids[::2], ids[1::2], names, None), labels=list(index))
+    return Source(Edges.pairs(ids[::2], ids[1::2], names, None), Nodes(labels=list(index)))
 
 
 def _is_pair(pair: object) -> bool:
@@ -205,7 +212,7 @@ def _array(array: Any, vertices: int | None) -> Source:
         )
     tails, heads = (edges[:, 0], edges[:, 1]) if rows else (edges[0], edges[1])
     names = ("the first column", "the second column") if rows else ("the first row", "the second row")
-    return Source(Edges.pairs(tails, heads, names, vertices), vertices)
+    return Source(Edges.pairs(tails, heads, names, vertices), Nodes(vertices))
 
 
 def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
@@ -234,7 +241,7 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
     # What has no length is a stream. It can be read once, and has no rows afterwards.
     chosen = None if ends is None else (str(ends[0]), str(ends[1]))
     edges = Edges.table(table.__arrow_c_stream__(), chosen, once=not hasattr(table, "__len__"))
-    return Source(edges, labels=edges.labels)
+    return Source(edges, Nodes(labels=edges.labels))
 
 
 def _matrix(matrix: Any) -> Source:
@@ -247,12 +254,12 @@ def _matrix(matrix: Any) -> Source:
     vertices = int(matrix.shape[0])
     if matrix.format == "coo":
         row, col = _column(matrix.row, "row"), _column(matrix.col, "col")
-        return Source(Edges.pairs(row, col, ("row", "col"), vertices), vertices)
+        return Source(Edges.pairs(row, col, ("row", "col"), vertices), Nodes(vertices))
     indptr, indices = _column(matrix.indptr, "indptr"), _column(matrix.indices, "indices")
     if len(indptr) != vertices + 1:
         raise DataError(f"indptr: {len(indptr)} numbers; expected {vertices + 1}, one more than there are rows")
     # SciPy lets the arrays be longer than the matrix.
-    return Source(Edges.matrix(indptr, indices[: max(int(indptr[-1]), 0)]), vertices)
+    return Source(Edges.matrix(indptr, indices[: max(int(indptr[-1]), 0)]), Nodes(vertices))
 
 
 def _networkx(graph: Any) -> Source | None:
@@ -273,7 +280,7 @@ def _networkx(graph: Any) -> Source | None:
         heads = map(index.__getitem__, heads)
     indices = numpy.fromiter(heads, numpy.int64, int(indptr[-1]))
     labels = None if numbered else nodes
-    return Source(Edges.matrix(indptr, indices), len(nodes), labels, read=(indptr, indices))
+    return Source(Edges.matrix(indptr, indices), Nodes(len(nodes), labels, read=(indptr, indices)))
 
 
 def watched(graph: Any) -> Callable[[], bool] | None:
@@ -294,9 +301,12 @@ def _igraph(graph: Any) -> Source | None:
         return None
     import numpy
 
-    ends = numpy.array(graph.get_edgelist(), numpy.int64).reshape(-1, 2)
+    edges = graph.get_edgelist()
+    ends = numpy.fromiter(chain.from_iterable(edges), numpy.int64, 2 * len(edges)).reshape(-1, 2)
     vertices = int(graph.vcount())
-    return Source(Edges.pairs(ends[:, 0], ends[:, 1], ("the sources", "the targets"), vertices), vertices, read=(ends,))
+    return Source(
+        Edges.pairs(ends[:, 0], ends[:, 1], ("the sources", "the targets"), vertices), Nodes(vertices, read=(ends,))
+    )
 
 
 def _networkit(graph: Any) -> Source | None:
@@ -310,7 +320,7 @@ def _networkit(graph: Any) -> Source | None:
     nodes = numpy.fromiter(graph.iterNodes(), numpy.int64)
     ids = None if len(nodes) == vertices else nodes.astype(numpy.uint64)
     edges = Edges.pairs(ends[:, 0], ends[:, 1], ("the sources", "the targets"), vertices)
-    return Source(edges, vertices, ids=ids, read=(ends, nodes))
+    return Source(edges, Nodes(vertices, ids=ids, read=(ends, nodes)))
 
 
 def _column(column: Any, name: str) -> NDArray[Any]:
