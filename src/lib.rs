@@ -16,7 +16,8 @@
 //! ```
 //!
 //! A [`Graph`] is files, or edges in memory: a list, the caller's own arrays ([`Pairs`], [`Csr`]) or any [`EdgeSource`]. [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
-//! what each partition took ([`PartitionFigures`]). A [`Control`] stops a count from outside and reports its progress to an
+//! what each partition took ([`PartitionFigures`]). A [`PreparedGraph`] answers several questions, also for the triangles at each vertex
+//! ([`VertexArrays`]) and on each edge ([`EdgeArrays`]). A [`Control`] stops a count from outside and reports its progress to an
 //! [`Observer`]. A failure is an [`Error`] of some [`Kind`].
 //!
 //! The library prints nothing, sets no signal handlers and no limits of the process. It counts with all cores unless told otherwise,
