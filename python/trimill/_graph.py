@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from trimill import _native, _progress
 from trimill._graphs import GraphLike, Source, source_of, watched
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from trimill._result import _Names
     from trimill._settings import Settings
+
+_Answer = TypeVar("_Answer")
+_Question: TypeAlias = Callable[["Settings", "list[str]", "_progress.Bars | None"], _Answer]
 
 #: Settings of what a count writes, or returns, which a graph that is asked several times does not have.
 _OF_COUNTS = ("per_vertex", "by_degree", "per_edge", "by_k", "clustering", "truss", "k", "force", "report", "run_dir")
@@ -108,7 +111,7 @@ class Graph:
 
     def triangles(self) -> NDArray[numpy.int64]:
         """The triangles with a corner at each vertex."""
-        return self._now().triangles
+        return self._now().table.triangles
 
     def degrees(self) -> NDArray[numpy.int64]:
         """The neighbours of each vertex."""
@@ -119,7 +122,7 @@ class Graph:
 
         It is 0 for degrees 0 and 1.
         """
-        return self._now().coefficients
+        return self._now().table.coefficient
 
     def average_clustering(self) -> float:
         """The average of :meth:`clustering` over all vertices, as NetworkX defines it; 0 without vertices.
@@ -176,18 +179,16 @@ class Prepared:
         #: By ``k``.
         self.trusses: dict[int | None, Trusses] = {}
 
-    def _question(self, more: Settings) -> Settings:
-        """The settings of a question: how the graph is read is none of them."""
+    def _ask(self, question: _Question[_Answer], more: Settings) -> _Answer:
+        """The answer to a question, with ``more`` settings than those of the graph."""
         settings: Settings = {**self.settings, **more}
+        # How it was read is none of them.
         settings["format"] = settings["header"] = settings["columns"] = None
-        return settings
+        return _progress.shown(self.progress, lambda bars: question(settings, command(), bars))
 
     def count(self, more: Settings) -> Result:
         """Counts the triangles."""
-        settings = self._question(more)
-        return Result.from_json(
-            _progress.shown(self.progress, lambda bars: self.native.count(settings, command(), bars))
-        )
+        return Result.from_json(self._ask(self.native.count, more))
 
     @cached_property
     def counted(self) -> Result:
@@ -195,22 +196,16 @@ class Prepared:
 
     def at_vertices(self, more: Settings) -> Vertices:
         """Counts the triangles at each vertex."""
-        settings = self._question(more)
-        result, ids, degrees, triangles = _progress.shown(
-            self.progress, lambda bars: self.native.at_vertices(settings, command(), bars)
-        )
-        self._with_edge = ids, degrees
-        return self._table(Result.from_json(result), ids, triangles)
-
-    def _table(self, result: Result, ids: NDArray[numpy.uint64], triangles: NDArray[numpy.uint64]) -> Vertices:
         import numpy
 
+        result, ids, degrees, triangles = self._ask(self.native.at_vertices, more)
+        self._with_edge = ids, degrees
         degree, corners = self.degrees, self._of_all(ids, triangles.view(numpy.int64))
         pairs = degree * (degree - 1)
         coefficient = numpy.zeros(len(degree))
         numpy.divide(2 * corners, pairs, out=coefficient, where=pairs > 0)
         columns = {"id": self.vertices, "degree": degree, "triangles": corners, "coefficient": coefficient}
-        return Vertices(cast("dict[str, Any]", columns), result)
+        return Vertices(cast("dict[str, Any]", columns), Result.from_json(result))
 
     @cached_property
     def table(self) -> Vertices:
@@ -260,37 +255,24 @@ class Prepared:
         ids, degrees = self._with_edge
         return self._of_all(ids, degrees.astype(numpy.int64))
 
-    @property
-    def triangles(self) -> NDArray[numpy.int64]:
-        return self.table.triangles
-
-    @property
-    def coefficients(self) -> NDArray[numpy.float64]:
-        return self.table.coefficient
-
     @cached_property
     def average_clustering(self) -> float:
-        return math.fsum(self.coefficients) / len(self.coefficients) if len(self.vertices) else 0.0
+        coefficients = self.table.coefficient
+        return math.fsum(coefficients) / len(coefficients) if len(coefficients) else 0.0
 
     @property
     def transitivity(self) -> float:
-        asked = self.__dict__
-        return (self.table.result if "table" in asked else self.counted).transitivity
+        # Both results have it.
+        return (self.table.result if "table" in self.__dict__ else self.counted).transitivity
 
     @cached_property
     def supports(self) -> Supports:
-        settings = self._question({})
-        result, u, v, triangles = _progress.shown(
-            self.progress, lambda bars: self.native.on_edges(settings, command(), bars)
-        )
+        result, u, v, triangles = self._ask(self.native.on_edges, {})
         return Supports({"u": self._named(u), "v": self._named(v), "triangles": triangles}, Result.from_json(result))
 
     def peel(self, more: Settings) -> Trusses:
         """Finds the trussness of each edge."""
-        settings = self._question({**more, "truss": True})
-        result, u, v, trussness = _progress.shown(
-            self.progress, lambda bars: self.native.on_edges(settings, command(), bars)
-        )
+        result, u, v, trussness = self._ask(self.native.on_edges, {**more, "truss": True})
         return Trusses({"u": self._named(u), "v": self._named(v), "trussness": trussness}, Result.from_json(result))
 
     def _named(self, ids: NDArray[numpy.uint64]) -> _Names:
