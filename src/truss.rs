@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::sums::{ByArc, CountedKeys, SumKey, Sums};
+use crate::sums::{ByArc, SumKey, Sums};
 use by_k::Trusses;
 use cores::OnCores;
 use remaining::RemainingEdges;
@@ -139,11 +139,10 @@ impl TrussDecomposition<'_> {
     }
 }
 
-/// Adds the trussness of each edge to sums that are zeros.
+/// Puts the trussness of each edge among the sums.
 fn put_trussness(levels: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
     levels.par_chunks(ByArc::BLOCK as usize).enumerate().try_for_each(|(block, levels)| {
-        let trussness: Vec<u32> = levels.iter().map(|level| level.load(Relaxed) + LEAST).collect();
-        sums.add(CountedKeys::From(block as u64 * ByArc::BLOCK), &trussness)
+        sums.put(block, levels.iter().map(|level| level.load(Relaxed) + LEAST).collect())
     })
 }
 
@@ -213,11 +212,11 @@ fn peel(
         };
         work = PeelingWork { levels: work.levels + peeled.levels, rounds: work.rounds + peeled.rounds };
         edges.put_levels(&values, levels);
-        let next = edges.without_fallen(&values);
-        // Nothing is left, or nothing that is to fall.
-        if next.edges() == 0 {
+        if values.par_iter().all(|&value| value & FALLEN != 0) {
             return Ok(work);
         }
+        let next = edges.without_fallen(&values);
+        // Nothing of it is to fall.
         if let Some(last) = last.filter(|&last| next.values.par_iter().all(|&value| value >= last)) {
             next.put_levels(&vec![FALLEN | last; next.edges()], levels);
             fell(all as u64)?;

@@ -13,6 +13,7 @@
 //     least_value  the smallest value among them, or among all
 //     begin_level  the edges that fall first
 //     note_falls   marks falling edges; counts them in the rows of their ends
+//     fetch_rows   copies rows of falling edges from the host's memory
 //     take         a warp for each falling edge, or several if few edges fall: looks the neighbours of one end up in the other's row,
 //                  which is the longer one, by galloping, and takes 1 from the values of the other two edges of each triangle
 //     settle       marks the edges as fallen
@@ -32,6 +33,10 @@ struct PeeledGraph {
     u64 *neighbours;   // in the high halves; the edges to them in the low ones: entries before `near`, in rows of the first vertices
     u64 *far;          // the other rows, by the same places
     u64 near;
+    u64 *rows;         // addresses of rows: far ones may have been fetched to the device
+    u64 *fetched;      // memory for these
+    u64 room;          // for so many entries
+    u64 *taken;        // how many entries were asked for; no more are fetched once this is `room`
     u32 *values;
     u32 *falls;    // all edges that ever fell or fall now, in order
     u32 *gathered;
@@ -40,6 +45,10 @@ struct PeeledGraph {
     u64 vertices;
     u64 many;      // edges
 };
+
+// By how many times a row must be the longer one to be searched where it is stored.
+constexpr u32 FAR_LONGER = 16;
+constexpr u64 NO_PLACE = ~0ull;
 
 constexpr u32 FALLS = 0, GATHERED = 1, SHORTER = 2, SMALLEST = 3;
 
@@ -70,8 +79,18 @@ __device__ __forceinline__ u32 tail_of(const PeeledGraph &graph, u32 edge) {
     return (u32)low;
 }
 
-// The row that begins at a place.
-__device__ __forceinline__ u64 *row_at(const PeeledGraph &graph, u64 start) { return (start < graph.near ? graph.neighbours : graph.far) + start; }
+// A row where it is stored.
+__device__ __forceinline__ u64 *stored_row(const PeeledGraph &graph, u32 vertex) {
+    const u64 start = graph.starts[vertex];
+    return (start < graph.near ? graph.neighbours : graph.far) + start;
+}
+
+__device__ __forceinline__ u64 *row_of(const PeeledGraph &graph, u32 vertex) { return (u64 *)graph.rows[vertex]; }
+
+// Forgets the rows that were fetched.
+extern "C" __global__ void reset_rows(const __grid_constant__ PeeledGraph graph) {
+    for (u64 v = this_thread(); v < graph.vertices; v += all_threads()) graph.rows[v] = (u64)stored_row(graph, (u32)v);
+}
 
 __device__ __forceinline__ u64 entry_of(u32 vertex, u64 edge) { return (u64)vertex << 32 | edge; }
 
@@ -88,7 +107,7 @@ extern "C" __global__ void begin_rows(const __grid_constant__ PeeledGraph graph,
 extern "C" __global__ void put_smaller(const __grid_constant__ PeeledGraph graph) {
     for (u64 edge = this_thread(); edge < graph.many; edge += all_threads()) {
         const u32 tail = tail_of(graph, (u32)edge);
-        row_at(graph, graph.starts[tail])[edge - graph.firsts[tail]] = entry_of(graph.heads[edge], edge);
+        row_of(graph, tail)[edge - graph.firsts[tail]] = entry_of(graph.heads[edge], edge);
     }
 }
 
@@ -109,7 +128,7 @@ extern "C" __global__ void put_larger(const __grid_constant__ PeeledGraph graph,
     for (u64 i = this_thread(); i < count; i += all_threads()) {
         const u64 head = keys[i] >> 32;
         const u64 place = graph.firsts[head + 1] - graph.firsts[head] + graph.fallen[head] + (i - graph.shorter[head]);
-        row_at(graph, graph.starts[head])[place] = entry_of(tail_of(graph, (u32)keys[i]), (u32)keys[i]);
+        row_of(graph, (u32)head)[place] = entry_of(tail_of(graph, (u32)keys[i]), (u32)keys[i]);
     }
 }
 
@@ -168,6 +187,29 @@ __device__ __forceinline__ void lower(const PeeledGraph &graph, u32 edge, u32 le
     else if (before == bound + 1) graph.gathered[atomicAdd(&graph.counts[GATHERED], 1u)] = edge;
 }
 
+// A warp for each end of each falling edge. Of two edges with the same row, one fetches it. A row that is far longer than the other one
+// is searched where it is: that reads less of it.
+extern "C" __global__ void __launch_bounds__(TAKE_THREADS) fetch_rows(const __grid_constant__ PeeledGraph graph, u64 from, u64 to) {
+    const u64 warps = all_threads() / WARP;
+    for (u64 i = this_thread() / WARP; i < 2 * (to - from); i += warps) {
+        const u32 edge = graph.falls[from + i / 2], tail = tail_of(graph, edge), head = graph.heads[edge];
+        const u32 vertex = i % 2 ? tail : head, length = graph.lengths[vertex];
+        u64 *const stored = stored_row(graph, vertex);
+        if (graph.starts[vertex] < graph.near || length / FAR_LONGER > graph.lengths[i % 2 ? head : tail]) continue;
+        u64 place = NO_PLACE;
+        // Addresses are even; an odd one says that the row is being fetched.
+        if (this_lane() == 0 && *(volatile u64 *)graph.taken + length <= graph.room &&
+            atomicCAS(&graph.rows[vertex], (u64)stored, (u64)stored | 1) == (u64)stored)
+            place = atomicAdd(graph.taken, (u64)length);
+        place = __shfl_sync(ALL, place, 0);
+        if (place == NO_PLACE) continue;
+        // Others may have taken the room since.
+        const bool fits = place + length <= graph.room;
+        for (u32 j = this_lane(); fits && j < length; j += WARP) graph.fetched[place + j] = stored[j];
+        if (this_lane() == 0) graph.rows[vertex] = (u64)(fits ? graph.fetched + place : stored);
+    }
+}
+
 // `parts` warps for each edge.
 extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
     take(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level, u64 bound, u64 parts) {
@@ -181,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
             row = other;
             other = longer;
         }
-        const u64 *const entries = row_at(graph, graph.starts[row]), *const other_entries = row_at(graph, graph.starts[other]);
+        const u64 *const entries = row_of(graph, row), *const other_entries = row_of(graph, other);
         const u32 length = graph.lengths[row], other_length = graph.lengths[other];
         u32 begin = 0; // entries of the other row before this one are smaller than what is searched
         for (u64 first = i % parts * WARP; first < length && begin < other_length; first += parts * WARP) {
@@ -224,7 +266,7 @@ extern "C" __global__ void settle(const __grid_constant__ PeeledGraph graph, u64
 extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __grid_constant__ PeeledGraph graph) {
     for (u64 i = blockIdx.x; i < graph.counts[SHORTER]; i += gridDim.x) {
         const u32 vertex = graph.shorter[i], length = graph.lengths[vertex];
-        u64 *const entries = row_at(graph, graph.starts[vertex]);
+        u64 *const entries = row_of(graph, vertex), *const stored = stored_row(graph, vertex);
         u32 end = 0;
         for (u32 first = 0; first < length; first += blockDim.x) {
             const u32 j = first + threadIdx.x;
@@ -234,6 +276,7 @@ extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __gr
             // Its barriers are between the reads above and the writes below.
             const u32 place = block_exclusive((u32)left, all);
             if (left) entries[end + place] = entry;
+            if (left && stored != entries) stored[end + place] = entry;
             end += all;
         }
         __syncthreads(); // all have read the length

@@ -38,6 +38,9 @@ const WARP: u32 = 32;
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
+/// The fewest edges whose rows are fetched together.
+const FETCHING: u64 = if cfg!(test) { 1 << 4 } else { 1 << 14 };
+
 /// Heads that a thread copies at a time.
 const COPIED: usize = 1 << 18;
 
@@ -59,6 +62,10 @@ struct PeeledGraph {
     neighbours: u64,
     far: u64,
     near: u64,
+    rows: u64,
+    fetched: u64,
+    room: u64,
+    taken: u64,
     values: u64,
     falls: u64,
     gathered: u64,
@@ -68,7 +75,7 @@ struct PeeledGraph {
     many: u64,
 }
 
-// SAFETY: 15 `u64`; any bit pattern is valid.
+// SAFETY: 19 `u64`; any bit pattern is valid.
 unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
@@ -82,6 +89,8 @@ pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     bound: u64,
     /// Where the edges begin that fall in the next round, and their end, among all that fell.
     falling: [u64; 2],
+    /// Edges whose rows are fetched together.
+    fetching: u64,
 }
 
 impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
@@ -115,6 +124,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         let [lengths, fallen, shorter] =
             [space.take(pieces.by_vertex)?, space.take(pieces.by_vertex)?, space.take(pieces.by_vertex)?];
         let [counts, values] = [space.take(4 * COUNTS)?, space.take(pieces.values)?];
+        let [rows, taken, fetched] = [space.take(8 * vertices)?, space.take(8)?, space.take(pieces.fetched)?];
         space.take_sort(pieces.keys(), 1)?;
         let neighbours = space.take(pieces.rows)?;
         let mut far = Vec::new();
@@ -135,6 +145,10 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             fallen,
             neighbours,
             near: 2 * many,
+            rows,
+            fetched,
+            room: pieces.fetched / 8,
+            taken,
             values,
             falls,
             gathered,
@@ -144,7 +158,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             many,
             ..PeeledGraph::default()
         };
-        let mut device = Self { space, graph: all, far, bound: 0, falling: [0; 2] };
+        let mut device = Self { space, graph: all, far, bound: 0, falling: [0; 2], fetching: FETCHING };
         device.send(firsts, cast_slice(graph.firsts))?;
         match pieces.lists[2] {
             true => device.send(heads, cast_slice(graph.heads))?,
@@ -186,6 +200,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             let at = in_host_memory(&mut self.space, &mut self.far, rest)?;
             self.graph.far = at.wrapping_sub(8 * self.graph.near);
         }
+        self.forget_rows()?;
         self.for_each("put_smaller", many, THREADS, &[])?;
         let bits = u64::BITS - vertices.leading_zeros();
         let buffers = SortBuffers { keys: values, free: values + 8 * pieces.keys() };
@@ -198,6 +213,40 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             }
         }
         self.space.fill(fallen, 0, pieces.by_vertex)
+    }
+
+    fn forget_rows(&mut self) -> GpuResult<()> {
+        self.space.fill(self.graph.taken, 0, 8)?;
+        self.for_each("reset_rows", self.graph.vertices, THREADS, &[])
+    }
+
+    /// Takes the triangles of falling edges, with their rows fetched, as far as there is room.
+    fn take_fetched(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
+        let (mut from, room) = (from, self.graph.room);
+        while from < to {
+            let end = to.min(from + self.fetching);
+            self.for_each("fetch_rows", 2 * u64::from(WARP) * (end - from), TAKE_THREADS, &[from, end])?;
+            self.take([from, end], level)?;
+            let taken = self.space.number(self.graph.taken)?;
+            // Rows that have no room are read several times, and to forget all takes as long as a few rounds.
+            if taken > room / 4 * 3 {
+                self.forget_rows()?;
+                let whole = self.fetching == end - from;
+                self.fetching = if whole { (self.fetching / 2).max(FETCHING) } else { self.fetching };
+            } else if self.fetching == end - from {
+                self.fetching *= 2;
+            }
+            from = end;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
+        // If few edges fall, their rows are divided, or the longest would be waited for.
+        let warps = WARPS * u64::from(self.space.engine.processors());
+        let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
+        let threads = u64::from(WARP) * parts * (to - from);
+        self.for_each("take", threads, TAKE_THREADS, &[from, to, level, self.bound, parts])
     }
 
     /// The smallest value of an edge that is left, among those that are gathered or among all; none: there is no such edge.
@@ -255,11 +304,10 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
         let ([from, to], level) = (self.falling, u64::from(level));
         self.space.engine.fill(Stream::Compute, self.graph.counts + 4 * SHORTER as u64, 0, 4)?;
         self.for_each("note_falls", to - from, THREADS, &[from, to, level])?;
-        // If few edges fall, their rows are divided, or the longest would be waited for.
-        let warps = WARPS * u64::from(self.space.engine.processors());
-        let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
-        let threads = u64::from(WARP) * parts * (to - from);
-        self.for_each("take", threads, TAKE_THREADS, &[from, to, level, self.bound, parts])?;
+        match self.graph.room {
+            0 => self.take(self.falling, level)?,
+            _ => self.take_fetched(self.falling, level)?,
+        }
         self.for_each("settle", to - from, THREADS, &[from, to, level])?;
         let rows = (2 * (to - from)).min(self.graph.vertices);
         self.for_each("shorten", rows * u64::from(SHORTEN_THREADS), SHORTEN_THREADS, &[])?;

@@ -69,6 +69,20 @@ impl<K: SumKey> Sums<K> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
     }
 
+    /// Replaces the sums of a block.
+    pub fn put(&self, block: usize, sums: Vec<K::Count>) -> Result<()> {
+        assert_eq!(sums.len(), self.len(block), "block {block}");
+        match &self.blocks {
+            SumBlocks::Memory(blocks) => *write(&blocks[block]) = sums,
+            SumBlocks::File { file, dir, written } => {
+                let mut written = write(&written[block]);
+                disk::write_at(file, dir, cast_slice(&sums), Self::position(block, 0))?;
+                *written = true;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the sums at consecutive keys from `first` on. Runs in the current thread pool.
     pub fn read(&self, first: u64, into: &mut [K::Count]) -> Result<()> {
         let (blocks, mut rest) = (self.by_block(CountedKeys::From(first), into.len()), into);

@@ -207,7 +207,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Waits for all kernels and reads a number.
-    pub(super) fn number(&mut self, at: u64) -> GpuResult<u64> {
+    pub(crate) fn number(&mut self, at: u64) -> GpuResult<u64> {
         self.engine.read_u64(Stream::Compute, at)
     }
 

@@ -258,9 +258,9 @@ template <typename T> static inline T atomicOr(T *at, std::type_identity_t<T> by
 template <typename T> static inline T atomicMax(T *at, std::type_identity_t<T> by) { T old = *at; *at = std::max(old, by); return old; }
 template <typename T> static inline T atomicMin(T *at, std::type_identity_t<T> by) { T old = *at; *at = std::min(old, by); return old; }
 template <typename T> static inline T atomicSub(T *at, std::type_identity_t<T> by) { T old = *at; *at -= by; return old; }
-static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) {
-    unsigned old = *at;
-    if (old == expected) *at = value;
+template <typename T, typename U, typename V> static inline T atomicCAS(T *at, U expected, V value) {
+    T old = *at;
+    if (old == (T)expected) *at = (T)value;
     return old;
 }
 

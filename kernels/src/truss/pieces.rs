@@ -2,7 +2,8 @@
 //! read and write over the bus.
 //!
 //! Values are changed at random by all threads at once, so they are always on the device, with what has the size of the vertices. Rows of
-//! neighbours come next, as many as fit, from the first vertex on: those are the longest, in which most searches are.
+//! neighbours come next, from the first vertex on: those are the longest, in which most searches are. If not all fit, half of the memory
+//! is for others that edges in a round have.
 
 use super::constants::COUNTS;
 use crate::arena::{ALIGNMENT, padded};
@@ -17,6 +18,8 @@ pub(super) struct PeelingPieces {
     pub(super) values: u64,
     /// Of the rows on the device.
     pub(super) rows: u64,
+    /// For rows that are fetched to it.
+    pub(super) fetched: u64,
     /// Whether the edges that are gathered, those that fell, and heads are on the device.
     pub(super) lists: [bool; 3],
 }
@@ -25,10 +28,16 @@ impl PeelingPieces {
     /// In a device's memory of `capacity` bytes; none: that is too little.
     pub(super) fn of(vertices: u64, edges: u64, capacity: u64) -> Option<Self> {
         let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
-        let mut pieces = Self { by_vertex, by_edge, values: padded(by_edge.max(1)), rows: 0, lists: [false; 3] };
+        let mut pieces =
+            Self { by_vertex, by_edge, values: padded(by_edge.max(1)), rows: 0, fetched: 0, lists: [false; 3] };
         let mut left = capacity.checked_sub(pieces.always(vertices))?;
-        pieces.rows = (4 * by_edge).min(left / ALIGNMENT * ALIGNMENT);
-        left -= padded(pieces.rows);
+        if padded(4 * by_edge) <= left {
+            pieces.rows = 4 * by_edge;
+        } else {
+            pieces.rows = left / 2 / ALIGNMENT * ALIGNMENT;
+            pieces.fetched = pieces.rows;
+        }
+        left -= padded(pieces.rows) + pieces.fetched;
         for near in &mut pieces.lists {
             *near = padded(by_edge) <= left;
             left -= if *near { padded(by_edge) } else { 0 };
@@ -39,7 +48,13 @@ impl PeelingPieces {
     /// What is on the device in any case.
     fn always(&self, vertices: u64) -> u64 {
         let sort = sort_memory(self.keys(), 1);
-        2 * padded(8 * (vertices + 1)) + 3 * padded(self.by_vertex) + padded(4 * COUNTS) + self.values + sort
+        2 * padded(8 * (vertices + 1))
+            + padded(8 * vertices)
+            + 3 * padded(self.by_vertex)
+            + padded(8)
+            + padded(4 * COUNTS)
+            + self.values
+            + sort
     }
 
     /// Keys that are sorted at a time, half of the values' memory being free for it.
