@@ -98,16 +98,25 @@ impl ArcsRead {
 }
 
 /// Adds the edges of a class to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
-/// the lines are prefetched.
+/// the lines are prefetched. A thread that is alone in its pool needs none.
 fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
+    let alone = rayon::current_num_threads() == 1;
+    let add = |id: u32, edges: u32| {
+        let degree = &degrees[id as usize];
+        if alone {
+            degree.store(degree.load(Ordering::Relaxed) + edges, Ordering::Relaxed);
+        } else {
+            degree.fetch_add(edges, Ordering::Relaxed);
+        }
+    };
     let mut at = 0;
     for run in union.chunk_by(|a, b| a >> 32 == b >> 32) {
-        degrees[(run[0] >> 32) as usize].fetch_add(run.len() as u32, Ordering::Relaxed);
+        add((run[0] >> 32) as u32, run.len() as u32);
         for key in run {
             if let Some(&ahead) = union.get(at + AHEAD) {
                 prefetch(degrees, ahead as u32 as usize);
             }
-            degrees[*key as u32 as usize].fetch_add(1, Ordering::Relaxed);
+            add(*key as u32, 1);
             at += 1;
         }
     }

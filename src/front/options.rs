@@ -61,7 +61,7 @@ impl Options {
         self
     }
 
-    /// The number of CPU threads; by default one for each core.
+    /// The number of CPU threads; by default one for each core, but one alone for fewer than 65,536 edges in memory.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.tables.count.threads = Some(threads);
