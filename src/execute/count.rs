@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::counting::CountedAll;
 use super::details::{self, Details, keeps_answer};
-use super::graph::{Opened, Prepared};
+use super::graph::{Opened, Prepared, enough};
 use super::planned::{PlanRequest, Planned, recorded};
 use super::results::result_of;
 use super::session::{Purpose, Session};
@@ -68,6 +68,7 @@ pub fn count_prepared(
     details::check(&job)?;
     let spills_whole = job.keep_spill;
     let session = Session::open(job, Purpose::Count, metis, control)?;
+    session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
     Prepared { graph, origin: None, stages, session }.plan(PlanRequest { spills_whole, shards: 1 })?.count()
 }
 

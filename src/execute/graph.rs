@@ -27,6 +27,12 @@ const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
 
+/// Bytes of a device that are enough for an input of so many arcs and ids.
+pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
+    let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
+    Bytes(useful.saturating_add(FIXED.get()))
+}
+
 /// A session whose input is open.
 pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
@@ -100,8 +106,7 @@ impl Opened<'_> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.arcs_at_most();
         let ids = self.source.declared_vertices().unwrap_or_else(|| most_ids(arcs));
-        let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
-        self.session.open_gpus(Bytes(useful.saturating_add(FIXED.get())))
+        self.session.open_gpus(enough(arcs, ids))
     }
 
     /// Reads, cleans and orients the input, or takes the graph from the cache, on a GPU that is open or on the cores.
