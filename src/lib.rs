@@ -17,7 +17,7 @@
 //!
 //! A [`Graph`] is files, or edges in memory: a list, the caller's own arrays ([`Pairs`], [`Csr`]) or any [`EdgeSource`]. [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
 //! what each partition took ([`PartitionFigures`]). A [`PreparedGraph`] answers several questions, also for the triangles at each vertex
-//! ([`VertexArrays`]) and on each edge ([`EdgeArrays`]). A [`Control`] stops a count from outside and reports its progress to an
+//! ([`VertexColumns`]) and on each edge ([`EdgeColumns`]). A [`Control`] stops a count from outside and reports its progress to an
 //! [`Observer`]. A failure is an [`Error`] of some [`Kind`].
 //!
 //! The library prints nothing, sets no signal handlers and no limits of the process. It counts with all cores unless told otherwise,
@@ -39,7 +39,7 @@ mod readme {}
 
 pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, PreparedGraph, Setting, TakeArcs, metis_child};
 pub use job::{Backend, Devices, Partitioner, Prune};
-pub use outputs::arrays::{EdgeArrays, VertexArrays};
+pub use outputs::arrays::{EdgeColumns, VertexColumns};
 pub use report::{CountedFigures, DeviceResult, PartitionFigures, PlanReport, RunResult};
 pub use trimill_input::ColumnNames;
 pub use trimill_input::format::Format;

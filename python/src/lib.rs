@@ -30,7 +30,7 @@ mod _native {
     use crate::error::{json, raised};
     use crate::messages;
     #[pymodule_export]
-    use crate::prepared::Prepared;
+    use crate::prepared::PyPrepared;
     use crate::run::run;
     use crate::setting::options;
 
@@ -78,9 +78,9 @@ mod _native {
         edges: &Edges,
         settings: &Bound<'_, PyDict>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Prepared> {
+    ) -> PyResult<PyPrepared> {
         let (graph, options) = (edges.graph(), options(settings, Vec::new())?);
-        run(py, progress, move |control| graph.prepare_with(&options, control)).map(Prepared)
+        run(py, progress, move |control| graph.prepare_with(&options, control)).map(PyPrepared)
     }
 
     /// The names of all settings.

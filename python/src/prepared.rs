@@ -12,30 +12,29 @@ use crate::run::run;
 use crate::setting::options;
 
 /// A graph that was read, cleaned and oriented.
-#[pyclass(frozen, module = "trimill._native")]
-pub(crate) struct Prepared(pub(crate) PreparedGraph);
+#[pyclass(frozen, name = "Prepared", module = "trimill._native")]
+pub(crate) struct PyPrepared(pub(crate) PreparedGraph);
 
 type Array64<'py> = Bound<'py, PyArray1<u64>>;
 type Array32<'py> = Bound<'py, PyArray1<u32>>;
 
-impl Prepared {
+impl PyPrepared {
     /// What `question` gets of the graph, and the result as JSON.
     fn ask<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        settings: &Bound<'_, PyDict>,
-        metis: Vec<OsString>,
+        options: Options,
         progress: Option<Py<PyAny>>,
         question: impl FnOnce(&PreparedGraph, &Options, &Control) -> trimill::Result<(RunResult, T)> + Send + 'static,
     ) -> PyResult<(String, T)> {
-        let (graph, options) = (self.0.clone(), options(settings, metis)?);
+        let graph = self.0.clone();
         let (result, counts) = run(py, progress, move |control| question(&graph, &options, control))?;
         Ok((json(py, &result)?, counts))
     }
 }
 
 #[pymethods]
-impl Prepared {
+impl PyPrepared {
     #[getter]
     fn edges(&self) -> u64 {
         self.0.edge_count()
@@ -63,7 +62,7 @@ impl Prepared {
     ) -> PyResult<String> {
         let count =
             |graph: &PreparedGraph, options: &Options, control: &Control| Ok((graph.count_with(options, control)?, ()));
-        Ok(self.ask(py, settings, metis, progress, count)?.0)
+        Ok(self.ask(py, options(settings, metis)?, progress, count)?.0)
     }
 
     /// Counts the triangles at each vertex with an edge: the result, and arrays of ids, degrees and triangles.
@@ -74,7 +73,7 @@ impl Prepared {
         metis: Vec<OsString>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Array64<'py>, Array32<'py>, Array64<'py>)> {
-        let (result, arrays) = self.ask(py, settings, metis, progress, PreparedGraph::vertices_with)?;
+        let (result, arrays) = self.ask(py, options(settings, metis)?, progress, PreparedGraph::vertices_with)?;
         let ids = PyArray1::from_vec(py, arrays.ids);
         Ok((result, ids, PyArray1::from_vec(py, arrays.degrees), PyArray1::from_vec(py, arrays.triangles)))
     }
@@ -87,7 +86,7 @@ impl Prepared {
         metis: Vec<OsString>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Array64<'py>, Array64<'py>, Array32<'py>)> {
-        let (result, arrays) = self.ask(py, settings, metis, progress, PreparedGraph::edges_with)?;
+        let (result, arrays) = self.ask(py, options(settings, metis)?, progress, PreparedGraph::edges_with)?;
         let u = PyArray1::from_vec(py, arrays.u);
         Ok((result, u, PyArray1::from_vec(py, arrays.v), PyArray1::from_vec(py, arrays.counts)))
     }

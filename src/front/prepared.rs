@@ -8,7 +8,7 @@ use super::{Graph, Options, counted};
 use crate::execute;
 use crate::execute::session::{Purpose, Session};
 use crate::job::Job;
-use crate::outputs::arrays::{CountArrays, EdgeArrays, VertexArrays, filled};
+use crate::outputs::arrays::{CountArrays, EdgeColumns, VertexColumns, filled};
 use crate::paths::{self, Paths};
 use crate::report::{RunResult, Stage};
 use crate::sums::{ByRank, Sums};
@@ -91,7 +91,7 @@ impl PreparedGraph {
     ///
     /// # Errors
     /// Where the graph's file cannot be read any more; threads that the system refuses.
-    pub fn degrees(&self, options: &Options) -> Result<VertexArrays> {
+    pub fn degrees(&self, options: &Options) -> Result<VertexColumns> {
         let (graph, sums) = (&self.graph, &Sums::<ByRank>::in_memory(self.graph.vertices().into()));
         let arrays = Arc::default();
         let to = CountArrays::Vertices(Arc::clone(&arrays));
@@ -120,7 +120,7 @@ impl PreparedGraph {
     ///
     /// # Errors
     /// As [`Graph::count`].
-    pub fn vertices(&self, options: &Options) -> Result<(RunResult, VertexArrays)> {
+    pub fn vertices(&self, options: &Options) -> Result<(RunResult, VertexColumns)> {
         self.vertices_with(options, &Control::silent())
     }
 
@@ -128,7 +128,7 @@ impl PreparedGraph {
     ///
     /// # Errors
     /// As [`Graph::count_with`].
-    pub fn vertices_with(&self, options: &Options, control: &Control) -> Result<(RunResult, VertexArrays)> {
+    pub fn vertices_with(&self, options: &Options, control: &Control) -> Result<(RunResult, VertexColumns)> {
         let arrays = Arc::default();
         let result = self.asked(options, Some(CountArrays::Vertices(Arc::clone(&arrays))), control)?;
         Ok((result, filled(&arrays)))
@@ -138,7 +138,7 @@ impl PreparedGraph {
     ///
     /// # Errors
     /// As [`Graph::count`].
-    pub fn edges(&self, options: &Options) -> Result<(RunResult, EdgeArrays)> {
+    pub fn edges(&self, options: &Options) -> Result<(RunResult, EdgeColumns)> {
         self.edges_with(options, &Control::silent())
     }
 
@@ -146,7 +146,7 @@ impl PreparedGraph {
     ///
     /// # Errors
     /// As [`Graph::count_with`].
-    pub fn edges_with(&self, options: &Options, control: &Control) -> Result<(RunResult, EdgeArrays)> {
+    pub fn edges_with(&self, options: &Options, control: &Control) -> Result<(RunResult, EdgeColumns)> {
         let arrays = Arc::default();
         let result = self.asked(options, Some(CountArrays::Edges(Arc::clone(&arrays))), control)?;
         Ok((result, filled(&arrays)))

@@ -18,7 +18,7 @@ const AT_A_TIME: usize = 1 << 14;
 /// The vertices with an edge, in the order of the input's ids: arrays of one length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct VertexArrays {
+pub struct VertexColumns {
     /// Ids of the input.
     pub ids: Vec<u64>,
     /// Neighbours of each.
@@ -30,7 +30,7 @@ pub struct VertexArrays {
 /// The edges, in the order of `u`, then `v`: arrays of one length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct EdgeArrays {
+pub struct EdgeColumns {
     /// The smaller id of each.
     pub u: Vec<u64>,
     /// The larger one.
@@ -42,8 +42,8 @@ pub struct EdgeArrays {
 /// The arrays that a job fills. Clones are the same arrays.
 #[derive(Debug, Clone)]
 pub enum CountArrays {
-    Vertices(Arc<Mutex<VertexArrays>>),
-    Edges(Arc<Mutex<EdgeArrays>>),
+    Vertices(Arc<Mutex<VertexColumns>>),
+    Edges(Arc<Mutex<EdgeColumns>>),
 }
 
 impl PartialEq for CountArrays {
@@ -63,8 +63,8 @@ impl CountArrays {
     pub fn take_vertices(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>) -> Result<()> {
         let Self::Vertices(arrays) = self else { return Ok(()) };
         let arrays = &mut *lock(arrays);
-        *arrays = VertexArrays::default();
-        let VertexArrays { ids, degrees, triangles } = arrays;
+        *arrays = VertexColumns::default();
+        let VertexColumns { ids, degrees, triangles } = arrays;
         counts.in_order(&mut |rows| {
             append(rows, ids, degrees, triangles, |VertexCount { id, degree, triangles }| (id, degree, triangles));
             Ok(())
@@ -75,8 +75,8 @@ impl CountArrays {
     pub fn take_edges(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>) -> Result<()> {
         let Self::Edges(arrays) = self else { return Ok(()) };
         let arrays = &mut *lock(arrays);
-        *arrays = EdgeArrays::default();
-        let EdgeArrays { u, v, counts: numbers } = arrays;
+        *arrays = EdgeColumns::default();
+        let EdgeColumns { u, v, counts: numbers } = arrays;
         counts.in_order(&mut |rows| {
             append(rows, u, v, numbers, |EdgeCount { u, v, triangles }| (u, v, triangles));
             Ok(())
