@@ -18,8 +18,10 @@ mod states;
 mod tests;
 mod triangles;
 
+use std::mem::take;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::sums::{ByArc, SumKey, Sums};
 use by_k::Trusses;
 use cores::OnCores;
-use remaining::RemainingEdges;
+use remaining::{RemainingEdges, is_left};
 use trimill_counting::{CountBackend, FALLEN, GraphToPeel, Peeling};
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
@@ -55,6 +57,13 @@ struct PeelingWork {
     rounds: u64,
 }
 
+/// The state of all edges is kept after so long, and so many times as long as keeping it takes. At every level in tests.
+const KEPT_EVERY: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(60) };
+const KEPT_SHARE: u32 = if cfg!(test) { 0 } else { 20 };
+
+/// Bytes of the state that are copied and compressed at a time.
+pub(crate) const KEPT_AT_ONCE: u64 = 16 << 20;
+
 /// With fewer edges, the rounds are too short for a device.
 const WORTH_A_DEVICE: u64 = 1 << 14;
 
@@ -70,10 +79,17 @@ pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
 }
 
 /// The same where a device peels the graph, of which `rest` bytes do not fit it: the levels, the edges, their values in the end; and that
-/// rest, or what is made a graph of its own afterwards.
+/// rest, or what is made a graph of its own afterwards; and some of the state that is kept, as it is and compressed.
 pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
     let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
-    Bytes(4 * edges + 8 * (u64::from(vertices) + edges) + 4 * edges + rest.get().max(8 * u64::from(vertices) + next))
+    let kept = (3 * KEPT_AT_ONCE).min(12 * edges);
+    Bytes(
+        4 * edges
+            + 8 * (u64::from(vertices) + edges)
+            + 4 * edges
+            + kept
+            + rest.get().max(8 * u64::from(vertices) + next),
+    )
 }
 
 /// A graph that is decomposed, with the triangles on its edges.
@@ -85,8 +101,13 @@ pub(crate) struct TrussDecomposition<'a> {
     pub block: Bytes,
     /// The host's memory, of which the cores take [`memory`]: where a device was to peel the graph, there may be less.
     pub host: Bytes,
+    /// Keeps the state of all edges, for a later start.
+    pub keep: &'a KeepState<'a>,
     pub control: &'a Control,
 }
+
+/// Keeps the [values](Peeling::values) of all edges. They are the sums with which a later start begins.
+pub(crate) type KeepState<'a> = dyn Fn(&[AtomicU32]) -> Result<()> + Sync + 'a;
 
 impl TrussDecomposition<'_> {
     /// Replaces the triangles on each edge by its trussness. Where peeling ends at a k, all edges of its truss have this k. What fits the
@@ -96,32 +117,37 @@ impl TrussDecomposition<'_> {
     /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
     /// read; when stopped.
     pub(crate) fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
-        let Self { graph, sums, block, host, control } = *self;
+        let Self { graph, sums, block, host, keep, control } = *self;
         if u32::try_from(graph.edges()).is_err() {
             return Err(Error::resource(format!("{} edges", graph.edges()))
                 .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
         }
-        let edges = self.all_edges()?;
+        let (edges, mut values) = self.all_edges()?;
         tracing::debug!("edges are in memory");
-        let levels: Vec<AtomicU32> = zeros(edges.edges());
+        let state: Vec<AtomicU32> = zeros(edges.edges());
         let task = control.task("peel", Some(graph.edges()), Unit::Arcs);
         let last = wanted.until.map(|k| k.saturating_sub(LEAST));
         let told = AtomicU64::new(0);
-        let work = peel(edges, &levels, last, PeelingPlaces { device, host, control }, &|fell| {
+        if let Some(last) = last {
+            // An earlier start may have gone on beyond it.
+            values.par_iter_mut().filter(|value| **value > FALLEN | last).for_each(|value| *value = FALLEN | last);
+        }
+        let mut kept = KeptState::new(&state, keep);
+        let work = peel((edges, values), &mut kept, last, PeelingPlaces { device, host, control }, &|fell| {
             // What is peeled again is not told again.
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         })?;
         tracing::debug!("all edges fell");
-        put_trussness(&levels, sums)?;
+        put_trussness(&state, sums)?;
         tracing::debug!("the trussness of all edges is among the sums");
-        drop(levels);
+        drop(state);
         let sizes = Trusses::new(graph, sums, block, control)?;
         Ok(Trusses { levels: work.levels, rounds: work.rounds, until: wanted.until, ..sizes })
     }
 
-    /// All edges; the sums are then zeros and take no memory.
-    fn all_edges(&self) -> Result<RemainingEdges> {
+    /// All edges and their values; the sums are then zeros and take no memory.
+    fn all_edges(&self) -> Result<(RemainingEdges, Vec<u32>)> {
         let Self { graph, sums, .. } = *self;
         let mut firsts: Vec<u64> = zeros(graph.vertices() as usize + 1);
         let mut heads: Vec<u32> = zeros(graph.edges() as usize);
@@ -129,21 +155,21 @@ impl TrussDecomposition<'_> {
         let mut values: Vec<u32> = zeros(heads.len());
         let blocks = values.par_chunks_mut(ByArc::BLOCK as usize).enumerate();
         blocks.try_for_each(|(block, values)| sums.read(block as u64 * ByArc::BLOCK, values))?;
-        let most = values.par_iter().copied().max().unwrap_or(0);
+        let most = values.par_iter().copied().filter(|&value| is_left(value)).max().unwrap_or(0);
         if most > MOST_TRIANGLES {
             return Err(Error::resource(format!("{most} triangles on an edge"))
                 .expected(format!("at most {MOST_TRIANGLES} for a truss decomposition")));
         }
         sums.clear();
-        Ok(RemainingEdges::all(firsts, heads, values))
+        Ok((RemainingEdges::all(firsts, heads), values))
     }
 }
 
 /// Puts the trussness of each edge among the sums.
-fn put_trussness(levels: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
-    levels.par_chunks(ByArc::BLOCK as usize).enumerate().try_for_each(|(block, levels)| {
-        sums.put(block, levels.iter().map(|level| level.load(Relaxed) + LEAST).collect())
-    })
+fn put_trussness(state: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
+    let trussness = |value: &AtomicU32| (value.load(Relaxed) ^ FALLEN) + LEAST;
+    let blocks = state.par_chunks(ByArc::BLOCK as usize).enumerate();
+    blocks.try_for_each(|(block, values)| sums.put(block, values.iter().map(trussness).collect()))
 }
 
 /// What peels: the cores, and a device for what fits its memory.
@@ -155,7 +181,8 @@ struct PeelingPlaces<'b, 'c> {
 }
 
 impl PeelingPlaces<'_, '_> {
-    fn begin<'a>(&'a mut self, edges: &'a mut RemainingEdges) -> Result<Box<dyn Peeling + 'a>> {
+    /// The cores take the values.
+    fn begin<'a>(&'a mut self, edges: &'a RemainingEdges, values: &mut Vec<u32>) -> Result<Box<dyn Peeling + 'a>> {
         let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
         let fits = |device: &&mut &mut dyn CountBackend| {
             let needed =
@@ -165,7 +192,7 @@ impl PeelingPlaces<'_, '_> {
         match self.device.as_mut().filter(fits) {
             Some(device) => {
                 tracing::debug!("edges go to the device");
-                device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values: &edges.values })
+                device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values })
             }
             _ => {
                 let needed = memory(vertices as u32, many, rayon::current_num_threads() as u64);
@@ -177,62 +204,95 @@ impl PeelingPlaces<'_, '_> {
                     .expected(format!("at least {needed}"))
                     .advice("raise --host-memory"));
                 }
-                Ok(Box::new(OnCores::new(edges, self.control)))
+                Ok(Box::new(OnCores::new(edges, take(values), self.control)))
             }
         }
     }
 }
 
-/// Peels `edges`, and writes the level at which each fell into `levels`. Peeling stops before level `last`, which the edges that are left
-/// then get. `fell` gets the number of edges that fell so far, after each round. If a device fails, the cores take over from the graph that
-/// it was given.
+/// The values of all edges, as far as they are known, and when they were kept.
+struct KeptState<'a> {
+    state: &'a [AtomicU32],
+    keep: &'a KeepState<'a>,
+    /// When keeping them ended, and how long it took.
+    last: (Instant, Duration),
+}
+
+impl<'a> KeptState<'a> {
+    fn new(state: &'a [AtomicU32], keep: &'a KeepState<'a>) -> Self {
+        Self { state, keep, last: (Instant::now(), Duration::ZERO) }
+    }
+
+    /// After a level: keeps the state, if that was not done for a while.
+    fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
+        let (ended, took) = self.last;
+        if ended.elapsed() < KEPT_EVERY.max(KEPT_SHARE * took) {
+            return Ok(());
+        }
+        let start = Instant::now();
+        edges.put_values(&peeling.values()?, self.state);
+        (self.keep)(self.state)?;
+        self.last = (Instant::now(), start.elapsed());
+        Ok(())
+    }
+}
+
+/// Peels edges with values, and writes the level at which each fell into the state, with the mark [`FALLEN`]. Peeling stops before level
+/// `last`, which the edges that are left then get. `fell` gets the number of edges that fell so far, after each round. If a device fails,
+/// the cores take over from the graph that it was given.
 fn peel(
-    mut edges: RemainingEdges,
-    levels: &[AtomicU32],
+    (mut edges, mut values): (RemainingEdges, Vec<u32>),
+    kept: &mut KeptState<'_>,
     last: Option<u32>,
     mut places: PeelingPlaces<'_, '_>,
     fell: &dyn Fn(u64) -> Result<()>,
 ) -> Result<PeelingWork> {
     let (mut work, all) = (PeelingWork::default(), edges.edges());
     loop {
+        edges.put_values(&values, kept.state);
+        if values.par_iter().all(|&value| !is_left(value)) {
+            return Ok(work);
+        }
+        if values.par_iter().any(|&value| !is_left(value)) {
+            (edges, values) = edges.without_fallen(&values);
+        }
         let (left, gone) = (edges.edges() as u64, (all - edges.edges()) as u64);
+        fell(gone)?;
+        if let Some(last) = last.filter(|&last| values.par_iter().all(|&value| value >= last)) {
+            edges.put_values(&vec![FALLEN | last; edges.edges()], kept.state);
+            fell(all as u64)?;
+            return Ok(work);
+        }
         tracing::debug!("{left} edges of {} vertices are left", edges.vertices());
-        let peeled = places.begin(&mut edges).and_then(|mut peeling| {
+        let peeled = places.begin(&edges, &mut values).and_then(|mut peeling| {
             tracing::debug!("rounds begin");
-            let peeled = peel_most(&mut *peeling, left, last, &|fell_here| fell(gone + fell_here))?;
+            let mut after_level = |peeling: &mut dyn Peeling| kept.after_level(&edges, peeling);
+            let told = LevelsTold { fell: &|fell_here| fell(gone + fell_here), after_level: &mut after_level };
+            let peeled = peel_most(&mut *peeling, left, last, told)?;
             tracing::debug!("rounds end after {} levels, {} rounds", peeled.levels, peeled.rounds);
-            Ok((peeled, peeling.take_values()?))
+            Ok((peeled, peeling.values()?))
         });
-        let (peeled, values) = match peeled {
+        let peeled = match peeled {
             Err(error) if error.kind() == Kind::Resource && places.device.take().is_some() => {
                 tracing::warn!("the graph is peeled on the CPU: {error}");
                 continue;
             }
             peeled => peeled?,
         };
-        work = PeelingWork { levels: work.levels + peeled.levels, rounds: work.rounds + peeled.rounds };
-        edges.put_levels(&values, levels);
-        if values.par_iter().all(|&value| value & FALLEN != 0) {
-            return Ok(work);
-        }
-        let next = edges.without_fallen(&values);
-        // Nothing of it is to fall.
-        if let Some(last) = last.filter(|&last| next.values.par_iter().all(|&value| value >= last)) {
-            next.put_levels(&vec![FALLEN | last; next.edges()], levels);
-            fell(all as u64)?;
-            return Ok(work);
-        }
-        edges = next;
+        values = peeled.1;
+        work = PeelingWork { levels: work.levels + peeled.0.levels, rounds: work.rounds + peeled.0.rounds };
     }
 }
 
-/// Removes edges until few of `all` are left, or until level `last`. `fell` gets the number of edges that fell, after each round.
-fn peel_most(
-    peeling: &mut dyn Peeling,
-    all: u64,
-    last: Option<u32>,
-    fell: &dyn Fn(u64) -> Result<()>,
-) -> Result<PeelingWork> {
+/// Who is told of rounds and levels.
+struct LevelsTold<'a> {
+    /// Gets the number of edges that fell, after each round.
+    fell: &'a dyn Fn(u64) -> Result<()>,
+    after_level: &'a mut dyn FnMut(&mut dyn Peeling) -> Result<()>,
+}
+
+/// Removes edges until few of `all` are left, or until level `last`.
+fn peel_most(peeling: &mut dyn Peeling, all: u64, last: Option<u32>, told: LevelsTold<'_>) -> Result<PeelingWork> {
     let (mut work, mut left) = (PeelingWork::default(), all);
     let enough = peeling.worth_leaving(all);
     while left > 0 {
@@ -253,11 +313,12 @@ fn peel_most(
             left -= falling;
             work.rounds += 1;
             falling = peeling.round(level)?;
-            fell(all - left)?;
+            (told.fell)(all - left)?;
         }
         if left < enough {
             break;
         }
+        (told.after_level)(peeling)?;
     }
     Ok(work)
 }

@@ -25,8 +25,8 @@ pub trait Peeling {
     /// With how many of `all` edges left a graph of these alone is peeled faster than this one.
     fn worth_leaving(&self, all: u64) -> u64;
 
-    /// In the end, the value of each edge; of one that fell, the level at which it fell, with the mark [`FALLEN`].
-    fn take_values(&mut self) -> Result<Vec<u32>>;
+    /// The value of each edge; of one that fell, the level at which it fell, with the mark [`FALLEN`]. Between two levels.
+    fn values(&mut self) -> Result<Vec<u32>>;
 }
 
 /// Marks the value of an edge that fell.

@@ -319,7 +319,7 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
         if self.far.is_empty() { 0 } else { all / 2 }
     }
 
-    fn take_values(&mut self) -> Result<Vec<u32>> {
+    fn values(&mut self) -> Result<Vec<u32>> {
         let mut values = zeros(self.graph.many as usize);
         self.space.engine.read(Stream::Compute, self.graph.values, cast_slice_mut(&mut values))?;
         Ok(values)

@@ -6,6 +6,8 @@
 //! a file, too, before its result is recorded; a later start adds them from there.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use super::counters::edge_window_bytes;
@@ -16,9 +18,9 @@ use super::vertices::VertexSums;
 use crate::edges::order::{EdgeFigure, EdgesOfGraph};
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
-use crate::sums::part::PartWriter;
+use crate::sums::part::{PEELED, PartWriter};
 use crate::sums::{ByArc, CountedKeys, Sums};
-use crate::truss::TrussDecomposition;
+use crate::truss::{KEPT_AT_ONCE, TrussDecomposition};
 use trimill_counting::{CountBackend, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
@@ -99,8 +101,12 @@ impl<'g> OnEdges<'g> {
         if let Some(wanted) = job.truss {
             let start = Instant::now();
             let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
-            let decomposition =
-                TrussDecomposition { graph, sums, block: session.host_block(), host: host.usable(), control };
+            if self.of.replace(PEELED, pool)? {
+                tracing::info!("peeling goes on where an earlier start kept what was left");
+            }
+            let keep = |state: &[AtomicU32]| self.of.keep(PEELED, blocks_of(state));
+            let (block, host) = (session.host_block(), host.usable());
+            let decomposition = TrussDecomposition { graph, sums, block, host, keep: &keep, control };
             result.truss = Some(parallel::within(pool, || decomposition.run(wanted, device))?);
             drop(backends);
             trim_heap();
@@ -132,4 +138,10 @@ impl<'g> OnEdges<'g> {
         edges.at_vertices(vertices.of.all()?, pool)?;
         Ok(vertices)
     }
+}
+
+/// The values, some at a time.
+fn blocks_of(state: &[AtomicU32]) -> impl Iterator<Item = Vec<u32>> {
+    let blocks = state.chunks(KEPT_AT_ONCE as usize / size_of::<u32>());
+    blocks.map(|values| values.iter().map(|value| value.load(Relaxed)).collect())
 }

@@ -94,6 +94,27 @@ impl<K: SumKey> JobSums<K> {
         PartWriter::new(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }).map(Some)
     }
 
+    /// Keeps numbers of all keys in a file, if there is a run directory. Runs in the current thread pool.
+    pub(super) fn keep(&self, part: u32, blocks: impl Iterator<Item = Vec<K::Count>>) -> Result<()> {
+        let Some(mut file) = self.begin(part)? else { return Ok(()) };
+        let mut first = 0;
+        for block in blocks {
+            file.add(CountedKeys::From(first), &block)?;
+            first += block.len() as u64;
+        }
+        file.finish()
+    }
+
+    /// Replaces the sums by what an earlier start kept. `false`: there is no such file, or it is damaged, which is logged.
+    pub(super) fn replace(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
+        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
+        let kept = PartCounts::open(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys });
+        let Some(kept) = unless_damaged(kept, "peeling begins again")? else { return Ok(false) };
+        let sums = self.all()?;
+        sums.clear();
+        parallel::within(pool, || kept.add_to(sums)).map(|()| true)
+    }
+
     /// Adds counts of a partition to its file and to the sums. Runs in the current thread pool.
     pub(super) fn add(
         &self,

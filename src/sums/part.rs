@@ -6,6 +6,8 @@
 //! length of the frame (u32); a zstd frame of the counts at so many consecutive keys, each a u64 at vertices and a u32 on edges; the
 //! checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
 //!
+//! `peeled.edges` has the same form: the state of all edges while a graph is peeled, under the number [`PEELED`].
+//!
 //! The file is written before the partition's result is recorded; the partition is counted again where it is missing or damaged.
 //! Lengths are checked against the limits of the key before memory is taken for them.
 
@@ -42,6 +44,9 @@ pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
     Sums::<K>::bytes(counts) + Bytes((counts / K::BLOCK + 2) * 64)
 }
 
+/// The number of no partition: the state of all edges while the graph is peeled.
+pub const PEELED: u32 = u32::MAX;
+
 /// What a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartKey {
@@ -53,7 +58,10 @@ pub struct PartKey {
 
 impl PartKey {
     pub fn path<K: SumKey>(&self, dir: &Path) -> PathBuf {
-        dir.join(format!("part-{:05}.{}", self.part, K::SUFFIX))
+        match self.part {
+            PEELED => dir.join(format!("peeled.{}", K::SUFFIX)),
+            part => dir.join(format!("part-{part:05}.{}", K::SUFFIX)),
+        }
     }
 
     fn header<K: SumKey>(&self, records: u32) -> Vec<u8> {

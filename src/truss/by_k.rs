@@ -29,9 +29,9 @@ pub struct Trusses {
     pub largest_k: u32,
     /// The trusses, by rising k; where those of several k are the same, the one of the largest of these k.
     pub by_k: Vec<Truss>,
-    /// Distinct numbers of triangles at which edges fell.
+    /// Distinct numbers of triangles at which edges fell, since the last start of the job.
     pub levels: u32,
-    /// Rounds of removal.
+    /// Rounds of removal, since the last start of the job.
     pub rounds: u64,
     /// The k at whose truss peeling ended; null where all edges fell.
     pub until: Option<u32>,

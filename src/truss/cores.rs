@@ -19,12 +19,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::neighbours::Neighbours;
-use super::remaining::{RemainingEdges, is_left, plain};
+use super::remaining::{RemainingEdges, is_left};
 use super::states::EdgeStates;
 use super::triangles::{ENTRIES_PER_PROBE, FallingEdge, LISTS, PeelingScratch, TriangleSearch};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
 use trimill_system::{lock, parallel};
 
 /// Fewer edges or look-ups than this are not worth several threads.
@@ -82,8 +83,8 @@ pub(super) struct OnCores<'a> {
 }
 
 impl<'a> OnCores<'a> {
-    pub(super) fn new(edges: &'a mut RemainingEdges, control: &'a Control) -> Self {
-        let values: Vec<AtomicU32> = take(&mut edges.values).into_iter().map(AtomicU32::new).collect();
+    pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, control: &'a Control) -> Self {
+        let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let states = EdgeStates::left(values.len());
         let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
         let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
@@ -323,7 +324,11 @@ impl Peeling for OnCores<'_> {
         all / 2
     }
 
-    fn take_values(&mut self) -> Result<Vec<u32>> {
-        Ok(plain(take(&mut self.values)))
+    fn values(&mut self) -> Result<Vec<u32>> {
+        // No round needs its buffers now.
+        (self.ends, self.idle) = (Vec::new(), Mutex::default());
+        let mut values = zeros(self.values.len());
+        values.par_iter_mut().zip(&self.values).for_each(|(to, value): (&mut u32, _)| *to = value.load(Relaxed));
+        Ok(values)
     }
 }

@@ -20,25 +20,23 @@ pub(super) fn is_left(value: u32) -> bool {
 }
 
 /// The same numbers, in the same memory.
-pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
+fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
     numbers.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-/// An oriented graph with values on its edges. Vertices and edges are numbered in rank order.
+/// An oriented graph, whose edges have values. Vertices and edges are numbered in rank order.
 pub(super) struct RemainingEdges {
     /// The first edge of the row of each vertex, and the end.
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
-    /// The cores take them to peel; a device has a copy.
-    pub(super) values: Vec<u32>,
     /// The place of each edge in the graph that was given, where some of that are gone.
     places: Option<Vec<u32>>,
 }
 
 impl RemainingEdges {
     /// All edges of a graph.
-    pub(super) fn all(firsts: Vec<u64>, heads: Vec<u32>, values: Vec<u32>) -> Self {
-        Self { firsts, heads, values, places: None }
+    pub(super) fn all(firsts: Vec<u64>, heads: Vec<u32>) -> Self {
+        Self { firsts, heads, places: None }
     }
 
     /// Bytes of so many vertices and edges, some of which may be gone.
@@ -58,16 +56,14 @@ impl RemainingEdges {
         self.places.as_ref().map_or(edge, |places| places[edge] as usize)
     }
 
-    /// Writes the level of each edge that fell to its place in `levels`, which are of all edges of the graph that was given. Runs in the
-    /// current thread pool.
-    pub(super) fn put_levels(&self, values: &[u32], levels: &[AtomicU32]) {
-        values.par_iter().enumerate().filter(|(_, value)| !is_left(**value)).for_each(|(edge, value)| {
-            levels[self.place(edge)].store(value ^ FALLEN, Relaxed);
-        });
+    /// Writes the value of each edge to its place in `state`, which has those of all edges of the graph that was given. Runs in the current
+    /// thread pool.
+    pub(super) fn put_values(&self, values: &[u32], state: &[AtomicU32]) {
+        values.par_iter().enumerate().for_each(|(edge, &value)| state[self.place(edge)].store(value, Relaxed));
     }
 
-    /// The edges that are left, and the vertices that have any. Runs in the current thread pool.
-    pub(super) fn without_fallen(&self, values: &[u32]) -> Self {
+    /// The edges that are left, with their values, and the vertices that have any. Runs in the current thread pool.
+    pub(super) fn without_fallen(&self, values: &[u32]) -> (Self, Vec<u32>) {
         let left = |edge: usize| is_left(values[edge]);
         let row = |v: usize| self.firsts[v] as usize..self.firsts[v + 1] as usize;
         let each = || (0..self.vertices()).into_par_iter().with_min_len(ROWS);
@@ -107,6 +103,6 @@ impl RemainingEdges {
                 places[to].store(self.place(edge) as u32, Relaxed);
             }
         });
-        Self { firsts, heads: plain(heads), values: plain(kept), places: Some(plain(places)) }
+        (Self { firsts, heads: plain(heads), places: Some(plain(places)) }, plain(kept))
     }
 }

@@ -1,10 +1,16 @@
 //! Peeling against repeated removal, and against closed forms.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::front::{Graph, Options};
+use crate::job::Backend;
+use trimill_system::control::Observer;
+use trimill_system::lock;
 
 type Edge = (u32, u32);
 
@@ -36,25 +42,37 @@ fn by_removal(edges: &[Edge]) -> BTreeMap<Edge, u32> {
 }
 
 /// An oriented graph of edges from larger vertices to smaller ones, with the triangles on them.
-fn remaining(edges: &[Edge]) -> RemainingEdges {
+fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
     let set: BTreeSet<Edge> = edges.iter().copied().collect();
     let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
     let has = |u: u32, v: u32| set.contains(&(u.max(v), u.min(v)));
     let triangles = |&(u, v): &Edge| (0..vertices).filter(|&w| has(u, w) && has(v, w)).count() as u32;
     let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
-    RemainingEdges::all(
-        (0..=vertices).map(first).collect(),
-        edges.iter().map(|edge| edge.1).collect(),
-        edges.iter().map(triangles).collect(),
-    )
+    let heads = edges.iter().map(|edge| edge.1).collect();
+    (RemainingEdges::all((0..=vertices).map(first).collect(), heads), edges.iter().map(triangles).collect())
 }
 
-/// By peeling on the cores.
+/// By peeling on the cores. The state that was kept at each level is enough to go on with.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
-    let levels: Vec<AtomicU32> = zeros(edges.len());
+    let kept = Mutex::new(Vec::new());
+    let (trussness, work) = peeled_from(remaining(edges), last, &|state| {
+        lock(&kept).push(state.iter().map(|value| value.load(Relaxed)).collect::<Vec<_>>());
+        Ok(())
+    });
+    let kept = kept.into_inner().unwrap();
+    for values in kept.iter().step_by(1 + kept.len() / 3) {
+        let (again, rest) = peeled_from((remaining(edges).0, values.clone()), last, &|_| Ok(()));
+        assert_eq!(again, trussness);
+        assert!(rest.levels < work.levels && rest.rounds < work.rounds, "{rest:?} of {work:?}");
+    }
+    (trussness, work)
+}
+
+fn peeled_from(edges: (RemainingEdges, Vec<u32>), last: Option<u32>, keep: &KeepState<'_>) -> (Vec<u32>, PeelingWork) {
+    let state: Vec<AtomicU32> = zeros(edges.1.len());
     let places = PeelingPlaces { device: None, host: Bytes(u64::MAX), control: &Control::silent() };
-    let work = peel(remaining(edges), &levels, last, places, &|_| Ok(())).unwrap();
-    (levels.iter().map(|level| level.load(Relaxed) + LEAST).collect(), work)
+    let work = peel(edges, &mut KeptState::new(&state, keep), last, places, &|_| Ok(())).unwrap();
+    (state.iter().map(|value| (value.load(Relaxed) ^ FALLEN) + LEAST).collect(), work)
 }
 
 fn complete(vertices: u32) -> impl Iterator<Item = Edge> {
@@ -109,7 +127,7 @@ impl Peeling for LostPeeling {
     fn worth_leaving(&self, _: u64) -> u64 {
         self.edges / 16
     }
-    fn take_values(&mut self) -> Result<Vec<u32>> {
+    fn values(&mut self) -> Result<Vec<u32>> {
         Err(Error::defect("values of a lost device"))
     }
 }
@@ -145,29 +163,32 @@ impl CountBackend for Lost {
 fn what_a_lost_device_began_is_peeled_on_the_cores() {
     let edges: Vec<Edge> = complete(200).collect();
     for rounds in [0, 3] {
-        let levels: Vec<AtomicU32> = zeros(edges.len());
+        let state: Vec<AtomicU32> = zeros(edges.len());
+        let mut kept = KeptState::new(&state, &|_| Ok(()));
         let (mut lost, control) = (Lost { rounds }, Control::silent());
         // In less memory than the cores take there is no other way.
         let places = PeelingPlaces { device: Some(&mut lost), host: Bytes(1 << 10), control: &control };
-        let refused = peel(remaining_complete(200), &levels, None, places, &|_| Ok(())).unwrap_err();
+        let refused = peel(remaining_complete(200), &mut kept, None, places, &|_| Ok(())).unwrap_err();
         assert!(refused.kind() == Kind::Resource && refused.to_string().contains("--host-memory"), "{refused}");
         let places = PeelingPlaces { device: Some(&mut lost), host: Bytes::mib(64), control: &control };
         let most = AtomicU64::new(0);
-        let work = peel(remaining_complete(200), &levels, None, places, &|fell| {
+        let work = peel(remaining_complete(200), &mut kept, None, places, &|fell| {
             most.fetch_max(fell, Relaxed);
             Ok(())
         });
         assert_eq!(work.unwrap(), PeelingWork { levels: 1, rounds: 1 });
-        assert!(levels.iter().all(|level| level.load(Relaxed) == 198) && most.into_inner() == edges.len() as u64);
+        assert!(
+            state.iter().all(|value| value.load(Relaxed) == FALLEN | 198) && most.into_inner() == edges.len() as u64
+        );
     }
 }
 
 /// A complete graph.
-fn remaining_complete(vertices: u32) -> RemainingEdges {
+fn remaining_complete(vertices: u32) -> (RemainingEdges, Vec<u32>) {
     let heads: Vec<u32> = complete(vertices).map(|edge| edge.1).collect();
     let values = vec![vertices - 2; heads.len()];
     let first = |v: u64| v * v.saturating_sub(1) / 2;
-    RemainingEdges::all((0..=u64::from(vertices)).map(first).collect(), heads, values)
+    (RemainingEdges::all((0..=u64::from(vertices)).map(first).collect(), heads), values)
 }
 
 #[test]
@@ -207,4 +228,60 @@ proptest! {
         let distinct: BTreeSet<u32> = expected.values().copied().filter(|&k| k < most).collect();
         prop_assert_eq!(work.levels as usize, distinct.len());
     }
+}
+
+/// Stops the job once so many edges fell.
+struct StopsPeeling {
+    stop: Arc<AtomicBool>,
+    after: u64,
+    fell: AtomicU64,
+}
+
+impl Observer for StopsPeeling {
+    fn begin(&self, name: &str, _: Option<u64>, _: Unit) -> u64 {
+        u64::from(name == "peel")
+    }
+    fn advance(&self, task: u64, units: u64) {
+        if task == 1 && self.fell.fetch_add(units, Relaxed) + units > self.after {
+            self.stop.store(true, Relaxed);
+        }
+    }
+    fn end(&self, _: u64) {}
+}
+
+#[test]
+fn a_job_that_was_stopped_goes_on_with_what_was_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = Graph::from_file("tests/data/wiki-Vote.txt");
+    let options = || Options::new().backend(Backend::Cpu).without_cache().truss();
+    let whole = graph.count(&options()).unwrap().truss.unwrap();
+    // NetworkX's sizes are in tests/jobs/truss.rs.
+    assert_eq!((whole.largest_k, whole.largest().unwrap().edges), (23, 947));
+    let stopped = |after: u64, options: &Options| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let observer = StopsPeeling { stop: Arc::clone(&stop), after, fell: AtomicU64::new(0) };
+        graph.count_with(options, &Control::new(stop, Arc::new(observer)))
+    };
+    let run = dir.path().join("run");
+    let with_run = || options().run_dir(&run);
+    let file = run.join("peeled.edges");
+    let mut before = Vec::new();
+    for after in [10_000, 40_000, 80_000] {
+        assert_eq!(stopped(after, &with_run()).unwrap_err().kind(), Kind::Interrupted);
+        let kept = std::fs::read(&file).unwrap();
+        assert!(kept != before, "{after}");
+        before = kept;
+    }
+    // The truss of a smaller k than what was reached, then what was asked for before.
+    let of_ten = graph.count(&with_run().set("k", 10).unwrap()).unwrap().truss.unwrap();
+    assert_eq!(of_ten.largest(), whole.by_k.iter().find(|truss| truss.k == 10));
+    std::fs::write(&file, &before).unwrap();
+    let resumed = graph.count(&with_run()).unwrap().truss.unwrap();
+    assert!(resumed.by_k == whole.by_k && resumed.rounds < whole.rounds, "{resumed:?}");
+    // A damaged file is not used.
+    before[100] ^= 1;
+    std::fs::remove_dir_all(&run).unwrap();
+    assert_eq!(stopped(40_000, &with_run()).unwrap_err().kind(), Kind::Interrupted);
+    std::fs::write(&file, &before).unwrap();
+    assert_eq!(graph.count(&with_run()).unwrap().truss.unwrap(), whole);
 }

@@ -64,7 +64,7 @@ fn peeled(edges: &[Edge], more: u32, share: f64, pace: Pace) -> Vec<u32> {
         }
     }
     assert_eq!(left, 0);
-    device.take_values().unwrap().iter().map(|value| value ^ FALLEN).collect()
+    device.values().unwrap().iter().map(|value| value ^ FALLEN).collect()
 }
 
 fn check(edges: &[Edge], more: u32, pace: Pace) {
