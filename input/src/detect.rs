@@ -14,7 +14,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::gapbs;
 use super::head::BYTE_ORDER_MARK;
-use super::hints::{is_mostly_text, is_utf16, utf16};
+use super::hints::{foreign, is_mostly_text, is_utf16, utf16};
 use super::metis;
 use super::npy;
 use super::number::{columns, whole};
@@ -74,6 +74,13 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     }
     if !text {
         return known(by_suffix, file);
+    }
+    if let Some((name, read)) = foreign(head) {
+        return Err(Error::data(&file.path, format!("is a {name} file, which is not read"))
+            .expected("an edge list, or another format of --format")
+            .advice(format!(
+                "write its edges, by NetworkX: python3 -c \"import networkx as nx; nx.write_edgelist(nx.convert_node_labels_to_integers({read}), 'NEW.txt', data=False)\""
+            )));
     }
     match suffix.as_str() {
         "mtx" | "mm" => Ok(Format::MatrixMarket),

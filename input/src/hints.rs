@@ -52,6 +52,44 @@ pub(super) fn about(line: &[u8]) -> Option<&'static str> {
         _ if has(b';') => "columns are separated by blanks, tabs or commas, not by ';': tr ';' ' ' < FILE > NEW",
         _ if has(b'|') => "columns are separated by blanks, tabs or commas, not by '|': tr '|' ' ' < FILE > NEW",
         _ if has(b':') => "columns are separated by blanks, tabs or commas, not by ':'",
+        _ if has(b',') && is_name(line.split(|&byte| byte == b',')) => NUMBERED_BY_COMMA,
+        _ if !has(b',') && is_name([first, second]) => NUMBERED,
+        _ => return None,
+    })
+}
+
+/// Whether one of the first two columns is a name instead of a number.
+fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
+    columns
+        .into_iter()
+        .take(2)
+        .any(|column| column.trim_ascii().first().is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_'))
+}
+
+const NUMBERED: &str = "ids must be integers: number them in the order in which they occur, \
+    awk '!/^[#%]/ { for (i = 1; i < 3; i++) if (!($i in id)) id[$i] = n++; print id[$1], id[$2] }' FILE > NEW.txt";
+const NUMBERED_BY_COMMA: &str = "ids must be integers: number them in the order in which they occur, without the line of names if there is one, \
+    awk -F, '{ for (i = 1; i < 3; i++) if (!($i in id)) id[$i] = n++; print id[$1], id[$2] }' FILE > NEW.txt";
+
+/// What a text is that holds a graph in a format that is not read, and how NetworkX reads it.
+pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let text = String::from_utf8_lossy(&head[..head.len().min(4096)]).to_lowercase();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '%']));
+    let mut lines = lines.skip_while(|line| line.starts_with("creator ") || line.starts_with("//"));
+    let first = lines.next()?;
+    let word = first.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let then = first[word.len()..].trim_start().chars().chain(lines.next().unwrap_or_default().chars()).next();
+    Some(match first {
+        _ if first.starts_with('<') && text.contains("<graphml") => ("GraphML", "nx.read_graphml('FILE')"),
+        _ if first.starts_with('<') && text.contains("<gexf") => ("GEXF", "nx.read_gexf('FILE')"),
+        _ if first.starts_with('{') || first.starts_with('[') => {
+            ("JSON", "nx.node_link_graph(__import__('json').load(open('FILE')), edges='links')")
+        }
+        _ if first.starts_with("*vertices") || first.starts_with("*network") => ("Pajek", "nx.read_pajek('FILE')"),
+        _ if word == "graph" && then == Some('[') => ("GML", "nx.read_gml('FILE', label='id')"),
+        _ if matches!(word, "graph" | "digraph" | "strict") && text.contains('{') => {
+            ("DOT", "nx.nx_pydot.read_dot('FILE')")
+        }
         _ => return None,
     })
 }
@@ -77,7 +115,31 @@ mod tests {
         ] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
         }
-        assert_eq!(about(b"one two"), None);
+        for (line, words) in [("one two", "awk '!"), ("1 x2", "awk '!"), ("ann,bob", "awk -F,"), ("1,b", "awk -F,")] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
+        }
+        assert_eq!(about(b"-1 2"), None);
+    }
+
+    #[test]
+    fn formats_of_others_are_named() {
+        for (text, name) in [
+            ("<?xml version='1.0'?>\n<graphml>", Some("GraphML")),
+            ("<gexf version='1.2'>", Some("GEXF")),
+            (" {\"nodes\": []}", Some("JSON")),
+            ("[[0, 1]]", Some("JSON")),
+            ("Creator \"x\"\ngraph [\n", Some("GML")),
+            ("graph\n[\n", Some("GML")),
+            ("graph G {\n0 -- 1;", Some("DOT")),
+            ("// roads\nstrict digraph{0 -> 1}", Some("DOT")),
+            ("*Vertices 3\n", Some("Pajek")),
+            ("0 1\n", None),
+            ("# graph [\n0 1\n", None),
+            ("graph edges\n0 1\n", None),
+            ("", None),
+        ] {
+            assert_eq!(foreign(text.as_bytes()).map(|(name, _)| name), name, "{text}");
+        }
     }
 
     #[test]

@@ -285,9 +285,12 @@ impl List {
     }
 
     fn is_either(&self, HeaderNumbers { n, m, .. }: HeaderNumbers, rest: &ArcStatistics) -> Error {
-        self.error(format!("'{}' may be a header ({n} vertices, {m} edges) or an arc", self.first.text))
-            .expected(format!("a first line that the {} lines after it show to be one of the two", rest.lines))
-            .advice("--header yes reads it as a header, --header no as an arc")
+        let first = &self.first.text;
+        self.error(format!(
+            "the first line, '{first}', could be a header ({n} vertices, {m} edges) or an edge, and the {} lines after it do not tell",
+            rest.lines
+        ))
+        .advice("say which: --header yes, or --header no")
     }
 
     fn is_neither(&self, HeaderNumbers { n, m, .. }: HeaderNumbers, rest: &ArcStatistics) -> Error {

@@ -73,9 +73,9 @@ fn edges_of_the_repository_are_lists_in_several_dialects() {
         assert_eq!(arcs(&source).unwrap(), sorted, "{text}");
     }
     // The first line may be a header of a list from which a line is missing, or a weighted loop.
-    folder.refuses("g.edges", format!("5 5 6\n{}", lines(" ", " 1")), &["may be a header", "--header yes"]);
-    folder.refuses("g.edges", "3 3 3\n3 1 0.5\n3 2 0.5\n", &["may be a header"]);
-    folder.refuses("g.edges", "3 3\n3 1\n3 2\n", &["may be a header"]);
+    folder.refuses("g.edges", format!("5 5 6\n{}", lines(" ", " 1")), &["could be a header", "--header yes"]);
+    folder.refuses("g.edges", "3 3 3\n3 1 0.5\n3 2 0.5\n", &["could be a header"]);
+    folder.refuses("g.edges", "3 3\n3 1\n3 2\n", &["could be a header"]);
     folder.refuses("g.edges", format!("5 5 6\n{}", lines(" ", "")), &["has other columns than the lines after it"]);
     folder.refuses("g.edges", format!("{}1 2 3\n", lines(",", "")), &["a line with 3 columns"]);
 }
