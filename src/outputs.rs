@@ -8,8 +8,8 @@ use arrays::CountArrays;
 
 use crate::edges::rows::EdgeRows;
 use crate::table::columns::{CountsInOrder, line_bytes};
-use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
-use crate::table::text::Compress;
+use crate::table::format::{ALL, COLUMNS, STANDARD_OUTPUT, TEXT, TableFormat};
+use crate::table::text::{Compress, TextTable};
 use crate::table::{new_file, write};
 use crate::truss::TrussWanted;
 use crate::vertices;
@@ -58,6 +58,11 @@ impl Asked {
         self.per_vertex.iter().chain(&self.by_degree).chain(&self.per_edge).chain(&self.by_k)
     }
 
+    /// Whether one of them is standard output.
+    pub fn take_standard_output(&self) -> bool {
+        self.paths().any(|path| path.as_os_str() == STANDARD_OUTPUT)
+    }
+
     /// Checks that the names have formats.
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
@@ -84,7 +89,9 @@ impl Asked {
             // Pipes and devices take no space.
             let Some(file) = file_of_output(path)? else { continue };
             let [least, most] = match TableFormat::of(path, ALL)? {
-                TableFormat::Text(Compress::No) => [least, most].map(|bytes| Bytes(bytes.saturating_mul(rows))),
+                TableFormat::Text(TextTable { compress: Compress::No, .. }) => {
+                    [least, most].map(|bytes| Bytes(bytes.saturating_mul(rows)))
+                }
                 TableFormat::Npy => [Bytes::of::<u64>(array_len.unwrap_or_default()); 2],
                 _ => [Bytes::ZERO, Bytes(most.saturating_mul(rows))],
             };

@@ -24,7 +24,7 @@ pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()
 /// Writes counts; runs in the current thread pool.
 pub(crate) fn write(to: &mut Output, format: TableFormat, counts: &impl CountsInOrder) -> Result<()> {
     match format {
-        TableFormat::Text(compress) => columns::write_text(to, compress, counts),
+        TableFormat::Text(table) => columns::write_text(to, table, counts),
         #[cfg(feature = "parquet")]
         TableFormat::Parquet => parquet::write(to, counts),
         other => Err(Error::defect(format!("a table of counts as {other:?}"))),

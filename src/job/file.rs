@@ -294,19 +294,19 @@ pub struct OutputTable {
     /// Count the triangles at each vertex, for the averages and quantiles of the result
     #[cfg_attr(feature = "cli", arg(id = "clustering", long = "clustering", action = ArgAction::SetTrue, help_heading = "Vertices"))]
     pub clustering: Option<bool>,
-    /// Write id, degree, triangles and local clustering coefficient of each vertex: .tsv, .tsv.gz, .tsv.zst, .npy or .parquet
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|npy|parquet)$")))]
+    /// Write id, degree, triangles and local clustering coefficient of each vertex: .tsv, .csv (or with .gz, .zst), .npy, .parquet, or `-`
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|npy|parquet)$")))]
     #[cfg_attr(feature = "cli", arg(id = "per_vertex", long = "per-vertex", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::PER_VERTEX))]
     pub per_vertex: Option<PathBuf>,
-    /// Write, for each degree, its vertices, their triangles and average clustering: .tsv, .tsv.gz or .tsv.zst
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$")))]
+    /// Write, for each degree, its vertices, their triangles and average clustering: .tsv or .csv (or with .gz, .zst), or `-`
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.[tc]sv(\.gz|\.zst)?$")))]
     #[cfg_attr(
         feature = "cli",
         arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")
     )]
     pub by_degree: Option<PathBuf>,
-    /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .tsv.gz, .tsv.zst or .parquet
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|parquet)$")))]
+    /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .csv (or with .gz, .zst), .parquet, or `-`
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|parquet)$")))]
     #[cfg_attr(feature = "cli", arg(id = "per_edge", long = "per-edge", value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]
     pub per_edge: Option<PathBuf>,
     /// Peel the graph: find the trussness of each edge and the sizes of all trusses (docs/truss.md)
@@ -317,8 +317,8 @@ pub struct OutputTable {
     #[serde(deserialize_with = "whole")]
     #[cfg_attr(feature = "cli", arg(id = "k", long = "k", value_name = "K", help_heading = "Truss", value_parser = clap::value_parser!(u32).range(3..=i64::from(MOST_K))))]
     pub k: Option<u32>,
-    /// Write, for each k, the vertices and edges of the k-truss: .tsv, .tsv.gz or .tsv.zst
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$")))]
+    /// Write, for each k, the vertices and edges of the k-truss: .tsv or .csv (or with .gz, .zst), or `-`
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.[tc]sv(\.gz|\.zst)?$")))]
     #[cfg_attr(
         feature = "cli",
         arg(id = "by_k", long = "by-k", value_name = "FILE", help_heading = "Truss", group = "files")

@@ -17,6 +17,7 @@ use super::limits::MOST_MEMORY;
 use crate::cluster::{Cluster, Scheduler};
 use crate::outputs::arrays::CountArrays;
 use crate::outputs::{Asked, CountsWanted};
+use crate::table::format::STANDARD_OUTPUT;
 use crate::truss::{LEAST, MOST_K, TrussWanted};
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header, InputSettings};
@@ -149,6 +150,10 @@ impl Job {
             }
             path => Ok(path.as_ref().map(|path| base.join(path))),
         };
+        let table = |path: &Option<PathBuf>, what: &str| match path {
+            Some(path) if path.as_os_str() == "-" => Ok(Some(STANDARD_OUTPUT.into())),
+            path => dir(path, what),
+        };
         let bytes = |bytes: Option<Bytes>, what: &str| match bytes {
             Some(Bytes::ZERO) => Err(refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
             other => Ok(other.map(|bytes| bytes.min(MOST_MEMORY))),
@@ -212,10 +217,10 @@ impl Job {
         threads::check(typed.count.threads).map_err(in_job)?;
         let spill_to = typed.spill.to.unwrap_or_default();
         let files = Asked {
-            per_vertex: dir(&typed.output.per_vertex, "the file of the vertices")?,
-            by_degree: dir(&typed.output.by_degree, "the file of the degrees")?,
-            per_edge: dir(&typed.output.per_edge, "the file of the edges")?,
-            by_k: dir(&typed.output.by_k, "the file of the trusses")?,
+            per_vertex: table(&typed.output.per_vertex, "the file of the vertices")?,
+            by_degree: table(&typed.output.by_degree, "the file of the degrees")?,
+            per_edge: table(&typed.output.per_edge, "the file of the edges")?,
+            by_k: table(&typed.output.by_k, "the file of the trusses")?,
             arrays: None,
         };
         files.check_names().map_err(in_job)?;

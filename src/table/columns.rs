@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use super::text::{Compress, put};
+use super::text::{TextTable, put};
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
@@ -76,11 +76,11 @@ pub trait CountsInOrder {
 }
 
 /// Writes the rows as text; runs in the current thread pool.
-pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, compress: Compress, counts: &C) -> Result<()> {
-    compress.write_head(to, &counts.names())?;
+pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
+    table.write_head(to, &counts.names())?;
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;
-        compress.write_rows(to, rows.count(), |places, text| {
+        table.write_rows(to, rows.count(), |places, text| {
             for row in rows.range(places) {
                 for (column, rest) in columns.iter().zip((0..columns.len()).rev()) {
                     column.put(&row, if rest == 0 { b'\n' } else { b'\t' }, text);

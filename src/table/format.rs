@@ -2,25 +2,28 @@
 
 use std::path::Path;
 
-use super::text::Compress;
+use super::text::{Compress, TextTable};
 use trimill_system::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Lines of columns, separated by tabs.
-    Text(Compress),
+    /// Lines of columns.
+    Text(TextTable),
     Npy,
     Parquet,
 }
 
 /// The suffixes of text.
-pub const TEXT: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst"];
+pub const TEXT: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst"];
 
 /// Those of text and Parquet.
-pub const COLUMNS: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".parquet"];
+pub const COLUMNS: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst", ".parquet"];
 
 /// Those of all formats.
-pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".npy", ".parquet"];
+pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst", ".npy", ".parquet"];
+
+/// What `-` in the place of a table's name stands for: text, separated by tabs.
+pub const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 impl TableFormat {
     /// The format of a file that may have one of `suffixes`.
@@ -30,10 +33,18 @@ impl TableFormat {
     pub fn of(path: &Path, suffixes: &[&str]) -> Result<Self> {
         let name = path.as_os_str().to_string_lossy();
         let refuse = |found: &str| Error::usage(found).at(path).expected(expected(suffixes));
+        if path == Path::new(STANDARD_OUTPUT) {
+            return Ok(Self::Text(TextTable { compress: Compress::No, commas: false }));
+        }
         match suffixes.iter().find(|suffix| name.ends_with(**suffix)) {
-            Some(&".tsv") => Ok(Self::Text(Compress::No)),
-            Some(&".tsv.gz") => Ok(Self::Text(Compress::Gzip)),
-            Some(&".tsv.zst") => Ok(Self::Text(Compress::Zstd)),
+            Some(suffix) if TEXT.contains(suffix) => {
+                let compress = match suffix {
+                    _ if suffix.ends_with(".gz") => Compress::Gzip,
+                    _ if suffix.ends_with(".zst") => Compress::Zstd,
+                    _ => Compress::No,
+                };
+                Ok(Self::Text(TextTable { compress, commas: suffix.starts_with(".csv") }))
+            }
             Some(&".npy") => Ok(Self::Npy),
             Some(_) if cfg!(feature = "parquet") => Ok(Self::Parquet),
             Some(_) => Err(refuse("this build of trimill writes no Parquet files")
@@ -59,20 +70,24 @@ mod tests {
 
     #[test]
     fn names_decide_the_format() {
+        let text = |compress, commas| TableFormat::Text(TextTable { compress, commas });
         for (name, format) in [
-            ("a.tsv", TableFormat::Text(Compress::No)),
-            ("dir.npy/a.tsv.gz", TableFormat::Text(Compress::Gzip)),
-            ("a.b.tsv.zst", TableFormat::Text(Compress::Zstd)),
+            ("a.tsv", text(Compress::No, false)),
+            ("dir.npy/a.tsv.gz", text(Compress::Gzip, false)),
+            ("a.b.tsv.zst", text(Compress::Zstd, false)),
+            ("a.csv", text(Compress::No, true)),
+            ("a.tsv.csv.gz", text(Compress::Gzip, true)),
+            ("/dev/stdout", text(Compress::No, false)),
             ("a.npy", TableFormat::Npy),
         ] {
             assert_eq!(TableFormat::of(Path::new(name), ALL).unwrap(), format);
         }
-        for name in ["a", "a.csv", "a.tsv.bz2", "a.npy.gz", "tsv"] {
+        for name in ["a", "a.txt", "a.tsv.bz2", "a.npy.gz", "tsv"] {
             let error = TableFormat::of(Path::new(name), ALL).unwrap_err().to_string();
             assert!(error.contains(name), "{error}");
             let all = match cfg!(feature = "parquet") {
-                true => ".tsv, .tsv.gz, .tsv.zst, .npy or .parquet",
-                false => ".tsv, .tsv.gz, .tsv.zst or .npy",
+                true => ".csv, .csv.gz, .csv.zst, .npy or .parquet",
+                false => ".csv, .csv.gz, .csv.zst or .npy",
             };
             assert!(error.ends_with(all), "{error}");
         }
@@ -82,7 +97,7 @@ mod tests {
             false => {
                 let error = parquet.unwrap_err().to_string();
                 assert!(
-                    error.contains("ends with .tsv, .tsv.gz or .tsv.zst; ") && error.contains("--features parquet"),
+                    error.contains(".csv, .csv.gz or .csv.zst; ") && error.contains("--features parquet"),
                     "{error}"
                 );
             }

@@ -23,12 +23,20 @@ pub enum Compress {
     Zstd,
 }
 
-impl Compress {
+/// How a table of text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextTable {
+    pub(crate) compress: Compress,
+    /// Whether commas separate the columns, and not tabs.
+    pub(crate) commas: bool,
+}
+
+impl TextTable {
     pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
         self.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
     }
 
-    /// Writes the lines of so many rows, of which `lines` appends a range to text. Runs in the current thread pool.
+    /// Writes the lines of so many rows, of which `lines` appends a range to text, separated by tabs. Runs in the current thread pool.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,
@@ -45,10 +53,19 @@ impl Compress {
 
     fn write(self, to: &mut Output, chunks: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        let make = |chunk| self.compressed(text(chunk)).map_err(|e| Error::write(&name, e));
+        let make = |chunk| {
+            let mut text = text(chunk);
+            if self.commas {
+                // Cells are numbers and names of columns, which have neither tabs nor commas.
+                text.iter_mut().filter(|byte| **byte == b'\t').for_each(|byte| *byte = b',');
+            }
+            self.compress.compressed(text).map_err(|e| Error::write(&name, e))
+        };
         make_and_write(chunks, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))
     }
+}
 
+impl Compress {
     fn compressed(self, text: Vec<u8>) -> std::io::Result<Vec<u8>> {
         match self {
             Self::No => Ok(text),
