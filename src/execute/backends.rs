@@ -78,7 +78,10 @@ impl Session {
                     self.absent(gpu, &needs)
                 }
                 Err(absence) => {
-                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}");
+                    // Nobody asked for a GPU, so what to do about it is left to `trimill doctor`.
+                    let absence = absence.to_string();
+                    let found = absence.split(';').next().unwrap_or_default();
+                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {found}");
                     self.cpu(cpu, &needs)
                 }
             },

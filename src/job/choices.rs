@@ -243,6 +243,7 @@ pub enum Backend {
     /// The CPU.
     Cpu,
     /// A GPU, through CUDA; exit code 3 where there is none.
+    #[cfg_attr(feature = "cli", value(alias = "gpu"))]
     Cuda,
 }
 

@@ -244,3 +244,77 @@ fn a_header_is_told_in_one_line_and_may_be_decided() {
     assert_eq!(count(&["--header", "yes"]), (4, 6, 0));
     assert_eq!(count(&["--header", "no"]), (4, 7, 0));
 }
+
+#[test]
+fn an_answer_takes_ten_lines_of_80_columns_and_more_only_if_that_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = root("tests/data/cnr-2000.graph").display().to_string();
+    let cache = dir.path().to_str().unwrap();
+    for (command, first) in [("count", "triangles     20,977,629"), ("truss", "truss         the largest k is 84, ")] {
+        let printed = |more: &[&str]| {
+            let output = trimill(&[&[command, &graph, "--cache-dir", cache], more].concat());
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            text(&output.stdout)
+        };
+        let answer = printed(&[]);
+        assert!(answer.starts_with(first), "{answer}");
+        let lines: Vec<&str> = answer.lines().collect();
+        assert!((5..=10).contains(&lines.len()) && lines.iter().all(|line| line.chars().count() <= 80), "{answer}");
+        for word in ["vertices", "edges", "transitivity", "removed", "threads of the CPU", "1 part by", "host ", "time"]
+        {
+            assert!(answer.contains(word), "{word}: {answer}");
+        }
+        let details = printed(&["--details"]);
+        assert!(details.contains("Partition memory") && details.contains("Stages"), "{details}");
+    }
+}
+
+#[test]
+fn the_short_help_has_the_usual_options_and_a_file_alone_names_the_command() {
+    let help = text(&trimill(&["count", "-h"]).stdout);
+    let options: Vec<&str> = help.lines().filter(|line| line.trim_start().starts_with("--")).collect();
+    assert_eq!(options.len(), 10, "{help}");
+    assert!(help.contains("All options, in groups, and examples: --help"), "{help}");
+    assert!(!text(&trimill(&[]).stderr).contains("-child"));
+    for (file, command) in [("tests/data/karate.mtx", "count"), ("configs/quick-start.toml", "run")] {
+        let file = root(file).display().to_string();
+        let output = trimill(&[&file]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(&format!("trimill {command} {file}")), "{}", text(&output.stderr));
+    }
+    let gpu = text(&trimill(&["plan", "tests/data/karate.mtx", "--backend", "gpu", "--no-cache"]).stderr);
+    assert!(!gpu.contains("invalid value"), "{gpu}");
+}
+
+#[test]
+fn a_table_on_standard_output_is_alone_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = root("tests/data/karate.mtx").display().to_string();
+    for option in ["--per-vertex", "--by-degree", "--per-edge", "--by-k"] {
+        let file = |name: &str| dir.path().join(format!("{name}{option}")).display().to_string();
+        let count = |place: &str| trimill(&["count", &graph, "--no-cache", "--backend", "cpu", option, place]);
+        let [tabs, commas] = ["tsv", "csv"].map(|suffix| {
+            let name = format!("{}.{suffix}", file("t"));
+            assert!(count(&name).status.success());
+            std::fs::read_to_string(name).unwrap()
+        });
+        assert!(
+            tabs.lines().count() > 3 && tabs.replace('\t', ",") == commas && commas.contains(','),
+            "{option}: {commas}"
+        );
+        let output = count("-");
+        assert_eq!(text(&output.stdout), tabs, "{option}");
+        assert!(text(&output.stderr).contains("triangles  "), "{option}: {}", text(&output.stderr));
+        // A file that is there already, as a shell makes it.
+        let shell = format!(
+            "{} count {graph} --no-cache --backend cpu {option} - > {} 2> /dev/null",
+            env!("CARGO_BIN_EXE_trimill"),
+            file("o")
+        );
+        assert!(Command::new("sh").args(["-c", &shell]).status().unwrap().success());
+        assert_eq!(std::fs::read_to_string(file("o")).unwrap(), tabs, "{option}");
+    }
+    let run = dir.path().join("run").display().to_string();
+    let prepared = trimill(&["prepare", &graph, "--run-dir", &run, "--per-edge", "-"]);
+    assert_eq!(prepared.status.code(), Some(2), "{}", text(&prepared.stderr));
+}

@@ -5,6 +5,7 @@ mod bench;
 mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
+mod messages;
 mod methods_doc;
 mod outputs;
 mod performance_doc;

@@ -16,7 +16,7 @@ mod count;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::ReportArgs;
+pub(crate) use args::{AnswerArgs, ReportArgs};
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
 pub(crate) use count::{CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
@@ -43,7 +43,15 @@ pub(crate) struct Cli {
 pub(crate) struct Global {
     /// How progress is shown on standard error: a bar on a terminal and plain lines elsewhere, always plain lines, or
     /// nothing
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "HOW", help_heading = "General")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "HOW",
+        hide_short_help = true,
+        help_heading = "General"
+    )]
     pub(crate) progress: ProgressMode,
 
     /// Tells more on standard error; twice tells everything
@@ -71,16 +79,16 @@ pub(crate) enum ProgressMode {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Count the triangles of a graph
-    #[command(after_help = help::COUNT)]
+    #[command(after_help = help::MORE, after_long_help = help::COUNT)]
     Count(CountCommand),
     /// Find the trussness of each edge of a graph, and the sizes of its trusses
-    #[command(after_help = help::TRUSS)]
+    #[command(after_help = help::MORE, after_long_help = help::TRUSS)]
     Truss(TrussCommand),
     /// Run the jobs of a TOML file
     #[command(after_help = help::RUN)]
     Run(RunCommand),
     /// Prepare a graph once, so that several processes or nodes can count shares of it
-    #[command(after_help = help::PREPARE)]
+    #[command(after_help = help::MORE, after_long_help = help::PREPARE)]
     Prepare(PrepareCommand),
     /// Add what the shards of a prepared job have counted
     #[command(after_help = help::MERGE)]
@@ -89,19 +97,19 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = help::CLUSTER)]
     Cluster(ClusterCommand),
     /// Predict what each partition takes and whether it fits; counts nothing
-    #[command(after_help = help::PLAN)]
+    #[command(after_help = help::MORE, after_long_help = help::PLAN)]
     Plan(PlanCommand),
     /// Cut a graph into partitions and keep them on disk; counts nothing
-    #[command(after_help = help::PARTITION)]
+    #[command(after_help = help::MORE, after_long_help = help::PARTITION)]
     Partition(PartitionCommand),
     /// Show what a spilled partition holds, or all of a directory
     #[command(after_help = help::INSPECT)]
     Inspect(InspectCommand),
     /// Count with the slow independent counter, to check the fast ones
-    #[command(after_help = help::VERIFY)]
+    #[command(after_help = help::MORE, after_long_help = help::VERIFY)]
     Verify(VerifyCommand),
     /// Compare counting methods on graphs: times, rates, memory, and whether the counts agree
-    #[command(after_help = help::BENCH)]
+    #[command(after_help = help::MORE, after_long_help = help::BENCH)]
     Bench(BenchCommand),
     /// Make a graph of any size, with its known counts where there are any
     #[command(after_help = help::GENERATE)]
@@ -139,6 +147,7 @@ pub(crate) enum Command {
 
 /// `trimill run`
 #[derive(Debug, Args)]
+#[command(mut_arg("json", |json| json.help("Print one JSON object a line, one for each job, instead of text")))]
 pub(crate) struct RunCommand {
     /// The job file
     #[arg(value_name = "JOB.toml")]
@@ -161,9 +170,9 @@ pub(crate) struct RunCommand {
     #[allow(missing_docs)]
     pub(crate) report: ReportArgs,
 
-    /// Print one JSON object a line, one for each job, instead of tables
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) answer: AnswerArgs,
 }
 
 impl RunCommand {
@@ -253,14 +262,14 @@ pub(crate) struct CacheArgs {
 impl Command {
     pub(crate) fn answers_json(&self) -> bool {
         match self {
-            Self::Count(command) => command.json,
-            Self::Truss(command) => command.graph.json,
-            Self::Run(command) => command.json,
-            Self::Prepare(command) => command.json,
-            Self::Merge(command) => command.json,
+            Self::Count(command) => command.answer.json,
+            Self::Truss(command) => command.graph.answer.json,
+            Self::Run(command) => command.answer.json,
+            Self::Prepare(command) => command.answer.json,
+            Self::Merge(command) => command.answer.json,
             Self::Cluster(command) => command.json(),
-            Self::Plan(command) => command.graph.json,
-            Self::Partition(command) => command.graph.json,
+            Self::Plan(command) => command.graph.answer.json,
+            Self::Partition(command) => command.graph.answer.json,
             Self::Inspect(command) => command.json,
             Self::Verify(command) => command.json,
             Self::Bench(command) => command.json,

@@ -6,7 +6,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::cli::Command;
+use crate::cli::{AnswerArgs, Command};
+use crate::text::result::ShownTables;
 use trimill::Backend;
 use trimill::Control;
 use trimill::program::Job;
@@ -79,6 +80,15 @@ impl CommandContext<'_> {
         self.program.clone().map(Helper::metis)
     }
 
+    /// What the text of a report has.
+    fn shown(&self, how: &AnswerArgs) -> ShownTables {
+        match (how.details, self.terminal) {
+            (false, _) => ShownTables::None,
+            (true, true) => ShownTables::Short,
+            (true, false) => ShownTables::Whole,
+        }
+    }
+
     fn say(&mut self, text: &str) -> Result<CommandOutcome> {
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(json::unwritten)?;
         Ok(None)
@@ -99,6 +109,27 @@ impl CommandContext<'_> {
     fn print_error_text(&mut self, what: &str) {
         // If standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(self.err, "error: {}", printable(what));
+    }
+
+    /// Answers about a job: on standard error where a table of counts is what standard output carries.
+    fn report_of<R: json::Json>(
+        &mut self,
+        job: Option<&Job>,
+        as_json: bool,
+        report: &R,
+        text: impl FnOnce(&R) -> String,
+    ) -> Result<CommandOutcome> {
+        match job {
+            Some(job) if job.output_files().take_standard_output() => CommandContext {
+                out: &mut *self.err,
+                err: &mut std::io::sink(),
+                terminal: self.terminal,
+                control: self.control.clone(),
+                program: None,
+            }
+            .report(as_json, report, text),
+            _ => self.report(as_json, report, text),
+        }
     }
 
     /// Writes `report` as a JSON line, or as the text that `text` makes of it.

@@ -9,11 +9,13 @@ mod text;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use cli::{Cli, Command, Global, ProgressMode};
 use commands::{CommandContext, CommandOutcome};
 use progress::ProgressLine;
@@ -73,15 +75,23 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
 }
 
 fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
-    let text = error.render().to_string();
+    let mut text = error.render().to_string();
+    let file = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(typed)) if Path::new(typed).exists() => Some(typed),
+        _ => None,
+    };
+    if let Some(file) = file {
+        let command = if file.ends_with(".toml") { "run" } else { "count" };
+        text = format!("error: '{file}' is a file, and no command; to count its triangles: trimill {command} {file}\n");
+    }
     if as_json {
         let message = text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end());
         let _ = json::write_line(out, &Failure::new(None, &Error::usage(message)));
     }
     match printable(&text) {
         // clap styles what goes to a terminal.
-        Cow::Borrowed(_) => drop(error.print()),
-        Cow::Owned(escaped) => drop(write!(err, "{escaped}")),
+        Cow::Borrowed(_) if file.is_none() => drop(error.print()),
+        plain => drop(write!(err, "{plain}")),
     }
 }
 

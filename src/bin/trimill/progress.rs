@@ -57,7 +57,8 @@ impl ProgressLine {
 }
 
 fn style() -> ProgressStyle {
-    let style = ProgressStyle::with_template("[{bar:24}] {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    // The bar takes what the message leaves, so that the rate is not cut.
+    let style = ProgressStyle::with_template("[{wide_bar}] {msg:58}").unwrap_or_else(|_| ProgressStyle::default_bar());
     style.progress_chars("=> ")
 }
 
@@ -156,9 +157,9 @@ fn write_line(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
     let _ = writeln!(lock(out), "{line}");
 }
 
-/// `43% done, 12 seconds left`
+/// `43% done, 12s left`
 fn of_job(share: f64, left: Option<Duration>) -> String {
-    let left = left.map_or(String::new(), |left| format!(", {} left", HumanDuration(left)));
+    let left = left.map_or(String::new(), |left| format!(", {:#} left", HumanDuration(left)));
     format!("{:.0}% done{left}", 100.0 * share)
 }
 
@@ -395,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_drawn_and_goes() {
-        ProgressStyle::with_template("[{bar:24}] {wide_msg}").unwrap();
+        ProgressStyle::with_template("[{wide_bar}] {msg:58}").unwrap();
         let screen = Line::default();
         let seen = || lock(&screen.0).trim().to_owned();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
@@ -408,7 +409,7 @@ mod tests {
         assert!(bar.message().starts_with("17% done, "), "{}", bar.message());
         assert!(bar.message().contains("; clean: 5 of 10 arcs, "), "{}", bar.message());
         assert_eq!(bar.position(), 166);
-        assert!(seen().starts_with("[==="), "{}", seen());
+        assert!(seen().starts_with("[==") && seen().ends_with(" arcs/s"), "{}", seen());
         shown.end(task);
         assert_eq!(seen(), "", "nothing stays");
         shown.advance(task, 1);

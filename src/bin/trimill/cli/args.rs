@@ -12,6 +12,39 @@ pub(crate) struct ReportArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
+/// How an answer is printed.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AnswerArgs {
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Also print the tables of partitions, devices and stages
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) details: bool,
+}
+
+/// The options that most people need, of any command on a graph; `--help` shows all.
+const USUAL: &[&str] = &[
+    "format",
+    "backend",
+    "device_memory",
+    "host_memory",
+    "clustering",
+    "per_vertex",
+    "per_edge",
+    "report",
+    "details",
+    "json",
+];
+
+/// Leaves an option out of `-h`, unless it is a usual one, one of `own`, or required.
+pub(crate) fn usual(arg: Arg, own: &[&str]) -> Arg {
+    let name = arg.get_id().as_str();
+    let shown = arg.is_positional() || arg.is_required_set() || USUAL.contains(&name) || own.contains(&name);
+    arg.hide_short_help(!shown)
+}
+
 /// Leaves settings out of a command that does not take them: they are not shown, and refused.
 pub(crate) fn without(arg: Arg, left_out: &[&str]) -> Arg {
     if !left_out.contains(&arg.get_id().as_str()) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::args::without;
+use super::args::{usual, without};
 use super::{ReportArgs, help};
 use trimill::program::STANDARD_INPUT;
 use trimill::program::execute::{BenchGraph, BenchRequest};
@@ -18,7 +18,7 @@ const LEFT_OUT: &[&str] = &["method", "block_threads", "tile", "device_timeout"]
 
 /// `trimill bench`
 #[derive(Debug, Args)]
-#[command(mut_args(|arg| without(arg, LEFT_OUT)))]
+#[command(mut_args(|arg| usual(without(arg, LEFT_OUT), &["methods", "runs", "timeout", "parts", "output"])))]
 pub(crate) struct BenchCommand {
     /// The graphs, a file each
     #[arg(value_name = "GRAPH", required = true)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::args::without;
+use super::args::{AnswerArgs, usual, without};
 use super::count::of_inputs;
 use trimill::program::{CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Tables, WorkTable};
 use trimill::program::{Cluster, Scheduler, from_one};
@@ -29,7 +29,7 @@ const NOT_OF_HQ: &[&str] = &["time", "partition", "account", "memory"];
 
 /// `trimill prepare`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PREPARE)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_PREPARE), &["shards"])))]
 #[command(mut_arg("run_dir", |dir| {
     dir.required(true)
         .help_heading("Shards")
@@ -51,9 +51,8 @@ pub(crate) struct PrepareCommand {
     #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", help_heading = "Shards")]
     pub(crate) shards: Option<NonZeroU32>,
 
-    /// Print one JSON object instead of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `trimill merge`
@@ -76,9 +75,8 @@ pub(crate) struct MergeCommand {
     #[command(flatten)]
     pub(crate) work: WorkTable,
 
-    /// Print one JSON object instead of tables
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `trimill cluster`

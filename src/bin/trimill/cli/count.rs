@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::args::without;
+use super::args::{AnswerArgs, usual, without};
 use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTable, ShardChoice, Tables, WorkTable};
 
 /// What `trimill plan` does not take: it writes a report alone.
@@ -45,7 +45,7 @@ const NOT_OF_VERIFY: &[&str] = &[
 
 /// `trimill count`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(arg, &[])))]
 pub(crate) struct CountCommand {
     /// The graph's file, or several files of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required_unless_present = "shard")]
@@ -69,9 +69,8 @@ pub(crate) struct CountCommand {
     )]
     pub(crate) shard: Option<ShardChoice>,
 
-    /// Print one JSON object instead of tables
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 }
 
 /// A graph, the settings of a job on it, and how the answer is printed.
@@ -84,9 +83,8 @@ pub(crate) struct GraphJobArgs {
     #[command(flatten)]
     settings: Tables,
 
-    /// Print one JSON object instead of tables
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 }
 
 impl GraphJobArgs {
@@ -97,8 +95,8 @@ impl GraphJobArgs {
 
 /// `trimill truss`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_TRUSS)))]
-#[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet")))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_TRUSS), &["k", "by_k"])))]
+#[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .csv (or with .gz, .zst), .parquet, or `-`")))]
 pub(crate) struct TrussCommand {
     #[command(flatten)]
     pub(crate) graph: GraphJobArgs,
@@ -106,7 +104,7 @@ pub(crate) struct TrussCommand {
 
 /// `trimill plan`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PLAN)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_PLAN), &["parts"])))]
 pub(crate) struct PlanCommand {
     #[command(flatten)]
     pub(crate) graph: GraphJobArgs,
@@ -114,7 +112,7 @@ pub(crate) struct PlanCommand {
 
 /// `trimill partition`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_PARTITION)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_PARTITION), &["parts"])))]
 #[command(mut_arg("spill_dir", |dir| dir.required(true).group("files").help("The directory that receives the partitions and their manifest")))]
 #[command(mut_arg("force", |force| force.help("Replace files that are there under the names of partitions")))]
 pub(crate) struct PartitionCommand {
@@ -124,7 +122,7 @@ pub(crate) struct PartitionCommand {
 
 /// `trimill verify`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| without(arg, NOT_OF_VERIFY)))]
+#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_VERIFY), &[])))]
 #[command(mut_arg("force", |force| force.help("Replace files of vertices and edges that are there already")))]
 pub(crate) struct VerifyCommand {
     /// The graph's file, or several files of one graph; `-` is standard input

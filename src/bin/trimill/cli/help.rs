@@ -16,6 +16,8 @@ Exit codes:
   3    a budget, disk, directory or device that does not allow what was asked
   130  stopped by Ctrl-C or SIGTERM; a second one ends at once";
 
+pub(crate) const MORE: &str = "All options, in groups, and examples: --help";
+
 pub(crate) const COUNT: &str = "\
 Examples:
   trimill count crawl.graph
@@ -29,7 +31,9 @@ Examples:
   trimill count crawl.graph --partitioner random --parts 32 --prune zero-indegree
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
-      tables on standard output, result.json and partitions.tsv in results/crawl
+      the answer on standard output, result.json and partitions.tsv in results/crawl
+  trimill count crawl.graph --per-vertex - | sort -k3,3nr | head
+      the triangles at each vertex on standard output, the answer on standard error
   trimill count crawl.graph --clustering --report crawl.html
       a page to look at: memory of the partitions, what ran when, degrees
   trimill count crawl.graph --run-dir runs/crawl

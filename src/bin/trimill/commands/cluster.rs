@@ -12,9 +12,20 @@ use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
+    check_merged(&job)?;
     paths::check(&[Paths::of(&job)])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
-    context.report(command.json, &prepared, reports::prepared)
+    let shown = context.shown(&command.answer);
+    context.report(command.answer.json, &prepared, |prepared| reports::prepared(prepared, shown))
+}
+
+/// Tables of counts are written by `trimill merge`, which prints its answer.
+pub(super) fn check_merged(job: &Job) -> Result<()> {
+    match job.output_files().take_standard_output() {
+        true => Err(Error::usage("a table on standard output, of a job that is counted in shards")
+            .expected("the name of a file")),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -22,7 +33,7 @@ pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) ->
     let merged = guarded(WORKER, || execute::merge(how, &context.control)).and_then(|merged| merged);
     let ((result, output), written) = Error::answered(merged)?;
     let tables = write_tables(&result, output.as_deref());
-    report(CountAnswer { result, written: Error::worst_of([written, tables]) }, command.json, context)
+    report(CountAnswer { result, written: Error::worst_of([written, tables]) }, None, &command.answer, context)
 }
 
 pub(super) fn cluster(command: &ClusterCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

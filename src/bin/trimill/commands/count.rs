@@ -1,9 +1,11 @@
 //! `trimill count`
 
 use super::{CommandContext, CommandOutcome, checks, job_of};
-use crate::cli::{CountCommand, TrussCommand};
+use crate::cli::{AnswerArgs, CountCommand, TrussCommand};
 use crate::text::{reports, result};
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::thread::available_parallelism;
 use trimill::Control;
 use trimill::RunResult;
 use trimill::program::execute::{self, Helper};
@@ -19,30 +21,41 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables())?;
         let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
-        let short = context.terminal;
-        return context.report(command.json, &report, |report| reports::shard(report, short));
+        let shown = context.shown(&command.answer);
+        return context.report(command.answer.json, &report, |report| reports::shard(report, shown));
     }
-    counted(&command.tables(), command.json, context)
+    counted(&command.tables(), &command.answer, context)
 }
 
 /// `trimill truss`
 pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    counted(&command.tables(), command.graph.json, context)
+    counted(&command.tables(), &command.graph.answer, context)
 }
 
-fn counted(tables: &Tables, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
     paths::check(&[Paths::of(&job)])?;
-    report(count(&job, context.metis(), &context.control)?, as_json, context)
+    report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
 }
 
-/// Prints a result, and what went wrong with its files.
-pub(super) fn report(counted: CountAnswer, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+/// Prints the result of a job, or of the shards of one, and what went wrong with its files.
+pub(super) fn report(
+    counted: CountAnswer,
+    job: Option<&Job>,
+    how: &AnswerArgs,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let CountAnswer { result, written } = counted;
-    let short = context.terminal;
-    let said = context.report(as_json, &result, |result| result::result(result, short));
+    let shown = context.shown(how);
+    let threads = job.map(|job| threads(job.threads));
+    let said = context.report_of(job, how.json, &result, |result| result::result(result, threads, shown));
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
+}
+
+/// The threads of a job that asked for so many.
+pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
+    asked.or(available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
 /// A result, and whether its files could be written; it is printed in any case.

@@ -12,6 +12,6 @@ pub(super) fn run(command: &PartitionCommand, context: &mut CommandContext<'_>) 
     paths::check(&[Paths::of(&job)])?;
     job.spill_dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
-    let short = context.terminal;
-    context.report(command.graph.json, &report, |report: &PartitionReport| reports::partition(report, short))
+    let shown = context.shown(&command.graph.answer);
+    context.report(command.graph.answer.json, &report, |report: &PartitionReport| reports::partition(report, shown))
 }

@@ -13,8 +13,8 @@ pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Re
     let writes = Job { per_vertex: None, by_degree: None, per_edge: None, keep_spill: false, ..job.clone() };
     paths::check(&[Paths::of(&writes)])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
-    let short = context.terminal;
-    context.report(command.graph.json, &report, |report| plan::table(report, short))?;
+    let shown = context.shown(&command.graph.answer);
+    context.report(command.graph.answer.json, &report, |report| plan::plan(report, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
     let Some(file) = &job.report else { return Ok(short) };
     let written = views::of_plan(&job, &report, rates(job.cache_dir.as_deref()))

@@ -10,10 +10,11 @@ use crate::text::{reports, result};
 use std::path::Path;
 use std::time::Instant;
 
+use super::cluster::check_merged;
 use super::count::CountAnswer;
+use super::count::threads;
 use super::{CommandContext, CommandOutcome, checks, count};
-use crate::cli::RunCommand;
-use trimill::Bytes;
+use crate::cli::{AnswerArgs, RunCommand};
 use trimill::program::{Batch, BatchJob, Job};
 use trimill::program::{Cluster, execute};
 use trimill::program::{Failure, kind_name};
@@ -21,6 +22,7 @@ use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
 use trimill::program::{json, rates, views};
 use trimill::program::{printable, shown};
+use trimill::{Bytes, RunResult};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -35,7 +37,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         .and_then(|()| paths::check(&files))
         .map_err(|error| error.at_if_unset(&command.file))?;
     if command.check {
-        return check(&batch, command.json, context);
+        return check(&batch, command.answer.json, context);
     }
     checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
     if report.is_some() {
@@ -52,13 +54,13 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         }
         let begun = Instant::now();
         if let Some(cluster) = &job.cluster {
-            let outcome = for_cluster(job, cluster, command.json, context);
+            let outcome = for_cluster(job, cluster, &command.answer, context);
             worst = worst.max(outcome.as_ref().err().map(Error::kind));
             let outcome = match outcome {
                 Ok(command) => format!("prepared: {command}"),
                 Err(error) => {
                     entries.push(views::of_failure(&Failure::new(Some(name), &error))?);
-                    failed(name, &error, command.json, context)?
+                    failed(name, &error, command.answer.json, context)?
                 }
             };
             lines.push(SummaryLine {
@@ -83,8 +85,9 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
                 if report.is_some() {
                     entries.push(views::of_count(job, &result, rates(job.cache_dir.as_deref()))?);
                 }
-                let short = context.terminal;
-                context.report(command.json, &result, |result| format!("{}\n", result::result(result, short)))?;
+                let (shown, threads) = (context.shown(&command.answer), Some(threads(job.threads)));
+                let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
+                context.report_of(Some(job), command.answer.json, &result, text)?;
                 if let Err(error) = written {
                     worst = worst.max(Some(error.kind()));
                     line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
@@ -94,13 +97,13 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             Err(error) => {
                 worst = worst.max(Some(error.kind()));
                 entries.push(views::of_failure(&Failure::new(Some(name), &error))?);
-                line.outcome = failed(name, &error, command.json, context)?;
+                line.outcome = failed(name, &error, command.answer.json, context)?;
             }
         }
         lines.push(line);
     }
     let summary = printable(&summary(&lines)).into_owned();
-    if command.json {
+    if command.answer.json {
         // Nothing is lost if this cannot be written: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
     } else {
@@ -116,14 +119,16 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 }
 
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
-fn for_cluster(job: &Job, cluster: &Cluster, as_json: bool, context: &mut CommandContext<'_>) -> Result<String> {
+fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
+    check_merged(job)?;
     let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
         .and_then(|done| done)?;
     let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref())?;
-    context.report(as_json, &prepared, reports::prepared)?;
-    context.report(as_json, &written, |written| format!("{}\n", reports::cluster(written)))?;
+    let shown = context.shown(how);
+    context.report(how.json, &prepared, |prepared| reports::prepared(prepared, shown))?;
+    context.report(how.json, &written, |written| format!("{}\n", reports::cluster(written)))?;
     Ok(written.commands.first().cloned().unwrap_or_default())
 }
 

@@ -10,8 +10,8 @@ use trimill::{Error, Result};
 pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
-    let (report, written) = Error::answered(execute::verify(job, &context.control))?;
-    let said = context.report(command.json, &report, reports::verify);
+    let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
+    let said = context.report_of(Some(&job), command.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
 }

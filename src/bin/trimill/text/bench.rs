@@ -6,19 +6,19 @@ use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Sp
 /// A column: its heading, and its cells.
 type BenchColumn = (&'static str, fn(&MethodReport) -> String);
 
-const COLUMNS: [BenchColumn; 15] = [
-    ("method", MethodReport::title),
-    ("on", |m| m.backend.to_string()),
+/// The last columns matter most: a narrow terminal leaves out others from the second on.
+const COLUMNS: [BenchColumn; 14] = [
+    ("method", |m| format!("{} on {}", m.title(), m.backend)),
     ("runs", |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() }),
     ("parts", |m| or_dash(m.parts, |parts| parts.to_string())),
-    ("kernel\nms", |m| median(m.kernel_seconds)),
-    ("±", |m| or_dash(m.kernel_seconds, plus_minus)),
+    ("probes/s", |m| or_dash(m.probes_per_second, rate)),
+    ("edges/s", |m| or_dash(m.edges_per_second, rate)),
     ("copy\nms", |m| median(m.copy_seconds)),
     ("preprocess\nms", |m| median(m.preprocess_seconds)),
-    ("total\nms", |m| median(m.seconds)),
-    ("edges/s", |m| or_dash(m.edges_per_second, rate)),
-    ("probes/s", |m| or_dash(m.probes_per_second, rate)),
     ("device\nmemory", |m| or_dash(m.device_bytes, |bytes| bytes.to_string())),
+    ("kernel\nms", |m| median(m.kernel_seconds)),
+    ("fastest, slowest\nms", |m| or_dash(m.kernel_seconds, range)),
+    ("total\nms", |m| median(m.seconds)),
     ("kernel\nspeed-up", |m| or_dash(m.kernel_speedup, times)),
     ("total\nspeed-up", |m| or_dash(m.speedup, times)),
     ("count", verdict),
@@ -134,10 +134,9 @@ fn median(spread: Option<Spread>) -> String {
     or_dash(spread, |spread| milliseconds(spread.median))
 }
 
-/// Half of the range, as a share of the median.
-fn plus_minus(spread: Spread) -> String {
-    let half = (spread.max - spread.min) / 2.0;
-    if spread.median > 0.0 { format!("{:.1}%", 100.0 * half / spread.median) } else { "-".into() }
+/// The fastest and the slowest run.
+fn range(Spread { min, max, .. }: Spread) -> String {
+    format!("{} to {}", milliseconds(min), milliseconds(max))
 }
 
 /// Milliseconds with three significant digits, whole ones from 100 on.

@@ -1,6 +1,6 @@
 //! A plan as text.
 
-use super::result::{method, mode, partitions, parts, used_of_budget};
+use super::result::{ShownTables, method, mode, partitions, parts, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands, yes};
 use trimill::PlanReport;
 use trimill::program::Mode;
@@ -43,7 +43,7 @@ fn needed(disk: &DiskNeeds) -> String {
 }
 
 /// The plan as text.
-pub(crate) fn table(plan: &PlanReport, short: bool) -> String {
+pub(crate) fn plan(plan: &PlanReport, shown: ShownTables) -> String {
     let largest = plan.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
     let mut entries = Vec::new();
     if let Some(job) = &plan.job {
@@ -68,7 +68,7 @@ pub(crate) fn table(plan: &PlanReport, short: bool) -> String {
     let mut text = list(&entries);
     if !plan.partitions.is_empty() {
         text.push('\n');
-        text.push_str(&partitions(TableOfPartitions::Planned, &plan.partitions, plan.mode, None, short));
+        text.push_str(&partitions(TableOfPartitions::Planned, &plan.partitions, plan.mode, None, shown));
     }
     text.push_str(&list(&[
         ("largest partition", used_of_budget(largest, plan.device_memory)),

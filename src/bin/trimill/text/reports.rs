@@ -1,6 +1,6 @@
 //! Reports that are short lists, as text.
 
-use super::result::{clustering, partitions, stages, truss, used_of_budget};
+use super::result::{ShownTables, clustering, partitions, stages, truss, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
 use trimill::Bytes;
 use trimill::program::Mode;
@@ -93,7 +93,7 @@ pub(crate) fn generate(report: &GenerateReport) -> String {
 }
 
 /// The report as text.
-pub(crate) fn partition(report: &PartitionReport, short: bool) -> String {
+pub(crate) fn partition(report: &PartitionReport, shown: ShownTables) -> String {
     let largest = report.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
     let mut text = list(&[
         ("directory", report.directory.display().to_string()),
@@ -104,16 +104,18 @@ pub(crate) fn partition(report: &PartitionReport, short: bool) -> String {
         ("largest partition", used_of_budget(largest, report.device_memory)),
         ("peak host memory", report.peak_host_bytes.to_string()),
     ]);
-    text.push('\n');
-    text.push_str(&partitions(TableOfPartitions::Spilled, &report.partitions, Mode::Spilled, None, short));
-    text.push('\n');
-    text.push_str(&stages(&report.stages));
+    if shown != ShownTables::None {
+        text.push('\n');
+        text.push_str(&partitions(TableOfPartitions::Spilled, &report.partitions, Mode::Spilled, None, shown));
+        text.push('\n');
+        text.push_str(&stages(&report.stages));
+    }
     text.push_str(&format!("\nto count them: trimill count {}\n", report.directory.display()));
     text
 }
 
 /// The report as text.
-pub(crate) fn prepared(report: &PreparedReport) -> String {
+pub(crate) fn prepared(report: &PreparedReport, shown: ShownTables) -> String {
     let directory = report.directory.display();
     let mut lines = vec![
         ("run directory", directory.to_string()),
@@ -134,7 +136,7 @@ pub(crate) fn prepared(report: &PreparedReport) -> String {
         lines.push(("counts of partitions", format!("at most {} on disk until they are added", report.counts_bytes)));
     }
     let mut text = list(&lines);
-    if !report.stages.is_empty() {
+    if shown != ShownTables::None && !report.stages.is_empty() {
         text.push('\n');
         text.push_str(&stages(&report.stages));
     }
@@ -147,7 +149,7 @@ pub(crate) fn prepared(report: &PreparedReport) -> String {
 }
 
 /// The report as text.
-pub(crate) fn shard(report: &ShardReport, short: bool) -> String {
+pub(crate) fn shard(report: &ShardReport, shown: ShownTables) -> String {
     let directory = report.directory.display();
     if report.merged {
         return format!("{directory} is merged: there is nothing to count\n");
@@ -157,13 +159,17 @@ pub(crate) fn shard(report: &ShardReport, short: bool) -> String {
         ("shard", report.shard.clone()),
         ("partitions", format!("{} of {}, {resumed} of them counted before", report.partitions.len(), report.parts)),
     ];
+    let triangles = report.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum::<u128>();
+    lines.push(("triangles", format!("{} in these partitions", thousands(triangles))));
     if !report.method.is_empty() {
         lines.push(("counted by", format!("{}, method {}", report.backend, report.method)));
     }
     lines.push(("seconds", format!("{:.3}", report.seconds)));
     let mut text = list(&lines);
-    text.push('\n');
-    text.push_str(&partitions(TableOfPartitions::Counted, &report.partitions, report.mode, Some("shard"), short));
+    if shown != ShownTables::None {
+        text.push('\n');
+        text.push_str(&partitions(TableOfPartitions::Counted, &report.partitions, report.mode, Some("shard"), shown));
+    }
     text.push_str(&match report.missing {
         0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
         missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),

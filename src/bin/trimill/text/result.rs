@@ -1,6 +1,7 @@
-//! The result of a count as text: the counts, the partition-memory report, the stages.
+//! The result of a count as text: a few lines, the answer first, and with `--details` the partition-memory report and the stages.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::iter::once;
 
 use super::table::{TableColumn, grid, list, or_dash, plain_grid, rate, seconds, thousands, yes};
@@ -19,8 +20,13 @@ const STAGES: [TableColumn<Stage>; 5] = [
     TableColumn { heading: "seconds", cell: |s| format!("{:.3}", s.seconds) },
     TableColumn { heading: "bytes in", cell: |s| s.bytes_in.to_string() },
     TableColumn { heading: "bytes out", cell: |s| s.bytes_out.to_string() },
-    TableColumn { heading: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
+    TableColumn { heading: "rate in", cell: stage_rate },
 ];
+
+/// A rate where the stage read its bytes: the planner looks at their sizes only.
+fn stage_rate(stage: &Stage) -> String {
+    if stage.name == "plan" { "-".into() } else { rate(stage.bytes_in, stage.seconds) }
+}
 
 const DEVICES: [TableColumn<DeviceResult>; 9] = [
     TableColumn { heading: "device", cell: |d| format!("{} {}", d.device, d.name) },
@@ -34,12 +40,24 @@ const DEVICES: [TableColumn<DeviceResult>; 9] = [
     TableColumn { heading: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
 ];
 
-/// The whole report. On a terminal (`short`) at most [`MOST_ROWS`] partitions, the largest ones.
-pub(crate) fn result(result: &RunResult, short: bool) -> String {
-    let mut text = answer(result);
+/// Which tables follow the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShownTables {
+    None,
+    /// At most [`MOST_ROWS`] partitions, the largest ones: on a terminal.
+    Short,
+    Whole,
+}
+
+/// The report of a job that had so many threads, where it is of one process.
+pub(crate) fn result(result: &RunResult, threads: Option<usize>, shown: ShownTables) -> String {
+    let mut text = answer(result, threads);
+    if shown == ShownTables::None {
+        return text;
+    }
     if !result.partitions.is_empty() {
         text.push_str("\nPartition memory\n");
-        text.push_str(&partitions(TableOfPartitions::Counted, &result.partitions, result.mode, Some("all"), short));
+        text.push_str(&partitions(TableOfPartitions::Counted, &result.partitions, result.mode, Some("all"), shown));
         text.push_str(&totals(result));
     }
     if !result.devices.is_empty() {
@@ -50,7 +68,6 @@ pub(crate) fn result(result: &RunResult, short: bool) -> String {
         text.push_str("\nStages\n");
         text.push_str(&stages(&result.stages));
     }
-    text.push_str(&list(&[("peak host memory", host_memory(result)), ("whole job", seconds(result.seconds))]));
     text
 }
 
@@ -95,51 +112,58 @@ pub(crate) fn truss(trusses: &Trusses) -> String {
     }
 }
 
-fn answer(result: &RunResult) -> String {
+/// Lines that fit 80 columns, the answer first.
+fn answer(result: &RunResult, threads: Option<usize>) -> String {
     let input = &result.input;
-    let without = match input.arcs {
-        0 => 0.0,
-        arcs => 100.0 * input.arcs_without_reverse as f64 / arcs as f64,
-    };
-    let mut entries = Vec::new();
-    if let Some(job) = &result.job {
-        entries.push(("job", job.clone()));
-    }
+    let mut entries: Vec<(&str, String)> = result.job.iter().map(|job| ("job", job.clone())).collect();
+    entries.extend(result.truss.iter().map(|trusses| ("truss", truss(trusses))));
     entries.extend([
         ("triangles", thousands(result.triangles)),
         ("vertices", thousands(result.vertices)),
         ("edges", thousands(result.edges)),
-        ("wedges", thousands(result.wedges)),
-        ("transitivity", format!("{:.6}", result.transitivity)),
+        ("transitivity", format!("{:.6}, of {} wedges", result.transitivity, thousands(result.wedges))),
     ]);
     entries.extend(result.clustering.iter().flat_map(clustering));
-    entries.extend(result.truss.iter().map(|trusses| ("truss", truss(trusses))));
+    let declared = input.vertices_declared.map(|vertices| format!(", {} declared vertices", thousands(vertices)));
+    let [loops, duplicates, added] = [input.loops_removed, input.duplicates_removed, input.arcs_added].map(thousands);
     entries.extend([
-        (
-            "input",
-            format!(
-                "{} arcs, {} declared vertices; removed {} loops and {} duplicates, added {} reverse arcs \
-                 ({without:.1}% came without a reverse)",
-                thousands(input.arcs),
-                or_dash(input.vertices_declared, thousands),
-                thousands(input.loops_removed),
-                thousands(input.duplicates_removed),
-                thousands(input.arcs_added),
-            ),
-        ),
-        (
-            "counted by",
-            format!(
-                "{} {}, {} by {}, {}",
-                result.backend,
-                method(&result.method, &result.methods),
-                parts(result.parts),
-                result.partitioner,
-                mode(result.mode, result.prune)
-            ),
-        ),
+        ("input", format!("{} arcs{}", thousands(input.arcs), declared.unwrap_or_default())),
+        ("cleaned", format!("removed {loops} loops, {duplicates} duplicates; added {added} reverse arcs")),
+        ("counted", format!("{}, {} by {}", counter(result, threads), parts(result.parts), result.partitioner)),
+        ("peak memory", memory(result)),
+        ("time", time(result)),
     ]);
     list(&entries)
+}
+
+/// The devices or the threads that counted, and by which method.
+fn counter(result: &RunResult, threads: Option<usize>) -> String {
+    let gpus: BTreeMap<u32, &str> = result.devices.iter().map(|of| (of.device, of.name.as_str())).collect();
+    let on = match (gpus.values().next(), threads) {
+        (Some(name), _) if gpus.len() == 1 => format!("by {name}"),
+        (Some(name), _) => format!("by {} x {name}", gpus.len()),
+        (None, Some(threads)) if result.backend == "cpu" => format!("by {threads} threads of the CPU"),
+        (None, _) => format!("by {}", result.backend),
+    };
+    format!("{on}, method {}", result.method)
+}
+
+/// The peaks, each of its budget.
+fn memory(result: &RunResult) -> String {
+    let of = |used: Bytes, budget: Bytes| match budget {
+        Bytes::ZERO => used.to_string(),
+        budget => format!("{used} of {budget}"),
+    };
+    let counting = result.partitions.iter().map(|partition| partition.counted().peak_bytes).max().unwrap_or_default();
+    let what = if result.backend == "cpu" { "counting" } else { "device" };
+    format!("host {}, {what} {}", of(result.peak_host_bytes, result.host_memory), of(counting, result.device_memory))
+}
+
+/// The time of the job, and of counting where it is a part of that: not of several devices, or of an earlier start.
+fn time(result: &RunResult) -> String {
+    let (whole, counting) = (result.seconds, result.counting_seconds());
+    let part = if counting <= whole { format!(", counting {}", seconds(counting)) } else { String::new() };
+    seconds(whole) + &part
 }
 
 /// The method, and the estimates where it was chosen from several.
@@ -160,14 +184,14 @@ pub(crate) fn partitions(
     partitions: &[PartitionFigures],
     mode: Mode,
     of_all: Option<&str>,
-    short: bool,
+    shown: ShownTables,
 ) -> String {
-    let (shown, note) = shown(partitions, short);
+    let (rows, note) = largest(partitions, shown);
     let headings = columns(table, mode).map(|column| column.heading.to_owned()).collect();
     let row = |partition: &PartitionFigures| columns(table, mode).map(|of| readable((of.cell)(partition))).collect();
     let total = |of: &PartitionColumn| or_dash(of.total(partitions), readable);
     let totals = of_all.map(|all| once(all.to_owned()).chain(columns(table, mode).skip(1).map(total)).collect());
-    plain_grid(headings, shown.into_iter().map(row), totals) + &note
+    plain_grid(headings, rows.into_iter().map(row), totals) + &note
 }
 
 /// A cell for people.
@@ -182,8 +206,8 @@ fn readable(figure: Figure) -> String {
 }
 
 /// The rows that a table shows, in their order, and a line that says how many it leaves out.
-fn shown(rows: &[PartitionFigures], short: bool) -> (Vec<&PartitionFigures>, String) {
-    if !short || rows.len() <= MOST_ROWS {
+fn largest(rows: &[PartitionFigures], shown: ShownTables) -> (Vec<&PartitionFigures>, String) {
+    if shown != ShownTables::Short || rows.len() <= MOST_ROWS {
         return (rows.iter().collect(), String::new());
     }
     let mut places: Vec<usize> = (0..rows.len()).collect();
@@ -225,7 +249,11 @@ fn totals(result: &RunResult) -> String {
             }),
         ),
         ("counting", seconds(result.counting_seconds())),
+        ("peak host memory", host_memory(result)),
     ]);
+    if !result.methods.is_empty() {
+        entries.push(("method", method(&result.method, &result.methods)));
+    }
     list(&entries)
 }
 
@@ -277,18 +305,18 @@ mod tests {
 
     #[test]
     fn a_small_report_is_complete() {
-        insta::assert_snapshot!(result(&example(3), true));
+        insta::assert_snapshot!(result(&example(3), Some(2), ShownTables::Short));
     }
 
     #[test]
     fn a_terminal_sees_the_largest_partitions_and_a_pipe_all() {
         let rows = |text: &str| text.lines().filter(|line| line.contains("16.0 KiB") && !line.contains("all")).count();
-        let short = result(&example(100), true);
+        let short = result(&example(100), None, ShownTables::Short);
         assert_eq!(rows(&short), 64);
         assert!(short.contains("36 smaller ones are left out"), "{short}");
         assert!(short.contains("┆   99 ┆") || short.contains("│   99 ┆"), "the largest is shown: {short}");
         assert!(!short.contains("│   35 ┆") && short.contains("│   36 ┆"));
-        let long = result(&example(100), false);
+        let long = result(&example(100), None, ShownTables::Whole);
         assert_eq!(rows(&long), 100);
         assert!(!long.contains("left out"));
     }

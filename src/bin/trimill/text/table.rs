@@ -1,6 +1,8 @@
 //! Builds tables: columns as values, numbers in readable form.
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets,
+};
 
 use trimill::Bytes;
 
@@ -25,25 +27,40 @@ pub(crate) fn grid<'a, T: 'a>(
 }
 
 /// The same for texts. A column of numbers, sizes or dashes only is aligned to the right. On a terminal a table keeps to the
-/// terminal's width as far as possible: see [`arranged`].
+/// terminal's width: see [`arranged`].
 pub(crate) fn plain_grid(
     headings: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
     totals: Option<Vec<String>>,
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().chain(totals).collect();
-    // None where standard output is not a terminal.
-    let width = Table::new().width();
-    arranged(&headings, &rows, width)
+    arranged(headings, rows, terminal_width())
 }
 
-/// The table within `width` columns, where there is a width: first without lines between columns, then with texts in several
-/// lines. Numbers are never broken, so a table with too many of them is wider.
-fn arranged(headings: &[String], rows: &[Vec<String>], width: Option<u16>) -> String {
-    let natural = drawn(headings, rows, TableLines::All, None);
+/// None where standard output is not a terminal.
+fn terminal_width() -> Option<u16> {
+    Table::new().width()
+}
+
+/// The table within `width` columns, where there is a width: first without lines between columns, then with long texts in several
+/// lines, then without columns of numbers from the second on. The first column says what a row is, and the last ones say most.
+fn arranged(mut headings: Vec<String>, mut rows: Vec<Vec<String>>, width: Option<u16>) -> String {
+    let natural = drawn(&headings, &rows, TableLines::All, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
-    let plain = drawn(headings, rows, TableLines::BelowHeader, None);
-    if wide(&plain) <= usize::from(width) { plain } else { drawn(headings, rows, TableLines::BelowHeader, Some(width)) }
+    let mut plain = drawn(&headings, &rows, TableLines::BelowHeader, None);
+    while wide(&plain) > usize::from(width) {
+        plain = drawn(&headings, &rows, TableLines::BelowHeader, Some(width));
+        let spare = (1..headings.len().saturating_sub(1)).find(|&i| is_numeric(&rows, i));
+        let Some(spare) = spare.filter(|_| wide(&plain) > usize::from(width)) else { break };
+        headings.remove(spare);
+        rows.iter_mut().filter(|row| spare < row.len()).for_each(|row| drop(row.remove(spare)));
+    }
+    plain
+}
+
+/// Whether a column is of numbers, sizes or dashes only.
+fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
+    rows.iter().all(|row| row.get(column).is_none_or(|text| numeric(text)))
 }
 
 /// Which lines a table has.
@@ -54,6 +71,9 @@ enum TableLines {
 }
 
 const BELOW_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Texts up to this length are not broken into lines, and longer ones only to this length.
+const SHORT_TEXT: usize = 16;
 
 fn wide(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
@@ -69,8 +89,7 @@ fn drawn(headings: &[String], rows: &[Vec<String>], lines: TableLines, width: Op
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
-    let right: Vec<bool> =
-        (0..headings.len()).map(|i| rows.iter().all(|row| row.get(i).is_none_or(|text| numeric(text)))).collect();
+    let right: Vec<bool> = (0..headings.len()).map(|i| is_numeric(rows, i)).collect();
     let cells = |texts: &[String]| -> Vec<Cell> {
         let aligned = texts.iter().zip(&right).map(|(text, right)| {
             Cell::new(text).set_alignment(if *right { CellAlignment::Right } else { CellAlignment::Left })
@@ -86,8 +105,13 @@ fn drawn(headings: &[String], rows: &[Vec<String>], lines: TableLines, width: Op
             column.set_padding((0, 1));
         }
     }
-    for (column, _) in table.column_iter_mut().zip(&right).filter(|(_, right)| **right) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        let widest = rows.iter().filter_map(|row| row.get(i)).chain([&headings[i]]).map(|text| wide(text)).max();
+        column.set_constraint(if right[i] || widest <= Some(SHORT_TEXT) {
+            ColumnConstraint::ContentWidth
+        } else {
+            ColumnConstraint::LowerBoundary(Width::Fixed(SHORT_TEXT as u16 + column.padding_width()))
+        });
     }
     format!("{table}\n")
 }
@@ -96,10 +120,27 @@ fn numeric(text: &str) -> bool {
     text.is_empty() || text == "all" || text == "-" || text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Lines of `name  value`, the values below each other.
+/// Lines of `name  value`, the values below each other, and on a terminal in as many lines as they take.
 pub(crate) fn list(entries: &[(&str, String)]) -> String {
+    listed(entries, terminal_width().map_or(usize::MAX, usize::from))
+}
+
+fn listed(entries: &[(&str, String)], most: usize) -> String {
     let width = entries.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    entries.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+    let line = |(name, value): &(&str, String)| {
+        let (mut text, mut at) = (format!("{name:width$} "), width + 1);
+        for (i, word) in value.split(' ').enumerate() {
+            let len = word.chars().count() + 1;
+            if i > 0 && at + len > most {
+                text += &format!("\n{:width$} ", "");
+                at = width + 1;
+            }
+            text += &format!(" {word}");
+            at += len;
+        }
+        text + "\n"
+    };
+    entries.iter().map(line).collect()
 }
 
 /// `20,977,629`
@@ -126,9 +167,9 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A rate in bytes a second; a dash where either is zero.
+/// A rate in bytes a second; a dash where there are none, or less time than tables show.
 pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
-    if bytes == Bytes::ZERO || seconds <= 0.0 {
+    if bytes == Bytes::ZERO || seconds < 0.001 {
         return "-".into();
     }
     format!("{}/s", Bytes((bytes.get() as f64 / seconds) as u64))
@@ -160,7 +201,7 @@ mod tests {
         let headings = ["job", "triangles", "edges", "outcome"].map(str::to_owned);
         let outcome = "data: graph.txt:17: a line with three numbers after lines with two";
         let row = ["crawl", "20,977,629", "2,738,969", outcome].map(str::to_owned).to_vec();
-        let at = |width| arranged(&headings, std::slice::from_ref(&row), width);
+        let at = |width| arranged(headings.to_vec(), vec![row.clone()], width);
         let natural = at(None);
         assert!(natural.starts_with('┌') && wide(&natural) > 100, "{natural}");
         assert_eq!(at(Some(200)), natural);
@@ -175,8 +216,29 @@ mod tests {
                 |text: &str| text.split_whitespace().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
             assert!(words(&narrow).is_superset(&words(outcome)), "{narrow}");
         }
-        // Too narrow for the numbers: wider than asked, and nothing is cut in two.
-        assert!(at(Some(20)).contains("20,977,629"));
+        // Too narrow for the numbers: they go.
+        let narrowest = at(Some(24));
+        assert!(
+            wide(&narrowest) <= 24 && !narrowest.contains("20,977,629") && narrowest.contains("crawl"),
+            "{narrowest}"
+        );
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_from_the_second_on() {
+        let headings: Vec<String> = (0..15).map(|i| format!("heading{i:02}")).collect();
+        let rows = vec![(0..15).map(|i| i.to_string()).collect::<Vec<_>>()];
+        let narrow = arranged(headings, rows, Some(80));
+        assert!(wide(&narrow) <= 80 && narrow.lines().count() == 3, "{narrow}");
+        let shown: Vec<&str> = narrow.lines().next().unwrap_or_default().split_whitespace().collect();
+        assert_eq!(shown, ["heading00", "heading09", "heading10", "heading11", "heading12", "heading13", "heading14"]);
+    }
+
+    #[test]
+    fn values_of_a_list_are_broken_at_words() {
+        let entries = [("name", "one two three".to_owned()), ("x", "four".into())];
+        assert_eq!(listed(&entries, usize::MAX), "name  one two three\nx     four\n");
+        assert_eq!(listed(&entries, 13), "name  one two\n      three\nx     four\n");
     }
 
     #[test]

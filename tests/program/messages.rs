@@ -1,0 +1,209 @@
+//! `docs/messages.md`: typical mistakes, and what the program says. The page is made from what is here, with `INSTA_UPDATE=always`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::common::place::{Place, stderr};
+
+const PAGE: &str = "docs/messages.md";
+
+const HEAD: &str = "# What the program says\n\n\
+    Typical mistakes, and the message of each: what was found and where, what was expected, and what to do. The exit code is in brackets:\n\
+    1 for data, 2 for a command line or a job file, 3 for a budget, a disk or a device. `⏎` ends a line of a file, and `→` is a tab.\n";
+
+/// Files, and what they hold.
+const DATA: &[(&str, &[(&str, &str)])] = &[
+    (
+        "Files that are no graph, or in a format that is not read",
+        &[
+            ("empty.txt", ""),
+            ("comments.txt", "# nothing here\n"),
+            ("names.txt", "ann bob\nbob cleo\n"),
+            ("mixed.txt", "0 1\n1 x7\n"),
+            ("names.csv", "source,target\nann,bob\n"),
+            ("graph.json", "{\"nodes\": [{\"id\": 0}]}\n"),
+            ("pairs.json", "[[0, 1], [1, 2]]\n"),
+            ("graph.graphml", "<?xml version=\"1.0\"?>\n<graphml>\n</graphml>\n"),
+            ("graph.gexf", "<gexf version=\"1.2\">\n"),
+            ("graph.gml", "graph [\n  node [ id 0 ]\n]\n"),
+            ("graph.dot", "graph G {\n  0 -- 1;\n}\n"),
+            ("graph.net", "*Vertices 3\n*Edges\n1 2\n"),
+            ("graph.col", "p edge 3 2\ne 1 2\n"),
+            ("lists.txt", "0: 1 2\n1: 0 2\n"),
+            ("wide.xyz", "\u{1}\u{2}\u{3}"),
+            ("page.bin", "0 1\n1 2\n"),
+        ],
+    ),
+    (
+        "Edge lists",
+        &[
+            ("header.txt", "3 2\n3 1\n3 2\n"),
+            ("semicolons.csv", "0;1\n1;2\n"),
+            ("bars.txt", "0|1\n1|2\n"),
+            ("quotes.csv", "\"0\",\"1\"\n"),
+            ("slashes.txt", "// my graph\n0 1\n"),
+            ("minus.txt", "0 1\n1 -2\n"),
+            ("fraction.txt", "0 1\n1.5 2\n"),
+            ("exponent.txt", "0 1\n1e3 2\n"),
+            ("large.txt", "0 1\n1 99999999999999999999\n"),
+            ("one-column.txt", "0 1\n2\n"),
+            ("more-columns.txt", "0 1\n1 2 0.5\n"),
+            ("header-alone.csv", "source,target\n"),
+            ("old-mac.txt", "0 1\r1 2\r"),
+            ("bipartite.txt", "% bip\n1 1\n"),
+            ("columns-apart.csv", "source,weight,target\n0,1,1\n"),
+            ("unnamed-column.csv", "a,b\n0,1,2\n"),
+        ],
+    ),
+    (
+        "Other formats",
+        &[
+            ("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n"),
+            ("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n3 3 1\n1 2 1 0\n"),
+            ("dense.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n"),
+            ("short.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n"),
+            ("from-zero.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n0 1\n"),
+            ("asymmetric.metis", "3 2\n2\n1 3\n\n"),
+            ("beyond.metis", "2 1\n3\n1\n"),
+            ("missing-row.metis", "3 2\n2\n"),
+            ("no-header.graph", "a b\n"),
+            ("crawl.properties", "nodes=3\n"),
+            ("odd.bin", "123456789012"),
+            ("array.npy", "0 1\n"),
+            ("matrix.npz", "0 1\n"),
+            ("k.parquet", "0 1\n"),
+        ],
+    ),
+];
+
+/// Command lines, with a triangle in `graph.txt`, a job file `job.toml`, and a folder `folder`.
+const LINES: &[(&str, &[&str])] = &[
+    (
+        "Command lines",
+        &[
+            "graph.txt",
+            "job.toml",
+            "cuont graph.txt",
+            "count",
+            "count missing.txt",
+            "count folder",
+            "count graph.txt -",
+            "count graph.txt --formt text",
+            "count graph.txt --format txt",
+            "count graph.txt --header maybe",
+            "count graph.txt --columns src",
+            "count graph.txt --backend cude",
+            "count graph.txt --method guess",
+            "count graph.txt --method polak --backend cpu",
+            "count graph.txt --method forward --backend cpu --per-vertex v.tsv",
+            "count graph.txt --devices 0 --backend cpu",
+            "count graph.txt --tile 64 --backend cpu",
+            "count graph.txt --threads 0",
+            "count graph.txt --json --details",
+            "count graph.txt --no-cache --cache-dir c",
+            "plan graph.txt --run-dir r",
+            "verify graph.txt --backend cpu",
+            "merge folder",
+            "inspect folder",
+            "generate gap-kron --scale 4 --output k.xyz",
+            "man cuont",
+        ],
+    ),
+    (
+        "Partitions and memory",
+        &[
+            "count graph.txt --parts 0",
+            "count graph.txt --parts many",
+            "count graph.txt --partitioner metsi",
+            "count graph.txt --partitioner file:",
+            "count graph.txt --partitioner file:missing.part",
+            "count graph.txt --partitioner rank --prune direct",
+            "count graph.txt --prune direkt",
+            "count graph.txt --metis-contract 4",
+            "count graph.txt --device-memory lots",
+            "count graph.txt --device-memory 0",
+            "count graph.txt --keep-spill",
+        ],
+    ),
+    (
+        "Files that are written",
+        &[
+            "count graph.txt --per-vertex v.txt",
+            "count graph.txt --per-vertex there.tsv",
+            "count graph.txt --per-vertex nowhere/v.tsv",
+            "count graph.txt --per-vertex same.tsv --per-edge same.tsv",
+            "count graph.txt --per-vertex graph.txt",
+            "count graph.txt --per-edge e.npy",
+            "count graph.txt --report r.htm",
+            "count graph.txt --trace t.html",
+            "count graph.txt --output there.tsv",
+            "count graph.txt --force",
+            "count graph.txt --k 2",
+        ],
+    ),
+    (
+        "Job files",
+        &[
+            "run missing.toml",
+            "run job.toml --set partition.pats=3",
+            "run job.toml --set partition.parts",
+            "run job.toml --only other",
+            "run graph.txt",
+        ],
+    ),
+];
+
+/// Adds a command line, and what the program says to it.
+fn say(place: &Place, line: &str, page: &mut String) {
+    let words: Vec<&str> = line.split(' ').collect();
+    let output = place.run(&[&words[..], &["--progress", "none"]].concat());
+    let said = stderr(&output);
+    let message = said.split_once("error: ").map_or("is no mistake", |(_, message)| message.trim_end());
+    let message = message.split("\n\nUsage:").next().unwrap_or_default().replace('\n', "\n    ");
+    writeln!(page, "\n    trimill {line}\n    [{}] {message}", output.status.code().unwrap()).unwrap();
+}
+
+#[test]
+fn typical_mistakes_get_the_messages_of_the_page() {
+    let place = Place::new();
+    fs::create_dir(place.path("folder")).unwrap();
+    place.write("graph.txt", "0 1\n1 2\n2 0\n");
+    place.write("there.tsv", "mine\n");
+    place.write("job.toml", "[[job]]\nname = 'k3'\ninput.path = 'graph.txt'\n");
+    let mut page = HEAD.to_owned();
+    for (title, files) in DATA {
+        writeln!(page, "\n## {title}").unwrap();
+        for (name, content) in *files {
+            place.write(name, content);
+            let shown = content
+                .replace('\n', "⏎")
+                .replace('\t', "→")
+                .replace('\r', "\\r")
+                .replace(['\u{1}', '\u{2}', '\u{3}'], "·");
+            writeln!(
+                page,
+                "\n`{name}` holds {}",
+                if shown.is_empty() { "nothing".into() } else { format!("`{shown}`") }
+            )
+            .unwrap();
+            say(&place, &format!("count {name}"), &mut page);
+        }
+    }
+    for (title, lines) in LINES {
+        writeln!(page, "\n## {title}").unwrap();
+        lines.iter().for_each(|line| say(&place, line, &mut page));
+    }
+    assert!(!page.contains("] is no mistake\n"), "{page}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        fs::write(&path, &page).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap();
+    // A build without Parquet does not name its suffix.
+    let parquet = |line: &(&str, &str)| cfg!(feature = "parquet") || !line.1.contains(".parquet");
+    for (found, expected) in page.lines().zip(kept.lines()).filter(parquet) {
+        assert_eq!(found, expected, "{PAGE} says otherwise; INSTA_UPDATE=always writes it anew");
+    }
+    assert_eq!(page.lines().count(), kept.lines().count(), "{PAGE}");
+}
