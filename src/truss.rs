@@ -132,12 +132,13 @@ impl TrussDecomposition<'_> {
             // An earlier start may have gone on beyond it.
             values.par_iter_mut().filter(|value| **value > FALLEN | last).for_each(|value| *value = FALLEN | last);
         }
-        let mut kept = KeptState::new(&state, keep);
-        let work = peel((edges, values), &mut kept, last, PeelingPlaces { device, host, control }, &|fell| {
+        let fell = |fell: u64| {
             // What is peeled again is not told again.
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
-        })?;
+        };
+        let mut progress = PeelProgress::new(&state, keep, last, &fell);
+        let work = peel(edges, values, &mut progress, PeelingPlaces { device, host, control })?;
         tracing::debug!("all edges fell");
         put_trussness(&state, sums)?;
         tracing::debug!("the trussness of all edges is among the sums");
@@ -210,89 +211,94 @@ impl PeelingPlaces<'_, '_> {
     }
 }
 
-/// The values of all edges, as far as they are known, and when they were kept.
-struct KeptState<'a> {
+/// What is to be done while edges fall, and what is known of all edges.
+struct PeelProgress<'a> {
+    /// The values of all edges when they were last looked at.
     state: &'a [AtomicU32],
     keep: &'a KeepState<'a>,
-    /// When keeping them ended, and how long it took.
-    last: (Instant, Duration),
+    /// When the state was kept last, and how long that took.
+    kept: (Instant, Duration),
+    /// Peeling stops before this level, which the edges that are left then get.
+    last: Option<u32>,
+    /// Gets the number of edges that fell so far, after each round.
+    fell: &'a dyn Fn(u64) -> Result<()>,
 }
 
-impl<'a> KeptState<'a> {
-    fn new(state: &'a [AtomicU32], keep: &'a KeepState<'a>) -> Self {
-        Self { state, keep, last: (Instant::now(), Duration::ZERO) }
+impl<'a> PeelProgress<'a> {
+    fn new(
+        state: &'a [AtomicU32],
+        keep: &'a KeepState<'a>,
+        last: Option<u32>,
+        fell: &'a dyn Fn(u64) -> Result<()>,
+    ) -> Self {
+        Self { state, keep, kept: (Instant::now(), Duration::ZERO), last, fell }
     }
 
     /// After a level: keeps the state, if that was not done for a while.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
-        let (ended, took) = self.last;
+        let (ended, took) = self.kept;
         if ended.elapsed() < KEPT_EVERY.max(KEPT_SHARE * took) {
             return Ok(());
         }
         let start = Instant::now();
         edges.put_values(&peeling.values()?, self.state);
         (self.keep)(self.state)?;
-        self.last = (Instant::now(), start.elapsed());
+        self.kept = (Instant::now(), start.elapsed());
         Ok(())
     }
 }
 
-/// Peels edges with values, and writes the level at which each fell into the state, with the mark [`FALLEN`]. Peeling stops before level
-/// `last`, which the edges that are left then get. `fell` gets the number of edges that fell so far, after each round. If a device fails,
-/// the cores take over from the graph that it was given.
+/// Peels edges with values, and writes the level at which each fell into the state, with the mark [`FALLEN`]. If a device fails, the cores
+/// take over from the graph that it was given.
 fn peel(
-    (mut edges, mut values): (RemainingEdges, Vec<u32>),
-    kept: &mut KeptState<'_>,
-    last: Option<u32>,
+    mut edges: RemainingEdges,
+    mut values: Vec<u32>,
+    progress: &mut PeelProgress<'_>,
     mut places: PeelingPlaces<'_, '_>,
-    fell: &dyn Fn(u64) -> Result<()>,
 ) -> Result<PeelingWork> {
     let (mut work, all) = (PeelingWork::default(), edges.edges());
     loop {
-        edges.put_values(&values, kept.state);
+        edges.put_values(&values, progress.state);
         if values.par_iter().all(|&value| !is_left(value)) {
             return Ok(work);
         }
         if values.par_iter().any(|&value| !is_left(value)) {
             (edges, values) = edges.without_fallen(&values);
         }
-        let (left, gone) = (edges.edges() as u64, (all - edges.edges()) as u64);
-        fell(gone)?;
-        if let Some(last) = last.filter(|&last| values.par_iter().all(|&value| value >= last)) {
-            edges.put_values(&vec![FALLEN | last; edges.edges()], kept.state);
-            fell(all as u64)?;
+        let gone = (all - edges.edges()) as u64;
+        (progress.fell)(gone)?;
+        if let Some(last) = progress.last.filter(|&last| values.par_iter().all(|&value| value >= last)) {
+            edges.put_values(&vec![FALLEN | last; edges.edges()], progress.state);
+            (progress.fell)(all as u64)?;
             return Ok(work);
         }
-        tracing::debug!("{left} edges of {} vertices are left", edges.vertices());
+        tracing::debug!("{} edges of {} vertices are left", edges.edges(), edges.vertices());
         let peeled = places.begin(&edges, &mut values).and_then(|mut peeling| {
             tracing::debug!("rounds begin");
-            let mut after_level = |peeling: &mut dyn Peeling| kept.after_level(&edges, peeling);
-            let told = LevelsTold { fell: &|fell_here| fell(gone + fell_here), after_level: &mut after_level };
-            let peeled = peel_most(&mut *peeling, left, last, told)?;
-            tracing::debug!("rounds end after {} levels, {} rounds", peeled.levels, peeled.rounds);
-            Ok((peeled, peeling.values()?))
+            let work = peel_most(&mut *peeling, &edges, gone, progress)?;
+            tracing::debug!("rounds end after {} levels, {} rounds", work.levels, work.rounds);
+            Ok((work, peeling.values()?))
         });
-        let peeled = match peeled {
+        let now = match peeled {
             Err(error) if error.kind() == Kind::Resource && places.device.take().is_some() => {
                 tracing::warn!("the graph is peeled on the CPU: {error}");
                 continue;
             }
             peeled => peeled?,
         };
-        values = peeled.1;
-        work = PeelingWork { levels: work.levels + peeled.0.levels, rounds: work.rounds + peeled.0.rounds };
+        values = now.1;
+        work = PeelingWork { levels: work.levels + now.0.levels, rounds: work.rounds + now.0.rounds };
     }
 }
 
-/// Who is told of rounds and levels.
-struct LevelsTold<'a> {
-    /// Gets the number of edges that fell, after each round.
-    fell: &'a dyn Fn(u64) -> Result<()>,
-    after_level: &'a mut dyn FnMut(&mut dyn Peeling) -> Result<()>,
-}
-
-/// Removes edges until few of `all` are left, or until level `last`.
-fn peel_most(peeling: &mut dyn Peeling, all: u64, last: Option<u32>, told: LevelsTold<'_>) -> Result<PeelingWork> {
+/// Removes edges until few are left, or until the last level; `gone` edges fell before.
+fn peel_most(
+    peeling: &mut dyn Peeling,
+    edges: &RemainingEdges,
+    gone: u64,
+    progress: &mut PeelProgress<'_>,
+) -> Result<PeelingWork> {
+    let all = edges.edges() as u64;
     let (mut work, mut left) = (PeelingWork::default(), all);
     let enough = peeling.worth_leaving(all);
     while left > 0 {
@@ -304,7 +310,7 @@ fn peel_most(peeling: &mut dyn Peeling, all: u64, last: Option<u32>, told: Level
             }
             continue;
         };
-        if last.is_some_and(|last| level >= last) {
+        if progress.last.is_some_and(|last| level >= last) {
             break;
         }
         work.levels += 1;
@@ -313,12 +319,12 @@ fn peel_most(peeling: &mut dyn Peeling, all: u64, last: Option<u32>, told: Level
             left -= falling;
             work.rounds += 1;
             falling = peeling.round(level)?;
-            (told.fell)(all - left)?;
+            (progress.fell)(gone + all - left)?;
         }
         if left < enough {
             break;
         }
-        (told.after_level)(peeling)?;
+        progress.after_level(edges, peeling)?;
     }
     Ok(work)
 }

@@ -55,23 +55,30 @@ fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
 /// By peeling on the cores. The state that was kept at each level is enough to go on with.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let kept = Mutex::new(Vec::new());
-    let (trussness, work) = peeled_from(remaining(edges), last, &|state| {
+    let (all, values) = remaining(edges);
+    let (trussness, work) = peeled_from(all, values, last, &|state| {
         lock(&kept).push(state.iter().map(|value| value.load(Relaxed)).collect::<Vec<_>>());
         Ok(())
     });
     let kept = kept.into_inner().unwrap();
     for values in kept.iter().step_by(1 + kept.len() / 3) {
-        let (again, rest) = peeled_from((remaining(edges).0, values.clone()), last, &|_| Ok(()));
+        let (again, rest) = peeled_from(remaining(edges).0, values.clone(), last, &|_| Ok(()));
         assert_eq!(again, trussness);
         assert!(rest.levels < work.levels && rest.rounds < work.rounds, "{rest:?} of {work:?}");
     }
     (trussness, work)
 }
 
-fn peeled_from(edges: (RemainingEdges, Vec<u32>), last: Option<u32>, keep: &KeepState<'_>) -> (Vec<u32>, PeelingWork) {
-    let state: Vec<AtomicU32> = zeros(edges.1.len());
+fn peeled_from(
+    edges: RemainingEdges,
+    values: Vec<u32>,
+    last: Option<u32>,
+    keep: &KeepState<'_>,
+) -> (Vec<u32>, PeelingWork) {
+    let state: Vec<AtomicU32> = zeros(values.len());
     let places = PeelingPlaces { device: None, host: Bytes(u64::MAX), control: &Control::silent() };
-    let work = peel(edges, &mut KeptState::new(&state, keep), last, places, &|_| Ok(())).unwrap();
+    let mut progress = PeelProgress::new(&state, keep, last, &|_| Ok(()));
+    let work = peel(edges, values, &mut progress, places).unwrap();
     (state.iter().map(|value| (value.load(Relaxed) ^ FALLEN) + LEAST).collect(), work)
 }
 
@@ -164,21 +171,25 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
     let edges: Vec<Edge> = complete(200).collect();
     for rounds in [0, 3] {
         let state: Vec<AtomicU32> = zeros(edges.len());
-        let mut kept = KeptState::new(&state, &|_| Ok(()));
-        let (mut lost, control) = (Lost { rounds }, Control::silent());
-        // In less memory than the cores take there is no other way.
-        let places = PeelingPlaces { device: Some(&mut lost), host: Bytes(1 << 10), control: &control };
-        let refused = peel(remaining_complete(200), &mut kept, None, places, &|_| Ok(())).unwrap_err();
-        assert!(refused.kind() == Kind::Resource && refused.to_string().contains("--host-memory"), "{refused}");
-        let places = PeelingPlaces { device: Some(&mut lost), host: Bytes::mib(64), control: &control };
         let most = AtomicU64::new(0);
-        let work = peel(remaining_complete(200), &mut kept, None, places, &|fell| {
+        let fell = |fell| {
             most.fetch_max(fell, Relaxed);
             Ok(())
-        });
+        };
+        let control = Control::silent();
+        let peeled = |host| {
+            let (edges, values) = remaining_complete(200);
+            let (mut lost, keep) = (Lost { rounds }, |_: &[AtomicU32]| Ok(()));
+            let mut progress = PeelProgress::new(&state, &keep, None, &fell);
+            peel(edges, values, &mut progress, PeelingPlaces { device: Some(&mut lost), host, control: &control })
+        };
+        // In less memory than the cores take there is no other way.
+        let refused = peeled(Bytes(1 << 10)).unwrap_err();
+        assert!(refused.kind() == Kind::Resource && refused.to_string().contains("--host-memory"), "{refused}");
+        let work = peeled(Bytes::mib(64));
         assert_eq!(work.unwrap(), PeelingWork { levels: 1, rounds: 1 });
         assert!(
-            state.iter().all(|value| value.load(Relaxed) == FALLEN | 198) && most.into_inner() == edges.len() as u64
+            state.iter().all(|value| value.load(Relaxed) == FALLEN | 198) && most.load(Relaxed) == edges.len() as u64
         );
     }
 }
