@@ -1,9 +1,11 @@
 //! Builds tables: columns as values, numbers in readable form.
 
+use std::io::stdout;
+
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets,
 };
-
+use terminal_size::terminal_size_of;
 use trimill::Bytes;
 
 /// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
@@ -39,7 +41,7 @@ pub(crate) fn plain_grid(
 
 /// None where standard output is not a terminal.
 fn terminal_width() -> Option<u16> {
-    Table::new().width()
+    terminal_size_of(stdout()).map(|(width, _)| width.0)
 }
 
 /// The table within `width` columns, where there is a width: first without lines between columns, then with long texts in several
