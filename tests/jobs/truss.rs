@@ -218,7 +218,7 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
 fn what_cannot_be_peeled_or_written_is_refused_at_once() {
     let place = Place::new();
     for (arguments, code, words) in [
-        (&["--by-k", "k.parquet"][..], 2, &["k.parquet", ".tsv, .tsv.gz or .tsv.zst"][..]),
+        (&["--by-k", "k.parquet"][..], 2, &["k.parquet", ".tsv.zst, .csv, .csv.gz or .csv.zst"][..]),
         (&["--k", "2"], 2, &["--k", "3"]),
         (&["--by-k", "there.tsv"], 2, &["there.tsv", "--force"]),
         (&["--truss", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),

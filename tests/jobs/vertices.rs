@@ -331,8 +331,8 @@ fn resumed_jobs_have_the_same_counts() {
 fn what_cannot_be_counted_or_written_is_refused_at_once() {
     let place = Place::new();
     for (arguments, code, words) in [
-        (&["--per-vertex", "v.csv"][..], 2, &["v.csv", ".tsv, .tsv.gz, .tsv.zst, .npy or .parquet"][..]),
-        (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv, .tsv.gz or .tsv.zst"]),
+        (&["--per-vertex", "v.txt"][..], 2, &["v.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst, .npy or .parquet"][..]),
+        (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv.zst, .csv, .csv.gz or .csv.zst"]),
         (&["--per-vertex", "there.tsv"], 2, &["there.tsv", "--force"]),
         (&["--per-vertex", "dir.tsv"], 2, &["dir.tsv", "directory"]),
         (&["--per-vertex", "no/such/v.tsv"], 3, &["no/such/v.tsv", "cannot be written"]),
