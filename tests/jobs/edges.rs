@@ -317,7 +317,11 @@ fn resumed_jobs_have_the_same_counts() {
 fn what_cannot_be_counted_or_written_is_refused_at_once() {
     let place = Place::new();
     for (arguments, code, words) in [
-        (&["--per-edge", "e.txt"][..], 2, &["e.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst or .parquet"][..]),
+        (
+            &["--per-edge", "e.txt"][..],
+            2,
+            &["e.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst or .parquet"][..],
+        ),
         (&["--per-edge", "e.npy"], 2, &["e.npy", ".csv.zst or .parquet"]),
         (&["--per-edge", "there.tsv"], 2, &["there.tsv", "--force"]),
         (&["--per-edge", "dir.tsv"], 2, &["dir.tsv", "directory"]),

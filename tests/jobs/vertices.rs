@@ -331,7 +331,11 @@ fn resumed_jobs_have_the_same_counts() {
 fn what_cannot_be_counted_or_written_is_refused_at_once() {
     let place = Place::new();
     for (arguments, code, words) in [
-        (&["--per-vertex", "v.txt"][..], 2, &["v.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst, .npy or .parquet"][..]),
+        (
+            &["--per-vertex", "v.txt"][..],
+            2,
+            &["v.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst, .npy or .parquet"][..],
+        ),
         (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv.zst, .csv, .csv.gz or .csv.zst"]),
         (&["--per-vertex", "there.tsv"], 2, &["there.tsv", "--force"]),
         (&["--per-vertex", "dir.tsv"], 2, &["dir.tsv", "directory"]),
