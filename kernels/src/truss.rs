@@ -2,7 +2,7 @@
 //! crate `trimill`).
 //!
 //! The rows of all neighbours are made there from the oriented graph, by the sort of [`crate::prepare`]. What does not fit the engine's
-//! arena, which must be free, is in page-locked memory of the host ([`pieces`]). A round is a few kernels, and the host
+//! arena, which must be free, is in page-locked memory of the host (the module `pieces`). A round is a few kernels, and the host
 //! waits for it once, to read three numbers.
 
 pub(crate) mod constants;
