@@ -57,12 +57,12 @@ struct PeelingWork {
     rounds: u64,
 }
 
-/// The state of all edges is kept after so long, and so many times as long as keeping it takes. At every level in tests.
-const KEPT_EVERY: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(60) };
-const KEPT_SHARE: u32 = if cfg!(test) { 0 } else { 20 };
+/// A checkpoint is saved after so long, and so many times as long as saving one takes. At every level in tests.
+const CHECKPOINT_EVERY: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(60) };
+const CHECKPOINT_SHARE: u32 = if cfg!(test) { 0 } else { 20 };
 
-/// Bytes of the state that are copied and compressed at a time.
-pub(crate) const KEPT_AT_ONCE: u64 = 16 << 20;
+/// Bytes of a checkpoint that are copied and compressed at a time.
+pub(crate) const CHECKPOINT_CHUNK: u64 = 16 << 20;
 
 /// With fewer edges, the rounds are too short for a device.
 const WORTH_A_DEVICE: u64 = 1 << 14;
@@ -75,19 +75,24 @@ const MOST_TRIANGLES: u32 = (1 << 30) - 1;
 pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     let vertices = u64::from(vertices);
     let beside = OnCores::bytes(vertices, edges, threads).max(4 * edges + RemainingEdges::bytes(vertices, edges / 2));
-    Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside)
+    // While a checkpoint is saved, the values are there twice, and the buffers of rounds, of more than that, are not.
+    Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside + saving(edges).saturating_sub(4 * edges))
+}
+
+/// Bytes that saving a checkpoint takes beside the values of all edges.
+fn saving(edges: u64) -> u64 {
+    (3 * CHECKPOINT_CHUNK).min(12 * edges)
 }
 
 /// The same where a device peels the graph, of which `rest` bytes do not fit it: the levels, the edges, their values in the end; and that
-/// rest, or what is made a graph of its own afterwards; and some of the state that is kept, as it is and compressed.
+/// rest, or what is made a graph of its own afterwards; and some of a checkpoint, as it is and compressed.
 pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
     let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
-    let kept = (3 * KEPT_AT_ONCE).min(12 * edges);
     Bytes(
         4 * edges
             + 8 * (u64::from(vertices) + edges)
             + 4 * edges
-            + kept
+            + saving(edges)
             + rest.get().max(8 * u64::from(vertices) + next),
     )
 }
@@ -101,13 +106,13 @@ pub(crate) struct TrussDecomposition<'a> {
     pub block: Bytes,
     /// The host's memory, of which the cores take [`memory`]: where a device was to peel the graph, there may be less.
     pub host: Bytes,
-    /// Keeps the state of all edges, for a later start.
-    pub keep: &'a KeepState<'a>,
+    /// Saves checkpoints; none: a later start begins again.
+    pub save: Option<&'a SaveCheckpoint<'a>>,
     pub control: &'a Control,
 }
 
-/// Keeps the [values](Peeling::values) of all edges. They are the sums with which a later start begins.
-pub(crate) type KeepState<'a> = dyn Fn(&[AtomicU32]) -> Result<()> + Sync + 'a;
+/// Saves the [values](Peeling::values) of all edges. They are the sums with which a later start begins.
+pub(crate) type SaveCheckpoint<'a> = dyn Fn(&[AtomicU32]) -> Result<()> + Sync + 'a;
 
 impl TrussDecomposition<'_> {
     /// Replaces the triangles on each edge by its trussness. Where peeling ends at a k, all edges of its truss have this k. What fits the
@@ -117,7 +122,7 @@ impl TrussDecomposition<'_> {
     /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
     /// read; when stopped.
     pub(crate) fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
-        let Self { graph, sums, block, host, keep, control } = *self;
+        let Self { graph, sums, block, host, save, control } = *self;
         if u32::try_from(graph.edges()).is_err() {
             return Err(Error::resource(format!("{} edges", graph.edges()))
                 .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
@@ -137,7 +142,7 @@ impl TrussDecomposition<'_> {
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         };
-        let mut progress = PeelProgress::new(&state, keep, last, &fell);
+        let mut progress = PeelProgress::new(&state, save, last, &fell);
         let work = peel(edges, values, &mut progress, PeelingPlaces { device, host, control })?;
         tracing::debug!("all edges fell");
         put_trussness(&state, sums)?;
@@ -215,9 +220,9 @@ impl PeelingPlaces<'_, '_> {
 struct PeelProgress<'a> {
     /// The values of all edges when they were last looked at.
     state: &'a [AtomicU32],
-    keep: &'a KeepState<'a>,
-    /// When the state was kept last, and how long that took.
-    kept: (Instant, Duration),
+    save: Option<&'a SaveCheckpoint<'a>>,
+    /// When the last checkpoint was saved, and how long that took.
+    saved: (Instant, Duration),
     /// Peeling stops before this level, which the edges that are left then get.
     last: Option<u32>,
     /// Gets the number of edges that fell so far, after each round.
@@ -227,23 +232,23 @@ struct PeelProgress<'a> {
 impl<'a> PeelProgress<'a> {
     fn new(
         state: &'a [AtomicU32],
-        keep: &'a KeepState<'a>,
+        save: Option<&'a SaveCheckpoint<'a>>,
         last: Option<u32>,
         fell: &'a dyn Fn(u64) -> Result<()>,
     ) -> Self {
-        Self { state, keep, kept: (Instant::now(), Duration::ZERO), last, fell }
+        Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
     }
 
-    /// After a level: keeps the state, if that was not done for a while.
+    /// After a level: saves a checkpoint, if that was not done for a while.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
-        let (ended, took) = self.kept;
-        if ended.elapsed() < KEPT_EVERY.max(KEPT_SHARE * took) {
-            return Ok(());
+        let (ended, took) = self.saved;
+        let due = ended.elapsed() >= CHECKPOINT_EVERY.max(CHECKPOINT_SHARE * took);
+        if let Some(save) = self.save.filter(|_| due) {
+            let start = Instant::now();
+            edges.put_values(&peeling.values()?, self.state);
+            save(self.state)?;
+            self.saved = (Instant::now(), start.elapsed());
         }
-        let start = Instant::now();
-        edges.put_values(&peeling.values()?, self.state);
-        (self.keep)(self.state)?;
-        self.kept = (Instant::now(), start.elapsed());
         Ok(())
     }
 }

@@ -118,7 +118,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         let (vertices, many) = (graph.firsts.len() as u64 - 1, graph.heads.len() as u64);
         let capacity = space.left();
         let Some(pieces) = PeelingPieces::of(vertices, many, capacity) else {
-            return Err(GpuError::Budget { asked: 28 * vertices + 4 * many, used: 0, capacity });
+            return Err(GpuError::Budget { asked: 36 * vertices + 4 * many, used: 0, capacity });
         };
         let [firsts, starts] = [space.take(8 * (vertices + 1))?, space.take(8 * (vertices + 1))?];
         let [lengths, fallen, shorter] =
@@ -228,14 +228,16 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             self.for_each("fetch_rows", 2 * u64::from(WARP) * (end - from), TAKE_THREADS, &[from, end])?;
             self.take([from, end], level)?;
             let taken = self.space.number(self.graph.taken)?;
-            // Rows that have no room are read several times, and to forget all takes as long as a few rounds.
-            if taken > room / 4 * 3 {
+            // Rows without room are read in place, again and again; to forget all rows takes as long as a few rounds.
+            let (full, whole) = (taken > room / 4 * 3, end - from == self.fetching);
+            if full {
                 self.forget_rows()?;
-                let whole = self.fetching == end - from;
-                self.fetching = if whole { (self.fetching / 2).max(FETCHING) } else { self.fetching };
-            } else if self.fetching == end - from {
-                self.fetching *= 2;
             }
+            self.fetching = match (whole, full) {
+                (true, true) => (self.fetching / 2).max(FETCHING),
+                (true, false) => 2 * self.fetching,
+                (false, _) => self.fetching,
+            };
             from = end;
         }
         Ok(())

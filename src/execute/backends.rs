@@ -78,10 +78,12 @@ impl Session {
                     self.absent(gpu, &needs)
                 }
                 Err(absence) => {
-                    // Nobody asked for a GPU, so what to do about it is left to `trimill doctor`.
-                    let absence = absence.to_string();
-                    let found = absence.split(';').next().unwrap_or_default();
-                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {found}");
+                    // Who has no driver is not told on every run to install one; `trimill doctor` says it.
+                    let absence = match absence {
+                        trimill_kernels::Absence::NoDriverLibrary => "no CUDA driver is installed".into(),
+                        other => other.to_string(),
+                    };
+                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}");
                     self.cpu(cpu, &needs)
                 }
             },

@@ -20,7 +20,7 @@ use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::{PEELED, PartWriter};
 use crate::sums::{ByArc, CountedKeys, Sums};
-use crate::truss::{KEPT_AT_ONCE, TrussDecomposition};
+use crate::truss::{CHECKPOINT_CHUNK, SaveCheckpoint, TrussDecomposition};
 use trimill_counting::{CountBackend, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
@@ -101,12 +101,13 @@ impl<'g> OnEdges<'g> {
         if let Some(wanted) = job.truss {
             let start = Instant::now();
             let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
-            if self.of.replace(PEELED, pool)? {
-                tracing::info!("peeling goes on where an earlier start kept what was left");
+            if self.of.restore(PEELED, pool)? {
+                tracing::info!("peeling goes on from the checkpoint of an earlier start");
             }
-            let keep = |state: &[AtomicU32]| self.of.keep(PEELED, blocks_of(state));
+            let save = |state: &[AtomicU32]| self.of.save(PEELED, blocks_of(state));
+            let save = self.of.has_files().then_some(&save as &SaveCheckpoint<'_>);
             let (block, host) = (session.host_block(), host.usable());
-            let decomposition = TrussDecomposition { graph, sums, block, host, keep: &keep, control };
+            let decomposition = TrussDecomposition { graph, sums, block, host, save, control };
             result.truss = Some(parallel::within(pool, || decomposition.run(wanted, device))?);
             drop(backends);
             trim_heap();
@@ -142,6 +143,6 @@ impl<'g> OnEdges<'g> {
 
 /// The values, some at a time.
 fn blocks_of(state: &[AtomicU32]) -> impl Iterator<Item = Vec<u32>> {
-    let blocks = state.chunks(KEPT_AT_ONCE as usize / size_of::<u32>());
+    let blocks = state.chunks(CHECKPOINT_CHUNK as usize / size_of::<u32>());
     blocks.map(|values| values.iter().map(|value| value.load(Relaxed)).collect())
 }

@@ -94,8 +94,13 @@ impl<K: SumKey> JobSums<K> {
         PartWriter::new(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }).map(Some)
     }
 
-    /// Keeps numbers of all keys in a file, if there is a run directory. Runs in the current thread pool.
-    pub(super) fn keep(&self, part: u32, blocks: impl Iterator<Item = Vec<K::Count>>) -> Result<()> {
+    /// Whether there is a run directory.
+    pub(super) fn has_files(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Saves numbers of all keys in a file of the run directory, if there is one. Runs in the current thread pool.
+    pub(super) fn save(&self, part: u32, blocks: impl Iterator<Item = Vec<K::Count>>) -> Result<()> {
         let Some(mut file) = self.begin(part)? else { return Ok(()) };
         let mut first = 0;
         for block in blocks {
@@ -105,14 +110,19 @@ impl<K: SumKey> JobSums<K> {
         file.finish()
     }
 
-    /// Replaces the sums by what an earlier start kept. `false`: there is no such file, or it is damaged, which is logged.
-    pub(super) fn replace(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
-        let kept = PartCounts::open(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys });
-        let Some(kept) = unless_damaged(kept, "peeling begins again")? else { return Ok(false) };
+    /// Replaces the sums by what an earlier start saved. `false`: there is no such file, or it is damaged, which is logged.
+    pub(super) fn restore(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
+        let Some(saved) = self.file(part, "peeling begins again")? else { return Ok(false) };
         let sums = self.all()?;
         sums.clear();
-        parallel::within(pool, || kept.add_to(sums)).map(|()| true)
+        parallel::within(pool, || saved.add_to(sums)).map(|()| true)
+    }
+
+    /// The file of an earlier start. None where it is missing, or damaged, which is logged with what happens then.
+    fn file(&self, part: u32, then: &str) -> Result<Option<PartCounts<K>>> {
+        let Some((dir, fingerprint)) = &self.run else { return Ok(None) };
+        let key = PartKey { fingerprint: *fingerprint, part, keys: self.keys };
+        unless_damaged(PartCounts::open(dir, key), then)
     }
 
     /// Adds counts of a partition to its file and to the sums. Runs in the current thread pool.
@@ -130,9 +140,7 @@ impl<K: SumKey> JobSums<K> {
 
     /// Adds what an earlier start counted of a partition. `false`: that is missing, or damaged, which is logged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
-        let counts = PartCounts::open(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys });
-        match (unless_damaged(counts, &format!("partition {part} is counted again"))?, &self.sums) {
+        match (self.file(part, &format!("partition {part} is counted again"))?, &self.sums) {
             (Some(counts), Some(sums)) => parallel::within(pool, || counts.add_to(sums)).map(|()| true),
             (found, _) => Ok(found.is_some()),
         }

@@ -75,7 +75,7 @@ pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
             Bytes::ZERO
         }
     };
-    // While a graph is peeled, the state of all edges is kept as well.
+    // And a checkpoint of peeling.
     let edges = plan.sizes.iter().map(|size| size.resident_arcs).sum();
     let peeled = counts.truss.map_or(Bytes::ZERO, |_| part::bytes_at_most::<ByArc>(edges));
     peeled + (0..plan.sizes.len()).map(of).sum::<Bytes>()

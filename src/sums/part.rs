@@ -6,7 +6,7 @@
 //! length of the frame (u32); a zstd frame of the counts at so many consecutive keys, each a u64 at vertices and a u32 on edges; the
 //! checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
 //!
-//! `peeled.edges` has the same form: the state of all edges while a graph is peeled, under the number [`PEELED`].
+//! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`].
 //!
 //! The file is written before the partition's result is recorded; the partition is counted again where it is missing or damaged.
 //! Lengths are checked against the limits of the key before memory is taken for them.
@@ -44,7 +44,7 @@ pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
     Sums::<K>::bytes(counts) + Bytes((counts / K::BLOCK + 2) * 64)
 }
 
-/// The number of no partition: the state of all edges while the graph is peeled.
+/// The number of no partition: of a checkpoint of the truss decomposition.
 pub const PEELED: u32 = u32::MAX;
 
 /// What a file belongs to.

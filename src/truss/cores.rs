@@ -91,11 +91,12 @@ impl<'a> OnCores<'a> {
         Self { edges, values, states, control, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
-    /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
+    /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours and states; edges that fall and
     /// are gathered, all of them at worst; the ends of some, and what they lower; the sets of bits, and what is taken from a row.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
         Neighbours::bytes(vertices, edges)
             + (4 + 4 + 2 + 2) * edges
+            + edges.div_ceil(4)
             + threads * (12 * (vertices / 64 + 1) + 4 * vertices)
     }
 

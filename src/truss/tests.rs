@@ -52,17 +52,22 @@ fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
     (RemainingEdges::all((0..=vertices).map(first).collect(), heads), edges.iter().map(triangles).collect())
 }
 
-/// By peeling on the cores. The state that was kept at each level is enough to go on with.
+/// By peeling on the cores. From the checkpoint of each level it goes on to the same end.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let kept = Mutex::new(Vec::new());
     let (all, values) = remaining(edges);
-    let (trussness, work) = peeled_from(all, values, last, &|state| {
-        lock(&kept).push(state.iter().map(|value| value.load(Relaxed)).collect::<Vec<_>>());
-        Ok(())
-    });
+    let (trussness, work) = peeled_from(
+        all,
+        values,
+        last,
+        Some(&|state| {
+            lock(&kept).push(state.iter().map(|value| value.load(Relaxed)).collect::<Vec<_>>());
+            Ok(())
+        }),
+    );
     let kept = kept.into_inner().unwrap();
     for values in kept.iter().step_by(1 + kept.len() / 3) {
-        let (again, rest) = peeled_from(remaining(edges).0, values.clone(), last, &|_| Ok(()));
+        let (again, rest) = peeled_from(remaining(edges).0, values.clone(), last, None);
         assert_eq!(again, trussness);
         assert!(rest.levels < work.levels && rest.rounds < work.rounds, "{rest:?} of {work:?}");
     }
@@ -73,11 +78,11 @@ fn peeled_from(
     edges: RemainingEdges,
     values: Vec<u32>,
     last: Option<u32>,
-    keep: &KeepState<'_>,
+    save: Option<&SaveCheckpoint<'_>>,
 ) -> (Vec<u32>, PeelingWork) {
     let state: Vec<AtomicU32> = zeros(values.len());
     let places = PeelingPlaces { device: None, host: Bytes(u64::MAX), control: &Control::silent() };
-    let mut progress = PeelProgress::new(&state, keep, last, &|_| Ok(()));
+    let mut progress = PeelProgress::new(&state, save, last, &|_| Ok(()));
     let work = peel(edges, values, &mut progress, places).unwrap();
     (state.iter().map(|value| (value.load(Relaxed) ^ FALLEN) + LEAST).collect(), work)
 }
@@ -179,8 +184,8 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
         let control = Control::silent();
         let peeled = |host| {
             let (edges, values) = remaining_complete(200);
-            let (mut lost, keep) = (Lost { rounds }, |_: &[AtomicU32]| Ok(()));
-            let mut progress = PeelProgress::new(&state, &keep, None, &fell);
+            let mut lost = Lost { rounds };
+            let mut progress = PeelProgress::new(&state, None, None, &fell);
             peel(edges, values, &mut progress, PeelingPlaces { device: Some(&mut lost), host, control: &control })
         };
         // In less memory than the cores take there is no other way.

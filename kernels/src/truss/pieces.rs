@@ -1,9 +1,9 @@
-//! Where the pieces of a graph that is peeled are: on the device, or what does not fit in page-locked memory of the host, which kernels
+//! Where the pieces of a graph that is peeled are: on the device as far as they fit, else in page-locked memory of the host, which kernels
 //! read and write over the bus.
 //!
 //! Values are changed at random by all threads at once, so they are always on the device, with what has the size of the vertices. Rows of
-//! neighbours come next, from the first vertex on: those are the longest, in which most searches are. If not all fit, half of the memory
-//! is for others that edges in a round have.
+//! neighbours come next. If not all of them fit, half of the memory that is left has those of the first vertices, which are the longest
+//! and are searched most; the other half is a cache for the rows of edges that fall.
 
 use super::constants::COUNTS;
 use crate::arena::{ALIGNMENT, padded};
@@ -18,7 +18,7 @@ pub(super) struct PeelingPieces {
     pub(super) values: u64,
     /// Of the rows on the device.
     pub(super) rows: u64,
-    /// For rows that are fetched to it.
+    /// Of the cache of rows.
     pub(super) fetched: u64,
     /// Whether the edges that are gathered, those that fell, and heads are on the device.
     pub(super) lists: [bool; 3],

@@ -111,16 +111,16 @@ impl CommandContext<'_> {
         let _ = writeln!(self.err, "error: {}", printable(what));
     }
 
-    /// Answers about a job: on standard error where a table of counts is what standard output carries.
-    fn report_of<R: json::Json>(
+    /// Answers on standard error where a table of counts takes standard output.
+    fn report_beside<R: json::Json>(
         &mut self,
-        job: Option<&Job>,
+        table: bool,
         as_json: bool,
         report: &R,
         text: impl FnOnce(&R) -> String,
     ) -> Result<CommandOutcome> {
-        match job {
-            Some(job) if job.output_files().take_standard_output() => CommandContext {
+        match table {
+            true => CommandContext {
                 out: &mut *self.err,
                 err: &mut std::io::sink(),
                 terminal: self.terminal,
@@ -128,7 +128,7 @@ impl CommandContext<'_> {
                 program: None,
             }
             .report(as_json, report, text),
-            _ => self.report(as_json, report, text),
+            false => self.report(as_json, report, text),
         }
     }
 

@@ -12,7 +12,7 @@ use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
-    check_merged(&job)?;
+    check_merged(job.output_files().take_standard_output())?;
     paths::check(&[Paths::of(&job)])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
     let shown = context.shown(&command.answer);
@@ -20,8 +20,8 @@ pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>
 }
 
 /// Tables of counts are written by `trimill merge`, which prints its answer.
-pub(super) fn check_merged(job: &Job) -> Result<()> {
-    match job.output_files().take_standard_output() {
+pub(super) fn check_merged(take_standard_output: bool) -> Result<()> {
+    match take_standard_output {
         true => Err(Error::usage("a table on standard output, of a job that is counted in shards")
             .expected("the name of a file")),
         false => Ok(()),

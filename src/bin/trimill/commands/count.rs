@@ -48,7 +48,8 @@ pub(super) fn report(
     let CountAnswer { result, written } = counted;
     let shown = context.shown(how);
     let threads = job.map(|job| threads(job.threads));
-    let said = context.report_of(job, how.json, &result, |result| result::result(result, threads, shown));
+    let table = job.is_some_and(|job| job.output_files().take_standard_output());
+    let said = context.report_beside(table, how.json, &result, |result| result::result(result, threads, shown));
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
 }

@@ -87,7 +87,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
                 }
                 let (shown, threads) = (context.shown(&command.answer), Some(threads(job.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                context.report_of(Some(job), command.answer.json, &result, text)?;
+                context.report_beside(job.output_files().take_standard_output(), command.answer.json, &result, text)?;
                 if let Err(error) = written {
                     worst = worst.max(Some(error.kind()));
                     line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
@@ -121,7 +121,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
 fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
-    check_merged(job)?;
+    check_merged(job.output_files().take_standard_output())?;
     let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
         .and_then(|done| done)?;
     let run = job.run_dir.as_deref().unwrap_or(Path::new(""));

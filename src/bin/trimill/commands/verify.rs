@@ -11,7 +11,7 @@ pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> 
     let job = job_of(&command.tables())?;
     paths::check(&[Paths::of(&job)])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
-    let said = context.report_of(Some(&job), command.json, &report, reports::verify);
+    let said = context.report_beside(job.output_files().take_standard_output(), command.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
 }
