@@ -80,7 +80,7 @@ def test_none_is_the_default():
         ({"cache": "no"}, ["cache: "]),
         ({"threads": object()}, ["threads: ", "type object"]),
         ({"partitioner": "rank", "prune": "none"}, ["partitioner rank"]),
-        ({"per_vertex": "a.csv"}, ["a.csv", ".tsv"]),
+        ({"per_vertex": "a.txt"}, ["a.txt", ".tsv"]),
         ({"by_k": "a.parquet"}, ["a.parquet", ".tsv"]),
         ({"k": 2}, ["k is", "from 3"]),
         ({"k": "many"}, ["k: ", "many"]),
