@@ -13,6 +13,8 @@
 //     least_value  the smallest value among them, or among all
 //     begin_level  the edges that fall first
 //     note_falls   marks falling edges; counts them in the rows of their ends
+//     put_ends     falling edges with the ends that have the longer rows, by which they are sorted, so that a row is used while it is near
+//     put_falls    and back
 //     fetch_rows   copies rows of falling edges from the host's memory
 //     take         a warp for each falling edge, or several if few edges fall: looks the neighbours of one end up in the other's row,
 //                  which is the longer one, by galloping, and takes 1 from the values of the other two edges of each triangle
@@ -185,6 +187,17 @@ __device__ __forceinline__ void lower(const PeeledGraph &graph, u32 edge, u32 le
     const u32 before = atomicSub(&graph.values[edge], 1u);
     if (before == level + 1) graph.falls[atomicAdd(&graph.counts[FALLS], 1u)] = edge;
     else if (before == bound + 1) graph.gathered[atomicAdd(&graph.counts[GATHERED], 1u)] = edge;
+}
+
+extern "C" __global__ void put_ends(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 *keys) {
+    for (u64 i = from + this_thread(); i < to; i += all_threads()) {
+        const u32 edge = graph.falls[i], tail = tail_of(graph, edge), head = graph.heads[edge];
+        keys[i - from] = entry_of(graph.lengths[tail] > graph.lengths[head] ? tail : head, edge);
+    }
+}
+
+extern "C" __global__ void put_falls(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, const u64 *keys) {
+    for (u64 i = from + this_thread(); i < to; i += all_threads()) graph.falls[i] = (u32)keys[i - from];
 }
 
 // A warp for each end of each falling edge. Of two edges with the same row, one fetches it. A row that is far longer than the other one

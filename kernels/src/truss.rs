@@ -38,6 +38,9 @@ const WARP: u32 = 32;
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
+/// So many falling edges are sorted, so that a row is used while it is near.
+const WORTH_SORTING: u64 = if cfg!(test) { 1 << 3 } else { 1 << 16 };
+
 /// The fewest edges whose rows are fetched together.
 const FETCHING: u64 = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 
@@ -91,6 +94,9 @@ pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     falling: [u64; 2],
     /// Edges whose rows are fetched together.
     fetching: u64,
+    /// Falling edges that are sorted at a time, and the memory for it.
+    sorted: u64,
+    keys: SortBuffers,
 }
 
 impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
@@ -137,6 +143,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             };
         }
         let [gathered, falls, heads] = lists;
+        let keys = space.take_keys(pieces.sorted)?;
         let all = PeeledGraph {
             firsts,
             heads,
@@ -158,7 +165,8 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             many,
             ..PeeledGraph::default()
         };
-        let mut device = Self { space, graph: all, far, bound: 0, falling: [0; 2], fetching: FETCHING };
+        let mut device =
+            Self { space, graph: all, far, bound: 0, falling: [0; 2], fetching: FETCHING, sorted: pieces.sorted, keys };
         device.send(firsts, cast_slice(graph.firsts))?;
         match pieces.lists[2] {
             true => device.send(heads, cast_slice(graph.heads))?,
@@ -243,6 +251,18 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         Ok(())
     }
 
+    /// Sorts falling edges by the end with the longer row.
+    fn sort_falls(&mut self, [from, to]: [u64; 2]) -> GpuResult<()> {
+        let bits = u64::BITS - self.graph.vertices.leading_zeros();
+        for from in (from..to).step_by(self.sorted as usize) {
+            let end = to.min(from + self.sorted);
+            self.for_each("put_ends", end - from, THREADS, &[from, end, self.keys.keys])?;
+            let sorted = self.space.sort(self.keys, end - from, u32::BITS, bits)?.keys;
+            self.for_each("put_falls", end - from, THREADS, &[from, end, sorted])?;
+        }
+        Ok(())
+    }
+
     fn take(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
         // If few edges fall, their rows are divided, or the longest would be waited for.
         let warps = WARPS * u64::from(self.space.engine.processors());
@@ -306,6 +326,9 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
         let ([from, to], level) = (self.falling, u64::from(level));
         self.space.engine.fill(Stream::Compute, self.graph.counts + 4 * SHORTER as u64, 0, 4)?;
         self.for_each("note_falls", to - from, THREADS, &[from, to, level])?;
+        if to - from >= WORTH_SORTING && self.sorted >= WORTH_SORTING {
+            self.sort_falls(self.falling)?;
+        }
         match self.graph.room {
             0 => self.take(self.falling, level)?,
             _ => self.take_fetched(self.falling, level)?,

@@ -166,7 +166,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     }
 
     /// Takes memory for `count` keys, and as much for sorting them.
-    pub(super) fn take_keys(&mut self, count: u64) -> GpuResult<SortBuffers> {
+    pub(crate) fn take_keys(&mut self, count: u64) -> GpuResult<SortBuffers> {
         Ok(SortBuffers { keys: self.take(8 * count)?, free: self.take(8 * count)? })
     }
 

@@ -20,6 +20,8 @@ pub(super) struct PeelingPieces {
     pub(super) rows: u64,
     /// Of the cache of rows.
     pub(super) fetched: u64,
+    /// Falling edges that are sorted at a time.
+    pub(super) sorted: u64,
     /// Whether the edges that are gathered, those that fell, and heads are on the device.
     pub(super) lists: [bool; 3],
 }
@@ -28,20 +30,29 @@ impl PeelingPieces {
     /// In a device's memory of `capacity` bytes; none: that is too little.
     pub(super) fn of(vertices: u64, edges: u64, capacity: u64) -> Option<Self> {
         let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
-        let mut pieces =
-            Self { by_vertex, by_edge, values: padded(by_edge.max(1)), rows: 0, fetched: 0, lists: [false; 3] };
+        let mut pieces = Self {
+            by_vertex,
+            by_edge,
+            values: padded(by_edge.max(1)),
+            rows: 0,
+            fetched: 0,
+            sorted: 0,
+            lists: [false; 3],
+        };
         let mut left = capacity.checked_sub(pieces.always(vertices))?;
         if padded(4 * by_edge) <= left {
             pieces.rows = 4 * by_edge;
         } else {
             pieces.rows = left / 2 / ALIGNMENT * ALIGNMENT;
-            pieces.fetched = pieces.rows;
+            pieces.fetched = left / 16 * 7 / ALIGNMENT * ALIGNMENT;
         }
         left -= padded(pieces.rows) + pieces.fetched;
         for near in &mut pieces.lists {
             *near = padded(by_edge) <= left;
             left -= if *near { padded(by_edge) } else { 0 };
         }
+        // Two pieces without padding.
+        pieces.sorted = (left / 16).min(pieces.keys()).min(edges / 8) / ALIGNMENT * ALIGNMENT;
         Some(pieces)
     }
 
@@ -66,7 +77,9 @@ impl PeelingPieces {
     #[cfg(test)]
     pub(super) fn on_device(vertices: u64, edges: u64) -> u64 {
         let pieces = Self::of(vertices, edges, u64::MAX / 2);
-        pieces.map_or(0, |pieces| pieces.always(vertices) + padded(pieces.rows) + 3 * padded(pieces.by_edge))
+        pieces.map_or(0, |pieces| {
+            pieces.always(vertices) + padded(pieces.rows) + 3 * padded(pieces.by_edge) + 16 * pieces.sorted
+        })
     }
 
     /// Bytes in the host's memory, at most: a row is not divided.
