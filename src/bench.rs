@@ -90,7 +90,11 @@ pub fn bench(
         schema_version: SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION").into(),
         machine: machine_of(found),
-        settings: settings_of(request, jobs.first()),
+        settings: BenchSettings {
+            runs: request.runs.get(),
+            timeout_seconds: Duration::as_secs_f64(&request.timeout),
+            ..jobs.first().cloned().map(Job::bench_settings).unwrap_or_default()
+        },
         baseline: selection.baseline.clone(),
         graphs: Vec::new(),
     };
@@ -128,7 +132,7 @@ impl Comparison<'_> {
         let control = self.control;
         let mut tables = graph.tables.clone();
         // Without the user's cache the graph is kept in a temporary one while it is counted.
-        let own_cache = match job.cache {
+        let own_cache = match job.cache.enabled {
             true => None,
             false => {
                 let dir = job.work_dir.clone().unwrap_or_else(disk::temporary_folder);
@@ -137,9 +141,9 @@ impl Comparison<'_> {
             }
         };
         if let Some(dir) = &own_cache {
-            (job.cache, job.cache_dir) = (true, Some(dir.path().to_path_buf()));
+            (job.cache.enabled, job.cache.dir) = (true, Some(dir.path().to_path_buf()));
             tables.cache.enabled = Some(true);
-            tables.cache.dir.clone_from(&job.cache_dir);
+            tables.cache.dir.clone_from(&job.cache.dir);
         }
         let mut report = graph::prepared(job.clone(), control)?;
         let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
@@ -172,33 +176,25 @@ fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
     }
 }
 
+impl Job {
+    /// Those that it has of a comparison.
+    fn bench_settings(self) -> BenchSettings {
+        BenchSettings {
+            threads: self.counter.threads.map(std::num::NonZeroUsize::get),
+            devices: self.counter.devices,
+            device_memory: self.device_memory,
+            host_memory: self.host_memory,
+            cut: self.cut,
+            ..BenchSettings::default()
+        }
+    }
+}
+
 fn machine_of(found: DoctorReport) -> BenchMachine {
     BenchMachine {
         processor: machine::processor(),
         cores: found.cores,
         memory: found.memory,
         gpus: found.gpus.into_iter().map(|gpu| gpu.name).collect(),
-    }
-}
-
-fn settings_of(request: &BenchRequest, job: Option<&Job>) -> BenchSettings {
-    let settings = BenchSettings {
-        runs: request.runs.get(),
-        timeout_seconds: Duration::as_secs_f64(&request.timeout),
-        ..BenchSettings::default()
-    };
-    let Some(job) = job else { return settings };
-    BenchSettings {
-        threads: job.threads.map(std::num::NonZeroUsize::get),
-        devices: job.devices.clone(),
-        device_memory: job.device_memory,
-        host_memory: job.host_memory,
-        block_bytes: job.block_bytes,
-        partitioner: job.partitioner.clone(),
-        parts: job.parts,
-        seed: job.seed,
-        prune: job.prune,
-        mode: job.mode,
-        ..settings
     }
 }

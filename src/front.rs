@@ -43,10 +43,10 @@ pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> 
 
 /// Counts a job with `count`, and writes the page that it asks for.
 fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<RunResult> {
-    let Some(file) = job.report.clone() else { return count(job) };
-    let shown = titled(&job);
+    let Some(file) = job.output.report.clone() else { return count(job) };
+    let shown = titled(job.clone());
     let (result, written) = Error::answered(count(job))?;
-    let page = views::of_count(&shown, &result, rates(shown.cache_dir.as_deref()));
+    let page = shown.page_of_count(&result, rates(shown.cache.dir.as_deref()));
     let page = page.and_then(|entry| views::write_report(&file, &[entry]));
     match Error::worst_of([written, page]) {
         Ok(()) => Ok(result),
@@ -55,7 +55,7 @@ fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<Run
 }
 
 /// The job as a page shows it: edges in memory have no file whose name could be its heading.
-fn titled(job: &Job) -> Job {
+fn titled(job: Job) -> Job {
     let in_memory = job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT);
-    Job { name: in_memory.then(|| "graph in memory".into()), ..job.clone() }
+    Job { name: in_memory.then(|| "graph in memory".into()), ..job }
 }

@@ -1,7 +1,7 @@
 //! What the user asks for: as typed ([`mod@file`], all optional), and resolved and checked ([`mod@job`]).
 //!
 //! The command line and the job files are both read into [`file::Tables`], so a default, a check or a rule about
-//! paths is written once, in [`job::Job::resolve`].
+//! paths is written once, in [`Job::resolve`].
 
 pub mod batch;
 pub mod choices;
@@ -12,6 +12,7 @@ pub mod job;
 mod limits;
 pub mod overrides;
 pub mod repeat;
+mod resolve;
 #[cfg(feature = "cli")]
 pub mod schema;
 pub mod suggest;
@@ -21,6 +22,6 @@ pub mod typed;
 pub use batch::{Batch, BatchJob};
 pub use choices::{Backend, Mode, Partitioner, Parts, Prepare};
 pub use devices::{Devices, SpillTo};
-pub use job::Job;
+pub use job::{CounterSettings, CutSettings, Job, OutputSettings, SpillSettings};
 
 pub use trimill_partitioners::partition::prune::Prune;

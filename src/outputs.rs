@@ -5,6 +5,7 @@ pub mod arrays;
 use std::path::PathBuf;
 
 use arrays::CountArrays;
+use serde::{Deserialize, Serialize};
 
 use crate::edges::rows::EdgeRows;
 use crate::table::columns::{CountsInOrder, line_bytes};
@@ -19,6 +20,7 @@ use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, parent};
 use trimill_system::error::{Error, Result};
+use trimill_system::path_text;
 
 /// What is counted besides the total.
 #[derive(Debug, Clone, Copy)]
@@ -34,14 +36,20 @@ pub struct CountsWanted {
 }
 
 /// The files, and arrays.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
+    #[serde(with = "path_text::optional")]
     pub per_vertex: Option<PathBuf>,
     /// The sums of each degree.
+    #[serde(with = "path_text::optional")]
     pub by_degree: Option<PathBuf>,
+    #[serde(with = "path_text::optional")]
     pub per_edge: Option<PathBuf>,
     /// The sizes of all trusses.
+    #[serde(with = "path_text::optional")]
     pub by_k: Option<PathBuf>,
+    /// Filled for a caller in this process.
+    #[serde(skip)]
     pub arrays: Option<CountArrays>,
 }
 

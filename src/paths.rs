@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
+use crate::outputs::Asked;
 use crate::report::{files, views};
 use crate::run_dir;
 use place::place;
@@ -61,35 +62,55 @@ enum How {
     Spills,
 }
 
-impl Paths {
-    /// What a job reads and writes.
-    pub fn of(job: &Job) -> Self {
-        let announced = job.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
-        let mut paths = Self { job: job.name.clone(), force: job.force, announced, all: Vec::new() };
-        for input in &job.inputs {
+impl Job {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths {
+        let announced = self.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
+        let mut paths = Paths { job: self.name.clone(), force: self.output.force, announced, all: Vec::new() };
+        for input in &self.inputs {
             paths = paths.reads("the input", input);
         }
-        if let Partitioner::File(path) = &job.partitioner {
+        if let Partitioner::File(path) = &self.cut.partitioner {
             paths = paths.reads("the assignment of the vertices", path);
         }
-        for (what, path) in outputs(job) {
+        for (what, path) in self.outputs() {
             paths = paths.writes(what, &path, None);
         }
-        if let Some(file) = &job.report {
+        if let Some(file) = &self.output.report {
             paths = paths.writes("the report", file, Some(views::check_report));
         }
-        if let Some(file) = &job.trace {
+        if let Some(file) = &self.output.trace {
             paths = paths.writes("the trace", file, Some(views::check_trace));
         }
-        if let Some(dir) = &job.run_dir {
+        if let Some(dir) = &self.run_dir {
             paths = paths.with("the run directory", dir, How::Own);
         }
-        match &job.spill_dir {
-            Some(dir) if job.keep_spill => paths.with("the spilled partitions", dir, How::Spills),
+        match &self.spill.dir {
+            Some(dir) if self.spill.keep => paths.with("the spilled partitions", dir, How::Spills),
             _ => paths,
         }
     }
 
+    /// The files that it writes outside of its directories, at the end of all links: what its run directory records.
+    pub fn replaced(&self) -> Vec<PathBuf> {
+        self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
+    }
+
+    /// The files of counts and of the result.
+    fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
+        let Asked { per_vertex, by_degree, per_edge, by_k, .. } = &self.output.files;
+        let counts = [
+            ("the triangles at each vertex", per_vertex),
+            ("the sums of each degree", by_degree),
+            ("the triangles on each edge", per_edge),
+            ("the sizes of trusses", by_k),
+        ];
+        let tables = self.output.dir.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
+        counts.into_iter().filter_map(|(what, path)| Some((what, path.clone()?))).chain(tables)
+    }
+}
+
+impl Paths {
     /// Those of a command; `force`: files that are there are replaced.
     pub fn forced(force: bool) -> Self {
         Self { force, ..Self::default() }
@@ -117,24 +138,6 @@ impl Paths {
         self.all.push(AnnouncedPaths { path: path.to_path_buf(), what, how });
         self
     }
-}
-
-/// The files of counts and of the result that a job writes.
-fn outputs(job: &Job) -> impl Iterator<Item = (&'static str, PathBuf)> {
-    let asked = job.output_files();
-    let counts = [
-        ("the triangles at each vertex", asked.per_vertex),
-        ("the sums of each degree", asked.by_degree),
-        ("the triangles on each edge", asked.per_edge),
-        ("the sizes of trusses", asked.by_k),
-    ];
-    let tables = job.output.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
-    counts.into_iter().filter_map(|(what, path)| Some((what, path?))).chain(tables.collect::<Vec<_>>())
-}
-
-/// The files that a job writes outside of its directories, at the end of all links: what its run directory records.
-pub fn replaced_by(job: &Job) -> Vec<PathBuf> {
-    outputs(job).filter_map(|(_, path)| file_of(&path)).collect()
 }
 
 /// The file that an output makes or replaces.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
@@ -28,7 +30,7 @@ use trimill_system::error::{Error, Kind, Result};
 use trimill_system::memory::HostMemory;
 
 /// What the user says about an input; everything else is found from its content.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputSettings {
     pub format: Option<Format>,
     /// Whether the first line of each edge list is a header.

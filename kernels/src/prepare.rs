@@ -31,8 +31,8 @@ pub use blocks::{FileBlocks, RankedRows};
 pub use edges::{DeviceArcs, DeviceEdges};
 pub use ranks::RankedVertices;
 pub use stored::{HostKeys, RUN_BLOCK, RunStore, StoredRun};
-pub use work::needed;
 pub(crate) use work::{PrepareSpace, SortBuffers, sort_memory};
+pub use work::{ids_within, needed};
 
 /// The most bits of an id: an edge's key holds two ids and a bit.
 pub const MOST_ID_BITS: u32 = 31;

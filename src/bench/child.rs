@@ -21,7 +21,7 @@ pub fn serve(
     input: &mut dyn BufRead,
     out: &mut dyn Write,
     control: &Control,
-    count: &dyn Fn(&Job) -> Result<RunResult>,
+    count: &dyn Fn(Job) -> Result<RunResult>,
 ) -> Result<()> {
     // If that fails, a child whose parent was killed counts to the end of its job.
     let _ = follow_parent(Signal::TERM);
@@ -30,7 +30,7 @@ pub fn serve(
         let tables: Tables = serde_json::from_str(&line).map_err(|error| {
             Error::data("standard input", error.to_string()).expected("the tables of a job as JSON")
         })?;
-        match Job::resolve(None, &tables, Path::new("")).and_then(|job| count(&job)) {
+        match Job::resolve(None, &tables, Path::new("")).and_then(count) {
             Ok(result) => json::write_line(out, &result)?,
             Err(error) => json::write_line(out, &Failure::new(None, &error))?,
         }

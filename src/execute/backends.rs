@@ -46,8 +46,8 @@ impl Session {
             size: graph.size,
             held: graph.held,
             mode: graph.mode,
-            counts: job.counts(),
-            spill_to: job.spill_to,
+            counts: job.output.counts(),
+            spill_to: job.spill.to,
             spilled: job.kept_spills().is_some(),
             shard: self.is_shard(),
             device_peels: None,
@@ -58,7 +58,7 @@ impl Session {
     /// The error is of kind `Resource` where a GPU is missing, and `Usage` where a name is wrong.
     pub fn backends(&self, graph: GraphToCount, method: Option<&str>) -> Result<ChosenBackends> {
         let needs = self.host_needs(graph);
-        match Choice::of(self.job.backend, method.or(self.job.method.as_deref()))? {
+        match Choice::of(self.job.counter.backend, method.or(self.job.counter.method.as_deref()))? {
             Choice::Cpu(method) => self.cpu(method, &needs),
             Choice::Cuda(method) => self.cuda(method, &needs),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
@@ -96,7 +96,7 @@ impl Session {
         let footprint = parallel::within(&self.pool, || match method {
             #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Serial(*method).footprint(),
-            CpuMethod::Bitmap => bitmap(self.job.counts(), graph, Bytes::ZERO).footprint(),
+            CpuMethod::Bitmap => bitmap(self.job.output.counts(), graph, Bytes::ZERO).footprint(),
         });
         let least = floor(graph, &footprint);
         let most = self.job.device_memory.unwrap_or(Bytes(u64::MAX)).max(least.device);
@@ -158,7 +158,7 @@ impl Session {
         let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
         let division = needs.divided(least_on_host, gpus)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, blocks, division.counting);
-        host_holds(self.job.block_bytes.unwrap_or_default(), largest_row_block)?;
+        host_holds(self.job.cut.block_bytes.unwrap_or_default(), largest_row_block)?;
         if needs.counts.edges {
             workers.iter_mut().for_each(Cuda::count_edges);
         } else if needs.counts.vertices {
@@ -222,7 +222,7 @@ impl AfterPreparing for Session {
         let vertices = vertices.min(MOST_VERTICES) as u32;
         let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
         // What is wrong with a name is said where it is written to.
-        self.job.output_files().disk_needs(&size, Some(vertices.into())).unwrap_or_default()
+        self.job.output.files.disk_needs(&size, Some(vertices.into())).unwrap_or_default()
     }
 
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {
@@ -234,7 +234,10 @@ impl AfterPreparing for Session {
         let on_gpu = graph.form == InputForm::ArcsOnGpu;
         let counts_there = on_gpu
             || trimill_kernels::has_driver()
-                && !matches!(Choice::of(self.job.backend, self.job.method.as_deref()), Ok(Choice::Cpu(_)));
+                && !matches!(
+                    Choice::of(self.job.counter.backend, self.job.counter.method.as_deref()),
+                    Ok(Choice::Cpu(_))
+                );
         let machine = self.machine(usize::from(counts_there), true);
         let prepared = space.beside(&needs(IdCount::Plain(ids), arcs, space)).map(|shares| {
             let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
@@ -250,18 +253,18 @@ impl AfterPreparing for Session {
         let longest_row = ((2 * arcs).isqrt() + 1).min(vertices.into()) as u32;
         let graph = GraphSize { vertices, edges: arcs, longest_row, probes: 0 };
         let job = &self.job;
-        let gpus = || match &job.devices {
+        let gpus = || match &job.counter.devices {
             Some(Devices::List(list)) => list.len() as u64,
             Some(Devices::All) | None => 1,
         };
-        let (least, gpus) = match Choice::of(job.backend, job.method.as_deref()) {
+        let (least, gpus) = match Choice::of(job.counter.backend, job.counter.method.as_deref()) {
             Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, &graph).1, 0),
             Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
                 (self.least_on_cpu(&method, &graph).1, 0)
             }
-            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), longest_row), gpus()),
+            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.output.counts()), longest_row), gpus()),
         };
-        let needed = |held| self.host_needs(GraphToCount { size: graph, held, mode: job.mode }).enough(least, gpus);
+        let needed = |held| self.host_needs(GraphToCount { size: graph, held, mode: job.cut.mode }).enough(least, gpus);
         if self.cache.is_some() {
             return needed(Bytes::ZERO);
         }

@@ -12,7 +12,6 @@ use super::planned::{PlanRequest, Planned, recorded};
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::Job;
-use crate::paths;
 use crate::plan::cost::Machine;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::{RunDir, unless_damaged, with_resume_advice};
@@ -35,7 +34,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);
     }
-    details::check(&job)?;
+    details::check(&job.output, &job.counter)?;
     let mut opened = Session::open(job, Purpose::Count, metis, control)?.input(edges)?;
     if opened.session.run.as_ref().is_some_and(RunDir::is_prepared) {
         let run = opened.session.run.as_ref().map_or(Path::new(""), RunDir::path);
@@ -48,7 +47,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(result) = opened.finished()? {
         return Ok(result);
     }
-    let spills_whole = opened.session.job.keep_spill;
+    let spills_whole = opened.session.job.spill.keep;
     let planned = opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?;
     tracing::debug!("partitions are planned");
     planned.count()
@@ -65,8 +64,8 @@ pub fn count_prepared(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<RunResult> {
-    details::check(&job)?;
-    let spills_whole = job.keep_spill;
+    details::check(&job.output, &job.counter)?;
+    let spills_whole = job.spill.keep;
     let session = Session::open(job, Purpose::Count, metis, control)?;
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
     Prepared { graph, origin: None, stages, session }.plan(PlanRequest { spills_whole, shards: 1 })?.count()
@@ -78,15 +77,15 @@ impl Opened<'_> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };
         let Some(origin) = &self.origin else { return Ok(None) };
-        let plan = parallel::within(pool, || recorded(run, job, &origin.lasting()?, None))?;
+        let plan = parallel::within(pool, || recorded(run, &job.cut, &origin.lasting()?, None))?;
         let result = match plan {
             Some((plan, _)) => unless_damaged(run.finished(plan.fingerprint), "it is put together again")?,
             None => None,
         };
-        let whole = |result: &RunResult| details::holds_all(job.counts(), &job.output_files(), run, result);
+        let whole = |result: &RunResult| details::holds_all(job.output.counts(), &job.output.files, run, result);
         let Some(result) = result.filter(whole) else { return Ok(None) };
         tracing::info!("{}: counted on an earlier start", run.path().display());
-        run.announce(paths::replaced_by(job), true)?;
+        run.announce(job.replaced(), true)?;
         self.session.tidy();
         Ok(Some(RunResult { job: job.name.clone(), ..result }))
     }
@@ -166,7 +165,7 @@ impl Session {
     /// What comes once partitions are planned: counting them, which takes `seconds`, and peeling, if the trusses are wanted.
     pub(super) fn counting_stages(&self, machine: &Machine, seconds: f64, edges: u64) -> Vec<ExpectedStage> {
         let count = ExpectedStage { task: "count", seconds };
-        let peel = self.job.truss.map(|_| ExpectedStage { task: "peel", seconds: machine.peeling(edges) });
+        let peel = self.job.output.truss.map(|_| ExpectedStage { task: "peel", seconds: machine.peeling(edges) });
         std::iter::once(count).chain(peel).collect()
     }
 

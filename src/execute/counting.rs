@@ -76,13 +76,13 @@ impl Planned {
         let mut order = order(plan, backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));
         let together = control.part();
-        let building = place.is_some().then(|| self.building(order.len(), session.job.keep_spill)).transpose()?;
+        let building = place.is_some().then(|| self.building(order.len(), session.job.spill.keep)).transpose()?;
         check_room(self.disk_needs(building.as_ref())?)?;
         let spilling = match place.zip(building) {
             None => None,
             Some(((locals, mut dir), building)) => {
                 order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
-                let builder = self.builder(locals, &path, &room, session.job.keep_spill);
+                let builder = self.builder(locals, &path, &room, session.job.spill.keep);
                 let builders = Builders::new(builder, building, pool);
                 Some((SpillWork { builders, builder, dir: Mutex::new(dir) }, building))
             }
@@ -155,8 +155,8 @@ impl Session {
     fn spills(&self, fingerprint: u128) -> Result<SpillDir> {
         let Self { job, spill_dir, run, .. } = self;
         match run {
-            Some(_) => SpillDir::lasting(spill_dir, job.keep_spill, fingerprint),
-            None => SpillDir::open(spill_dir, job.keep_spill, job.force, fingerprint),
+            Some(_) => SpillDir::lasting(spill_dir, job.spill.keep, fingerprint),
+            None => SpillDir::open(spill_dir, job.spill.keep, job.output.force, fingerprint),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::edges::OnEdges;
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::method::Choice;
-use crate::job::Job;
+use crate::job::{CounterSettings, OutputSettings};
 use crate::outputs::{Asked, CountsWanted};
 use crate::paths;
 use crate::report::RunResult;
@@ -29,10 +29,10 @@ pub(super) enum Details<'g> {
 }
 
 /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
-pub(super) fn check(job: &Job) -> Result<()> {
-    if job.counts_vertices() || job.counts_edges() {
-        Choice::check_details(job.backend, job.method.as_deref())?;
-        job.output_files().check_places()?;
+pub(super) fn check(output: &OutputSettings, counter: &CounterSettings) -> Result<()> {
+    if output.counts_vertices() || output.counts_edges() {
+        Choice::check_details(counter.backend, counter.method.as_deref())?;
+        output.files.check_places()?;
     }
     Ok(())
 }
@@ -54,8 +54,8 @@ impl<'g> Details<'g> {
     /// Zeros. Formats that cannot hold the graph's ids are refused.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let job = &session.job;
-        job.output_files().check_ids(array_len(graph))?;
-        match (job.counts_edges(), job.counts_vertices()) {
+        job.output.files.check_ids(array_len(graph))?;
+        match (job.output.counts_edges(), job.output.counts_vertices()) {
             (true, _) => OnEdges::new(session, graph, fingerprint).map(Self::Edges),
             (false, true) => VertexSums::new(session, graph, fingerprint).map(Self::Vertices),
             (false, false) => Ok(Self::Total),
@@ -99,7 +99,7 @@ impl<'g> Details<'g> {
             Self::Edges(edges) => {
                 edges.check(session, result)?;
                 // First, as the trussness of edges takes the place of the triangles on them.
-                let at_vertices = match session.job.counts_vertices() {
+                let at_vertices = match session.job.output.counts_vertices() {
                     true => edges.at_vertices(session).and_then(|vertices| vertices.finish(session, result)),
                     false => Ok(()),
                 };

@@ -6,7 +6,6 @@ use super::session::Session;
 use crate::cache::Origin;
 use crate::clean::most_ids;
 use crate::job::Prepare;
-use crate::paths;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
@@ -62,7 +61,7 @@ impl Session {
         let (source, origin) = parallel::within(&self.pool, || -> Result<_> {
             let job = &self.job;
             let source =
-                Source::open_within(&job.inputs, job.reading(), &self.work_dir, self.preparing, &self.control)?;
+                Source::open_within(&job.inputs, job.reading.clone(), &self.work_dir, self.preparing, &self.control)?;
             let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
             let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
             Ok((source, origin))
@@ -92,7 +91,7 @@ impl Opened<'_> {
     pub(super) fn claim(&mut self) -> Result<()> {
         let Session { job, run, pool, control, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
-        let mut claimed = JobRecord::new(job, self.origin.as_ref(), control)?;
+        let mut claimed = JobRecord::new(&job.cut, self.origin.as_ref(), control)?;
         parallel::within(pool, || run.claim(&mut claimed, control))?;
         if let Some(origin) = &mut self.origin {
             origin.identity = claimed.input();
@@ -143,7 +142,7 @@ impl Opened<'_> {
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;
-            run.announce(paths::replaced_by(&session.job), false)?;
+            run.announce(session.job.replaced(), false)?;
         }
         Ok(Prepared { session, graph, origin, stages })
     }

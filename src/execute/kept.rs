@@ -24,12 +24,27 @@ use trimill_system::error::{Error, Result};
 
 /// Counts the spills of the manifest in `dir`.
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
-    refuse_partition_settings(&job, dir)?;
+    refuse(
+        [
+            (job.cut.partitioner != Partitioner::Auto, "a partitioner"),
+            (job.cut.parts != Parts::Auto, "a number of parts"),
+            (job.cut.mode.is_some(), "a prune level"),
+            (job.cut.block_bytes.is_some(), "a size of row blocks"),
+            (job.reading.format.is_some(), "a format"),
+            (job.reading.header.is_some(), "a header"),
+            (job.reading.columns.is_some(), "columns"),
+            (job.run_dir.is_some(), "a run directory"),
+            (job.spill.keep, "to keep the spills"),
+            (job.output.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
+            (job.output.counts_edges(), "the triangles on each edge, whose ids only the graph has"),
+        ],
+        dir,
+    )?;
     let manifest = Manifest::read(dir)?;
     let size = manifest.graph.size;
-    let session = Session::open(Job { cache: false, ..job }, Purpose::Count, None, control)?;
+    let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
-    let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.mode }, None)?;
+    let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.cut.mode }, None)?;
     if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)
@@ -73,21 +88,8 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
 }
 
-/// Refuses settings that say how a graph is read or partitioned.
-fn refuse_partition_settings(job: &Job, dir: &Path) -> Result<()> {
-    let fixed = [
-        (job.partitioner != Partitioner::Auto, "a partitioner"),
-        (job.parts != Parts::Auto, "a number of parts"),
-        (job.mode.is_some(), "a prune level"),
-        (job.block_bytes.is_some(), "a size of row blocks"),
-        (job.format.is_some(), "a format"),
-        (job.header.is_some(), "a header"),
-        (job.columns.is_some(), "columns"),
-        (job.run_dir.is_some(), "a run directory"),
-        (job.keep_spill, "to keep the spills"),
-        (job.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
-        (job.counts_edges(), "the triangles on each edge, whose ids only the graph has"),
-    ];
+/// Refuses settings that say how a graph is read or partitioned: those that are named.
+fn refuse<const N: usize>(fixed: [(bool, &str); N], dir: &Path) -> Result<()> {
     match fixed.into_iter().find(|(named, _)| *named) {
         Some((_, what)) => {
             Err(Error::usage(format!("holds spilled partitions, and {what} is named, too")).at(dir).expected(

@@ -35,15 +35,17 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let Session { job, run, .. } = &session;
     let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };
     let merged = run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?;
-    if let Some(result) = merged.filter(|result| details::holds_all(job.counts(), &job.output_files(), run, result)) {
+    if let Some(result) =
+        merged.filter(|result| details::holds_all(job.output.counts(), &job.output.files, run, result))
+    {
         tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
         session.tidy();
-        return Ok((result, job.output.clone()));
+        return Ok((result, job.output.dir.clone()));
     }
     run.check(&prepared)?;
-    details::check(job)?;
+    details::check(&job.output, &job.counter)?;
     let graph = run.graph(&prepared)?;
-    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.mode };
+    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.cut.mode };
     session.host_needs(to_count).can_write()?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
@@ -71,13 +73,13 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let mut result = result.complete();
     let written = details.finish(&session, Vec::new(), &mut result).map_err(|error| with_prepare_advice(error, &path));
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
-        return written.map(|()| (result, job.output.clone()));
+        return written.map(|()| (result, job.output.dir.clone()));
     }
     result.seconds = session.seconds();
     result.peak_host_bytes = machine::peak_memory();
     match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| session.tidy())) {
-        Ok(()) => Ok((result, job.output.clone())),
-        Err(error) => Err(with_resume_advice(error, Some(&path)).with_answer((result, job.output.clone()))),
+        Ok(()) => Ok((result, job.output.dir.clone())),
+        Err(error) => Err(with_resume_advice(error, Some(&path)).with_answer((result, job.output.dir.clone()))),
     }
 }
 

@@ -8,7 +8,7 @@ use super::building::Builders;
 use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
-use crate::job::{Job, Mode, SpillTo};
+use crate::job::{Job, Mode, SpillSettings, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, Stage};
 use trimill_partitioners::build::BuiltPartition;
@@ -28,16 +28,17 @@ use trimill_system::machine;
 /// # Errors
 /// The error of any stage; a job that names no directory for the spills ([`trimill_system::error::Kind::Usage`]).
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
-    if job.mode == Some(Mode::InPlace) {
+    if job.cut.mode == Some(Mode::InPlace) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
             .expected("another partitioner: rank ranges are not spilled"));
     }
-    let Some(directory) = job.spill_dir.clone() else {
+    let Some(directory) = job.spill.dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
     // Of what a count writes, nothing but the spills.
-    let job = Job { per_vertex: None, by_degree: None, per_edge: None, ..job };
-    let job = Job { mode: Some(Mode::Spilled), keep_spill: true, spill_to: SpillTo::Disk, ..job };
+    let mut job = job.without_counts();
+    job.cut.mode = Some(Mode::Spilled);
+    job.spill = SpillSettings { to: SpillTo::Disk, keep: true, ..job.spill };
     let session = Session::open(job, Purpose::Count, metis, control)?;
     let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
     let path = planned.graph.path().map(Path::to_path_buf);
@@ -49,7 +50,7 @@ impl Planned {
         let GraphCut::Sets(locals) = &self.plan.cut else {
             return Err(Error::defect("rank ranges that are to be spilled"));
         };
-        let dir = SpillDir::open(directory, true, self.session.job.force, self.fingerprint)?;
+        let dir = SpillDir::open(directory, true, self.session.job.output.force, self.fingerprint)?;
         let mut stages = std::mem::take(&mut self.stages);
         let spills = self.write_spills(locals, dir, &mut stages)?;
         let Self { graph, plan, .. } = &self;
@@ -74,8 +75,8 @@ impl Planned {
             device_memory: self.device,
             partitioner: self.partitioner.to_string(),
             directory: directory.to_path_buf(),
-            prune: self.session.job.prune,
-            seed: self.session.job.seed,
+            prune: self.session.job.cut.prune,
+            seed: self.session.job.cut.seed,
             ..PartitionReport::default()
         })
     }

@@ -31,7 +31,7 @@ use trimill_system::parallel;
 /// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
-    let (spills_whole, has_rows) = (opened.session.job.keep_spill, opened.has_rows());
+    let (spills_whole, has_rows) = (opened.session.job.spill.keep, opened.has_rows());
     opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?.report(has_rows)
 }
 
@@ -52,7 +52,7 @@ impl Planned {
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
             None => {
-                let mode = job.mode.unwrap_or(plan.cut.mode());
+                let mode = job.cut.mode.unwrap_or(plan.cut.mode());
                 parallel::within(pool, || planning.alternatives(mode, plan.row_block_limit, &self.partitioner))?
             }
         };
@@ -71,7 +71,7 @@ impl Planned {
             ));
         }
         let building =
-            (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.keep_spill)).transpose()?;
+            (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.spill.keep)).transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
         let mut host_floors = self.host_floors.clone();
@@ -102,7 +102,7 @@ impl Planned {
             partitioner: self.partitioner.to_string(),
             estimates,
             job: job.name.clone(),
-            prune: job.prune,
+            prune: job.cut.prune,
             ..PlanReport::default()
         }
         .complete())

@@ -14,7 +14,7 @@ use super::graph::Prepared;
 use super::session::Session;
 use crate::assign::Assigner;
 use crate::count::method::LEAST_MEMORY_METHOD;
-use crate::job::{Job, Mode, Partitioner, Parts};
+use crate::job::{CutSettings, Mode, Partitioner, Parts};
 use crate::plan::choose::MethodEstimate;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, Planner, RecordedCut, refuse_parts};
@@ -113,7 +113,7 @@ impl Planned {
     ) -> Builder<'a> {
         let Self { graph, plan, fingerprint, session, .. } = self;
         let Plan { sizes, row_block_limit, .. } = plan;
-        let (row_block_limit, prune, fingerprint) = (*row_block_limit, session.job.prune, *fingerprint);
+        let (row_block_limit, prune, fingerprint) = (*row_block_limit, session.job.cut.prune, *fingerprint);
         Builder { graph, locals, sizes, row_block_limit, prune, dir, fingerprint, room, durable }
     }
 
@@ -126,8 +126,8 @@ impl Planned {
             job: ManifestJob {
                 input: job.title(),
                 partitioner: partitioner.to_string(),
-                prune: job.prune.to_string(),
-                seed: job.seed.to_string(),
+                prune: job.cut.prune.to_string(),
+                seed: job.cut.seed.to_string(),
                 parts: plan.parts().to_string(),
             },
             vertices: u64::from(graph.vertices()),
@@ -160,7 +160,9 @@ impl Prepared {
         let Session { job, control, .. } = &session;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
         let recorded = match &session.run {
-            Some(run) => parallel::within(&session.pool, || recorded(run, job, &identity, Some(graph.vertices())))?,
+            Some(run) => {
+                parallel::within(&session.pool, || recorded(run, &job.cut, &identity, Some(graph.vertices())))?
+            }
             None => None,
         };
         let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
@@ -171,7 +173,7 @@ impl Prepared {
             );
         }
         // The mode that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
-        let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.mode);
+        let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.cut.mode);
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
         let start = Instant::now();
         let chosen = session.backends(to_count, None)?;
@@ -190,8 +192,8 @@ impl Prepared {
             device,
             device_from,
             largest_row_block,
-            row_block: job.block_bytes,
-            prune: job.prune,
+            row_block: job.cut.block_bytes,
+            prune: job.cut.prune,
             parts: backends.len() as u32,
             shards: wanted.shards,
             machine,
@@ -233,9 +235,9 @@ impl Prepared {
                 plan.parts()
             );
         }
-        if let Parts::Exactly(parts) = job.parts
+        if let Parts::Exactly(parts) = job.cut.parts
             && parts.get() > plan.parts_asked
-            && !matches!(job.partitioner, Partitioner::File(_))
+            && !matches!(job.cut.partitioner, Partitioner::File(_))
         {
             tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
         }
@@ -247,14 +249,14 @@ impl Prepared {
         let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
         stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
         stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
-        let partitioner = resolved(&job.partitioner, plan.cut.mode()).clone();
+        let partitioner = resolved(&job.cut.partitioner, plan.cut.mode()).clone();
         let fingerprint = before.unwrap_or_else(|| {
             let (parts, mode, block) = (plan.parts(), plan.cut.mode(), plan.row_block_limit);
             let cut = match &plan.cut {
                 GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
                 GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
             };
-            fingerprint(job, &identity, &PartsRecord { parts, mode, block, cut })
+            fingerprint(&job.cut, &identity, &PartsRecord { parts, mode, block, cut })
         });
         if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
             run.record_plan(fingerprint, &plan)?;
@@ -310,11 +312,11 @@ impl Planning<'_> {
     /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
         let (job, planner) = (&self.session.job, self.planner());
-        let parts = match job.parts {
+        let parts = match job.cut.parts {
             Parts::Exactly(parts) => Some(parts.get()),
             Parts::Auto => None,
         };
-        match (&job.partitioner, job.mode) {
+        match (&job.cut.partitioner, job.cut.mode) {
             (Partitioner::Rank, _) => planner.ranges(parts),
             (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
             (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
@@ -351,8 +353,8 @@ impl Planning<'_> {
             graph: self.graph,
             vertices,
             partitioner,
-            parts: job.parts,
-            seed: job.seed,
+            parts: job.cut.parts,
+            seed: job.cut.seed,
             weight,
             helper: metis.as_ref(),
             host_memory: host.budget(),
@@ -372,7 +374,7 @@ static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Ve
 /// not be there.
 pub(super) fn recorded(
     run: &RunDir,
-    job: &Job,
+    settings: &CutSettings,
     identity: &str,
     vertices: Option<u32>,
 ) -> Result<Option<(PlanRecord, RecordedCut)>> {
@@ -383,7 +385,7 @@ pub(super) fn recorded(
             RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
             RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
         };
-        fingerprint(job, identity, &PartsRecord { parts, mode, block, cut })
+        fingerprint(settings, identity, &PartsRecord { parts, mode, block, cut })
     };
     if run.is_shared() || record.fingerprint == of_job() {
         return Ok(Some((record, cut)));
@@ -410,9 +412,9 @@ struct PartsRecord<'a> {
 
 /// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of
 /// row blocks, and how the graph is cut.
-fn fingerprint(job: &Job, identity: &str, of: &PartsRecord<'_>) -> u128 {
+fn fingerprint(settings: &CutSettings, identity: &str, of: &PartsRecord<'_>) -> u128 {
     let PartsRecord { parts, mode, block, cut } = of;
-    let (partitioner, seed, prune) = (resolved(&job.partitioner, *mode), job.seed, job.prune);
+    let (partitioner, seed, prune) = (resolved(&settings.partitioner, *mode), settings.seed, settings.prune);
     let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{mode}\n{prune}\n{}", block.get());
     let mut key = text.into_bytes();
     let ends = |ranks: &LocalsAndHeads| [ranks.locals.end, ranks.heads.start, ranks.heads.end];

@@ -11,7 +11,7 @@ use super::session::{Purpose, Session};
 use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
-use crate::job::{Job, Mode};
+use crate::job::{Job, Mode, OutputSettings, SpillSettings};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
 use crate::report::{PreparedReport, Stage};
@@ -37,17 +37,17 @@ pub fn prepare(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<PreparedReport> {
-    refuse(&job)?;
+    refuse(job.kept_spills(), &job.spill)?;
     if let Some(shards) = shards {
         check_shards(shards)?;
         if shards.get() > 1 {
             let cut = format!("{shards} shards are asked for");
-            Choice::check_partitions(job.backend, job.method.as_deref(), &cut)?;
+            Choice::check_partitions(job.counter.backend, job.counter.method.as_deref(), &cut)?;
         }
     }
-    details::check(&job)?;
+    details::check(&job.output, &job.counter)?;
     // The graph and the spills are where all nodes find them: in the run directory.
-    let session = Session::open(Job { cache: false, ..job }, Purpose::Shards, metis, control)?;
+    let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
     if session.run.is_none() {
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
     }
@@ -63,11 +63,11 @@ pub fn prepare(
 }
 
 /// Refuses settings that belong to a count in one process.
-fn refuse(job: &Job) -> Result<()> {
+fn refuse(kept_spills: Option<&Path>, spill: &SpillSettings) -> Result<()> {
     let refused = [
-        (job.kept_spills().is_some(), "kept spills as the input", "the graph itself"),
-        (job.keep_spill, "to keep the spills", "'trimill partition', which keeps them"),
-        (job.spill_dir.is_some(), "a directory for spills", "no such directory: spills are in the run directory"),
+        (kept_spills.is_some(), "kept spills as the input", "the graph itself"),
+        (spill.keep, "to keep the spills", "'trimill partition', which keeps them"),
+        (spill.dir.is_some(), "a directory for spills", "no such directory: spills are in the run directory"),
     ];
     match refused.into_iter().find(|(named, ..)| *named) {
         Some((_, what, expected)) => {
@@ -85,8 +85,8 @@ impl Session {
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
         let prepared = unless_damaged(run.prepared().map(Some), "it is made again")?;
         let Some(prepared) = prepared else { return Ok(None) };
-        let asked = |job: &Job| (job.output_files(), job.output.clone(), job.clustering, job.truss);
-        if asked(&prepared.job) != asked(&job.with_absolute_outputs()?) {
+        let asked = |OutputSettings { files, dir, clustering, truss, .. }| (files, dir, clustering, truss);
+        if asked(prepared.job.output.clone()) != asked(job.output.absolute()?) {
             return Err(Error::resource("is prepared for other outputs")
                 .at(run.path())
                 .expected("the same files of vertices and edges, and the same directory of --output")
@@ -101,12 +101,12 @@ impl Session {
         }
         let done = |how: &str| {
             tracing::info!(target: trimill_system::control::NOTE, "{}: {how} on an earlier start", run.path().display());
-            Ok(Some(report(job, &prepared)))
+            Ok(Some(report(run.path(), &prepared)))
         };
         let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
-        if merged
-            .is_some_and(|result| details::holds_all(prepared.job.counts(), &prepared.job.output_files(), run, &result))
-        {
+        if merged.is_some_and(|result| {
+            details::holds_all(prepared.job.output.counts(), &prepared.job.output.files, run, &result)
+        }) {
             self.tidy();
             return done("merged");
         }
@@ -179,13 +179,13 @@ impl Planned {
             vertices: graph.vertices().into(),
             edges: graph.edges(),
             spilled_bytes: spilled,
-            counts_bytes: counts_bytes(job.counts(), plan),
+            counts_bytes: counts_bytes(job.output.counts(), plan),
             device_memory: self.device,
         };
         let prepared = PreparedJob {
             kind: PreparedJob::KIND.into(),
             fingerprint: *fingerprint,
-            job: job.with_absolute_outputs()?,
+            job: Job { output: job.output.absolute()?, ..job.clone() },
             partitioner: partitioner.clone(),
             mode: plan.cut.mode(),
             made,
@@ -198,13 +198,13 @@ impl Planned {
             peak_host_bytes: machine::peak_memory().saturating_sub(self.driver).max(self.peak),
             stages,
             seconds: session.seconds(),
-            ..report(job, &prepared)
+            ..report(run.path(), &prepared)
         })
     }
 }
 
 /// What is reported of a prepared job, whether it was prepared now or before.
-fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
+fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
     let SharedFiles { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
     PreparedReport {
         vertices,
@@ -218,7 +218,7 @@ fn report(job: &Job, prepared: &PreparedJob) -> PreparedReport {
         spilled_bytes,
         counts_bytes,
         device_memory,
-        directory: job.run_dir.clone().unwrap_or_default(),
+        directory: run_dir.to_path_buf(),
         ..PreparedReport::default()
     }
 }

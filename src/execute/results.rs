@@ -34,8 +34,8 @@ pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
         },
         host_memory: host.budget(),
         job: job.name.clone(),
-        prune: job.prune,
-        seed: job.seed,
+        prune: job.cut.prune,
+        seed: job.cut.seed,
         ..RunResult::default()
     }
 }

@@ -19,7 +19,7 @@ use crate::cache::Cache;
 use crate::clean::Workspace;
 use crate::count::cuda::KernelSettings;
 use crate::count::method::Choice;
-use crate::job::{Backend, Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::job::{Backend, CounterSettings, Job, Partitioner, Parts, Prepare, SpillTo};
 use crate::plan::cost::Machine;
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
@@ -80,7 +80,7 @@ pub struct Session {
 impl Session {
     /// Makes named directories that do not exist, and opens the run directory, if there is one.
     pub fn open(job: Job, purpose: Purpose, metis: Option<Helper>, control: &Control) -> Result<Self> {
-        check_partitions(&job.partitioner, job.parts, job.backend, job.method.as_deref())?;
+        check_partitions(&job.cut.partitioner, job.cut.parts, job.counter.backend, job.counter.method.as_deref())?;
         if purpose != Purpose::Plan {
             memory::check(job.host_memory)?;
         }
@@ -97,7 +97,7 @@ impl Session {
     fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
         machine::reset_peak();
         let begin = Instant::now();
-        let pool = threads::pool(job.threads)?;
+        let pool = threads::pool(job.counter.threads)?;
         let host = |budget| HostMemory::new(budget, pool.current_num_threads());
         let budget = job.host_memory.unwrap_or(memory::default_budget());
         let (host, preparing) = match budget > machine::memory() {
@@ -105,7 +105,7 @@ impl Session {
             false => (host(budget), host(budget)),
         };
         let Places { spill: spill_dir, work: work_dir, temporary } =
-            Places::make(job.spill_dir.as_deref(), job.work_dir.as_deref(), job.keep_spill, run.as_ref())?;
+            Places::make(job.spill.dir.as_deref(), job.work_dir.as_deref(), job.spill.keep, run.as_ref())?;
         for dir in [&spill_dir, &work_dir] {
             if Directory::survey(dir.clone()).in_ram {
                 tracing::warn!(
@@ -115,15 +115,15 @@ impl Session {
             }
             disk::sweep(dir);
         }
-        let cache = job.cache.then(|| cache(job.cache_dir.as_deref(), job.cache_max)).flatten();
+        let cache = job.cache.enabled.then(|| cache(job.cache.dir.as_deref(), job.cache.max)).flatten();
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for the later starts of this job.
             (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
             (cache, _) => cache,
         };
-        let graph_memory = graph_memory(&job, preparing.usable());
-        let (rates, _) = rates(job.cache_dir.as_deref());
-        let control = control.recorded_if(job.recorded, begin);
+        let graph_memory = graph_memory(job.spill.to, &job.counter, job.device_memory, preparing.usable());
+        let (rates, _) = rates(job.cache.dir.as_deref());
+        let control = control.recorded_if(job.output.recorded, begin);
         Ok(Self {
             purpose: Purpose::Count,
             control,
@@ -155,20 +155,20 @@ impl Session {
     pub(super) fn gpu_settings(&self) -> GpuSettings {
         let job = &self.job;
         GpuSettings {
-            devices: job.devices.clone().unwrap_or_default(),
+            devices: job.counter.devices.clone().unwrap_or_default(),
             memory: job.device_memory,
             prepare: job.prepare,
             kernels: KernelSettings {
-                block_threads: job.block_threads,
-                tile: job.tile,
-                timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
+                block_threads: job.counter.block_threads,
+                tile: job.counter.tile,
+                timeout: job.counter.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
             },
         }
     }
 
     /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
     pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
-        let method = match Choice::of(self.job.backend, self.job.method.as_deref())? {
+        let method = match Choice::of(self.job.counter.backend, self.job.counter.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,
             Choice::Cpu(_) => return Ok(()),
         };
@@ -186,7 +186,7 @@ impl Session {
     pub fn tidy(&self) {
         let Some(run) = &self.run else { return };
         run.remove_counts();
-        let spills = Some(&self.spill_dir).filter(|_| !self.job.keep_spill);
+        let spills = Some(&self.spill_dir).filter(|_| !self.job.spill.keep);
         for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
             run_dir::remove_tree(dir);
         }
@@ -232,16 +232,16 @@ impl std::fmt::Debug for Session {
 
 /// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
 /// requested budget for counting on the CPU leaves. None where spills are kept in memory.
-fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
-    if job.spill_to == SpillTo::Memory {
+fn graph_memory(spill_to: SpillTo, counter: &CounterSettings, device: Option<Bytes>, usable: Bytes) -> Bytes {
+    if spill_to == SpillTo::Memory {
         return Bytes::ZERO;
     }
     // Finding out whether there is a GPU takes time.
-    let on_cpu = || match Choice::of(job.backend, job.method.as_deref()) {
+    let on_cpu = || match Choice::of(counter.backend, counter.method.as_deref()) {
         Ok(Choice::Cuda(_)) => false,
         Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),
         _ => true,
     };
-    let counting = job.device_memory.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
+    let counting = device.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
     Bytes(usable.saturating_sub(counting).get() / 2).min(Bytes(usable.get() / 4))
 }

@@ -49,7 +49,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let job = prepared.counted_as(how);
     if prepared.parts() > 1 {
         let cut = format!("the job is prepared in {} partitions", prepared.parts());
-        Choice::check_partitions(job.backend, job.method.as_deref(), &cut)?;
+        Choice::check_partitions(job.counter.backend, job.counter.method.as_deref(), &cut)?;
     }
     run.check(&prepared)?;
     let graph = run.graph(&prepared)?;
@@ -153,7 +153,7 @@ impl ShardCounter<'_> {
         let dir = run.spills(None);
         let manifest = Manifest::read(&dir)?;
         session.open_gpus(Bytes(u64::MAX))?;
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.mode };
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
         let mut chosen = session.backends(to_count, None)?;
         let mut spills = chosen.open(&manifest, &dir, |part| parts.contains(&part), &session.control)?;
         if chosen.backends.len() > 1 {

@@ -28,16 +28,16 @@ impl Planned {
             option: option.into(),
         };
         if let Some(run) = run {
-            let counts = counts_bytes(job.counts(), plan);
+            let counts = counts_bytes(job.output.counts(), plan);
             needs.push(up_to("the counts of partitions", run.path(), counts, "--run-dir"));
         }
-        let sums = match job.counts() {
+        let sums = match job.output.counts() {
             CountsWanted { edges: true, .. } => self.sums_bytes::<ByArc>(graph.edges()),
             CountsWanted { vertices: true, .. } => self.sums_bytes::<ByRank>(graph.vertices().into()),
             _ => Bytes::ZERO,
         };
         needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
-        needs.extend(job.output_files().disk_needs(&graph.size(), array_len(graph))?);
+        needs.extend(job.output.files.disk_needs(&graph.size(), array_len(graph))?);
         needs.retain(|need| need.most_bytes > Bytes::ZERO);
         Ok(needs)
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::session::{Purpose, Session};
 use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
 use crate::edges::order::{EdgeFigure, ListedEdges};
-use crate::job::Job;
+use crate::job::{Job, OutputSettings};
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
@@ -26,17 +26,17 @@ use trimill_system::parallel;
 /// files could not be written, the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
-    job.output_files().check_places()?;
-    let session = Session::open(Job { cache: false, ..job }, Purpose::Count, None, control)?;
+    job.output.files.check_places()?;
+    let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, pool, work_dir, host, .. } = &session;
     parallel::within(pool, || {
-        let source = Source::open_as(&job.inputs, job.reading(), work_dir, control)?;
+        let source = Source::open_as(&job.inputs, job.reading.clone(), work_dir, control)?;
         let verifier = verifier(&source, host.budget(), control)?;
         let scanned = source.scan(&verifier, control);
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
-        let (found, vertices, mut edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
+        let (found, vertices, mut edges) = verifier.finish_with_counts(job.output.counts_edges(), control)?;
         let input = InputReport {
             vertices_declared: source.declared_vertices(),
             arcs: found.arcs,
@@ -45,13 +45,13 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             arcs_added: found.arcs_added,
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
-        let truss = job.truss.map(|wanted| edges.peel(wanted.until, control)).transpose()?;
-        let (clustering, written) = match job.counts_vertices() || job.counts_edges() {
-            true => written(job, array_len(&source, &vertices, found.arcs), vertices, &edges, control)?,
+        let truss = job.output.truss.map(|wanted| edges.peel(wanted.until, control)).transpose()?;
+        let (clustering, written) = match job.output.counts_vertices() || job.output.counts_edges() {
+            true => written(&job.output, array_len(&source, &vertices, found.arcs), vertices, &edges, control)?,
             false => (None, Ok(())),
         };
         let seconds = start.elapsed().as_secs_f64();
-        let clustering = clustering.filter(|_| job.counts_vertices());
+        let clustering = clustering.filter(|_| job.output.counts_vertices());
         let report = VerifyReport {
             triangles: found.triangles,
             vertices: found.vertices,
@@ -65,7 +65,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         };
         let report = report.complete();
         let by_k = |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
-        let written = Error::worst_of([written, job.by_k.as_ref().map_or(Ok(()), by_k)]);
+        let written = Error::worst_of([written, job.output.files.by_k.as_ref().map_or(Ok(()), by_k)]);
         match written {
             Ok(()) => Ok(report),
             Err(error) => Err(error.with_answer(report)),
@@ -85,21 +85,21 @@ fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<
 
 /// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
 fn written(
-    job: &Job,
+    output: &OutputSettings,
     array_len: Option<u64>,
     vertices: VerifiedVertices,
     edges: &VerifiedEdges,
     control: &Control,
 ) -> Result<(Option<Clustering>, Result<()>)> {
-    let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
+    let found = if output.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
     let (summary, by_degree) = found.unzip();
     let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
     let counts = ListedVertices { ids: Ids::listed(ids), degrees, triangles, array_len, control: control.clone() };
-    let of_vertices = job.output_files().write_vertices(&counts, &by_degree.unwrap_or_default());
+    let of_vertices = output.files.write_vertices(&counts, &by_degree.unwrap_or_default());
     let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let figure = EdgeFigure::of(job.truss);
-    let of_edges = job.output_files().write_edges(&ListedEdges { ids, vertices, control, figure, edges_of });
+    let figure = EdgeFigure::of(output.truss);
+    let of_edges = output.files.write_edges(&ListedEdges { ids, vertices, control, figure, edges_of });
     Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 

@@ -134,16 +134,16 @@ impl<'g> VertexSums<'g> {
         let (graph, sums) = (self.graph, self.of.all()?);
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
-        let memory = window_bytes(job.counts(), *host, graph.vertices());
+        let memory = window_bytes(job.output.counts(), *host, graph.vertices());
         parallel::within(pool, || {
             let (by_degree, summary) = summarised(graph, sums, triangles)?;
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
             result.clustering = Some(summary);
-            job.output_files().write_vertices(&VerticesOfGraph { graph, sums, memory }, &by_degree)
+            job.output.files.write_vertices(&VerticesOfGraph { graph, sums, memory }, &by_degree)
         })?;
-        let files = [&job.per_vertex, &job.by_degree];
+        let files = [&job.output.files.per_vertex, &job.output.files.by_degree];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
         let read = Sums::<ByRank>::bytes(graph.vertices().into());
         control.did_stage("vertices", start);

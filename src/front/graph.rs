@@ -11,7 +11,7 @@ use crate::execute::directories::rates;
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
-use crate::paths::{self, Paths};
+use crate::paths;
 use crate::report::{PlanReport, RunResult, views};
 use trimill_input::arcs::{ArcList, EdgeSource};
 use trimill_input::format::Format;
@@ -126,7 +126,7 @@ impl<'a> Graph<'a> {
     /// As [`Self::count`]; [`Kind::Interrupted`](crate::Kind::Interrupted) once it was stopped.
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
         let job = self.job(options)?;
-        paths::check(&[Paths::of(&job)])?;
+        paths::check(&[job.paths()])?;
         counted(job, |job| execute::count::count(job, self.edges(), options.helper.clone(), control))
     }
 
@@ -155,13 +155,12 @@ impl<'a> Graph<'a> {
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
         let job = self.job(options)?;
         // Of what a count writes, a plan writes the report alone.
-        let report = job.report.clone();
-        let shown =
-            Job { per_vertex: None, by_degree: None, per_edge: None, by_k: None, keep_spill: false, ..titled(&job) };
-        paths::check(&[Paths::of(&shown)])?;
+        let report = job.output.report.clone();
+        let shown = titled(job.clone()).without_counts();
+        paths::check(&[shown.paths()])?;
         let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
         if let Some(file) = report {
-            let entry = views::of_plan(&shown, &plan, rates(shown.cache_dir.as_deref()))?;
+            let entry = shown.page_of_plan(&plan, rates(shown.cache.dir.as_deref()))?;
             views::write_report(&file, &[entry])?;
         }
         Ok(plan)

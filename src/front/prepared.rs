@@ -9,7 +9,7 @@ use crate::execute;
 use crate::execute::session::{Purpose, Session};
 use crate::job::Job;
 use crate::outputs::arrays::{CountArrays, EdgeColumns, VertexColumns, filled};
-use crate::paths::{self, Paths};
+use crate::paths;
 use crate::report::{RunResult, Stage};
 use crate::sums::{ByRank, Sums};
 use crate::vertices::order::VerticesOfGraph;
@@ -155,8 +155,9 @@ impl PreparedGraph {
     fn asked(&self, options: &Options, arrays: Option<CountArrays>, control: &Control) -> Result<RunResult> {
         let mut tables = options.tables.clone();
         in_memory(&mut tables, self.graph.edges())?;
-        let job = Job { arrays, ..Job::resolve(None, &tables, Path::new(""))? };
-        paths::check(&[Paths::of(&job)])?;
+        let mut job = Job::resolve(None, &tables, Path::new(""))?;
+        job.output.files.arrays = arrays;
+        paths::check(&[job.paths()])?;
         let Self { graph, stages } = self.clone();
         counted(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))
     }

@@ -276,7 +276,7 @@ pub struct CountTable {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// `[job.output]`
+/// `[job.output.dir]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -334,7 +334,7 @@ pub struct OutputTable {
     pub trace: Option<PathBuf>,
 }
 
-/// `[job.cache]`
+/// `[job.cache.enabled]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]

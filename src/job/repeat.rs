@@ -29,85 +29,99 @@ pub struct ChosenSettings<'a> {
     pub host_memory: Bytes,
 }
 
-/// The text of a job file; `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
-pub fn repeated(job: &Job, chosen: &ChosenSettings<'_>) -> Option<String> {
-    if job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
-        return None;
+impl Job {
+    /// The text of a job file that repeats it; `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
+    pub fn repeated(&self, chosen: &ChosenSettings<'_>) -> Option<String> {
+        if self.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+            return None;
+        }
+        let mut entry = toml::Table::new();
+        if let Some(name) = &self.name {
+            entry.insert("name".into(), name.clone().into());
+        }
+        entry.extend(without_empty(toml::Table::try_from(self.tables(chosen)).ok()?));
+        let mut file = toml::Table::new();
+        file.insert("job".into(), toml::Value::Array(vec![entry.into()]));
+        toml::to_string(&file).ok()
     }
-    let mut entry = toml::Table::new();
-    if let Some(name) = &job.name {
-        entry.insert("name".into(), name.clone().into());
-    }
-    entry.extend(without_empty(toml::Table::try_from(tables(job, chosen)).ok()?));
-    let mut file = toml::Table::new();
-    file.insert("job".into(), toml::Value::Array(vec![entry.into()]));
-    toml::to_string(&file).ok()
-}
 
-fn tables(job: &Job, chosen: &ChosenSettings<'_>) -> Tables {
-    let inputs: Vec<PathBuf> = job.inputs.iter().map(|path| absolute(path)).collect();
-    let (path, paths) = match inputs.as_slice() {
-        [only] => (Some(only.clone()), None),
-        _ => (None, Some(inputs)),
-    };
-    let partitioner = match &job.partitioner {
-        Partitioner::File(path) => Partitioner::File(absolute(path)),
-        _ => chosen.partitioner.parse().unwrap_or_default(),
-    };
-    let contract = match job.partitioner {
-        Partitioner::Metis { contract } => contract,
-        _ => None,
-    };
-    let spills = chosen.mode == Some(Mode::Spilled);
-    // A directory of kept partitions is counted as it was cut.
-    let cut = job.kept_spills().is_none();
-    let on_gpu = chosen.backend == "cuda";
-    let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
-    Tables {
-        input: InputTable { path, paths, format: job.format, header: job.header, columns: job.columns.clone() },
-        partition: if cut {
-            PartitionTable {
-                partitioner: Some(partitioner),
-                parts: Some(job.parts),
-                seed: Some(job.seed),
-                prune: spills.then_some(chosen.prune),
-                metis: MetisTable { contract },
-            }
-        } else {
-            PartitionTable::default()
-        },
-        memory: MemoryTable {
-            device: Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO),
-            host: Some(chosen.host_memory).filter(|bytes| *bytes > Bytes::ZERO),
-            block: job.block_bytes,
-        },
-        spill: SpillTable {
-            to: Some(job.spill_to).filter(|_| spills),
-            dir: place(&job.spill_dir),
-            keep: job.keep_spill.then_some(true),
-        },
-        count: CountTable {
-            backend: [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend),
-            devices: job.devices.clone().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu),
-            method: Some(chosen.method.to_owned()).filter(|method| !method.is_empty()),
-            block_threads: job.block_threads,
-            tile: job.tile,
-            device_timeout: job.device_timeout,
-            threads: job.threads,
-        },
-        output: OutputTable {
-            clustering: job.clustering.then_some(true),
-            per_vertex: place(&job.per_vertex),
-            by_degree: place(&job.by_degree),
-            per_edge: place(&job.per_edge),
-            truss: job.truss.map(|_| true),
-            k: job.truss.and_then(|truss| truss.until),
-            by_k: place(&job.by_k),
-            ..OutputTable::default()
-        },
-        cache: CacheTable { enabled: (!job.cache).then_some(false), dir: place(&job.cache_dir), max: job.cache_max },
-        work: WorkTable { dir: place(&job.work_dir), prepare: cut.then_some(job.prepare) },
-        ..Tables::default()
+    fn tables(&self, chosen: &ChosenSettings<'_>) -> Tables {
+        let inputs: Vec<PathBuf> = self.inputs.iter().map(|path| absolute(path)).collect();
+        let (path, paths) = match inputs.as_slice() {
+            [only] => (Some(only.clone()), None),
+            _ => (None, Some(inputs)),
+        };
+        let partitioner = match &self.cut.partitioner {
+            Partitioner::File(path) => Partitioner::File(absolute(path)),
+            _ => chosen.partitioner.parse().unwrap_or_default(),
+        };
+        let contract = match self.cut.partitioner {
+            Partitioner::Metis { contract } => contract,
+            _ => None,
+        };
+        let spills = chosen.mode == Some(Mode::Spilled);
+        // A directory of kept partitions is counted as it was cut.
+        let cut = self.kept_spills().is_none();
+        let on_gpu = chosen.backend == "cuda";
+        let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
+        Tables {
+            input: InputTable {
+                path,
+                paths,
+                format: self.reading.format,
+                header: self.reading.header,
+                columns: self.reading.columns.clone(),
+            },
+            partition: if cut {
+                PartitionTable {
+                    partitioner: Some(partitioner),
+                    parts: Some(self.cut.parts),
+                    seed: Some(self.cut.seed),
+                    prune: spills.then_some(chosen.prune),
+                    metis: MetisTable { contract },
+                }
+            } else {
+                PartitionTable::default()
+            },
+            memory: MemoryTable {
+                device: Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO),
+                host: Some(chosen.host_memory).filter(|bytes| *bytes > Bytes::ZERO),
+                block: self.cut.block_bytes,
+            },
+            spill: SpillTable {
+                to: Some(self.spill.to).filter(|_| spills),
+                dir: place(&self.spill.dir),
+                keep: self.spill.keep.then_some(true),
+            },
+            count: CountTable {
+                backend: [Backend::Cpu, Backend::Cuda]
+                    .into_iter()
+                    .find(|backend| backend.to_string() == chosen.backend),
+                devices: self.counter.devices.clone().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu),
+                method: Some(chosen.method.to_owned()).filter(|method| !method.is_empty()),
+                block_threads: self.counter.block_threads,
+                tile: self.counter.tile,
+                device_timeout: self.counter.device_timeout,
+                threads: self.counter.threads,
+            },
+            output: OutputTable {
+                clustering: self.output.clustering.then_some(true),
+                per_vertex: place(&self.output.files.per_vertex),
+                by_degree: place(&self.output.files.by_degree),
+                per_edge: place(&self.output.files.per_edge),
+                truss: self.output.truss.map(|_| true),
+                k: self.output.truss.and_then(|truss| truss.until),
+                by_k: place(&self.output.files.by_k),
+                ..OutputTable::default()
+            },
+            cache: CacheTable {
+                enabled: (!self.cache.enabled).then_some(false),
+                dir: place(&self.cache.dir),
+                max: self.cache.max,
+            },
+            work: WorkTable { dir: place(&self.work_dir), prepare: cut.then_some(self.prepare) },
+            ..Tables::default()
+        }
     }
 }
 
@@ -132,14 +146,14 @@ fn without_empty(table: toml::Table) -> toml::Table {
 mod tests {
     use super::*;
     use crate::job::file::parse;
-    use crate::job::{Batch, Parts};
+    use crate::job::{Batch, OutputSettings, Parts};
 
     fn job(text: &str) -> Job {
         Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
     }
 
-    fn again(job: &Job, chosen: &ChosenSettings<'_>) -> Job {
-        let text = repeated(job, chosen).unwrap();
+    fn again(job: Job, chosen: &ChosenSettings<'_>) -> Job {
+        let text = job.repeated(chosen).unwrap();
         let batch = Batch::parse(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
         batch.jobs[0].job.clone()
     }
@@ -164,8 +178,9 @@ mod tests {
             device_memory: Bytes::mib(2),
             host_memory: Bytes::mib(1024),
         };
-        let without_results = Job { output: None, report: None, recorded: false, run_dir: None, ..typed.clone() };
-        assert_eq!(again(&typed, &chosen), without_results);
+        let output = OutputSettings { dir: None, report: None, recorded: false, ..typed.output.clone() };
+        let without_results = Job { output, run_dir: None, ..typed.clone() };
+        assert_eq!(again(typed.clone(), &chosen), without_results);
     }
 
     #[test]
@@ -180,14 +195,14 @@ mod tests {
             host_memory: Bytes::mib(9),
             ..ChosenSettings::default()
         };
-        let repeated = again(&typed, &chosen);
-        assert_eq!((repeated.backend, repeated.method.as_deref()), (Backend::Cpu, Some("bitmap")));
+        let repeated = again(typed.clone(), &chosen);
+        assert_eq!((repeated.counter.backend, repeated.counter.method.as_deref()), (Backend::Cpu, Some("bitmap")));
         assert_eq!(
-            (repeated.partitioner, repeated.mode, repeated.parts),
+            (repeated.cut.partitioner, repeated.cut.mode, repeated.cut.parts),
             (Partitioner::Rank, Some(Mode::InPlace), Parts::Auto)
         );
         assert_eq!((repeated.device_memory, repeated.host_memory), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
         assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);
-        assert!(super::repeated(&job("input.path = '-'"), &chosen).is_none());
+        assert!(job("input.path = '-'").repeated(&chosen).is_none());
     }
 }

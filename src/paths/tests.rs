@@ -10,7 +10,7 @@ fn jobs(dir: &Path, settings: &[&str]) -> Result<()> {
     let text: String = settings.iter().map(|text| format!("[[job]]\n{text}\n")).collect();
     let text = format!("[defaults]\ninput.path = 'g.txt'\n{text}");
     let batch = Batch::parse(&text, &dir.join("b.toml"), &[], &[]).unwrap();
-    let paths: Vec<Paths> = batch.jobs.iter().map(|BatchJob { job, .. }| Paths::of(job)).collect();
+    let paths: Vec<Paths> = batch.jobs.iter().map(|BatchJob { job, .. }| job.paths()).collect();
     check(&paths)
 }
 
@@ -114,12 +114,9 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     jobs(dir.path(), &["spill.dir = 's'"]).unwrap();
     // What an earlier start in the run directory announced.
     fs::create_dir(at("run")).unwrap();
-    let mut resumed = Paths::of(
-        &Batch::parse("[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'", &at("b.toml"), &[], &[])
-            .unwrap()
-            .jobs[0]
-            .job,
-    );
+    let resumed = "[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'";
+    let resumed = Batch::parse(resumed, &at("b.toml"), &[], &[]).unwrap();
+    let mut resumed = resumed.jobs[0].job.paths();
     assert!(check(std::slice::from_ref(&resumed)).is_err());
     resumed.announced = vec![place(&at("v.tsv"))];
     check(&[resumed]).unwrap();

@@ -340,7 +340,14 @@ impl Filling<'_, '_> {
         lock(&collect.partial).extend(place);
         collect.loops.fetch_add(loops, Ordering::Relaxed);
         collect.ids.fetch_max(ids, Ordering::Relaxed);
-        if ids > collect.end { collect.refuse_on_error(Err(refusal())) } else { Ok(()) }
+        match ids <= collect.end {
+            true => Ok(()),
+            false => collect.refuse_on_error(Err(Error::resource(format!(
+                "id {}, where memory has room for ids below {}",
+                ids - 1,
+                collect.end
+            )))),
+        }
     }
 }
 

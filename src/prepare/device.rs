@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use trimill_kernels::prepare::{DeviceArcs, FileBlocks, RankedRows, RankedVertices};
+use trimill_kernels::prepare::{DeviceArcs, FileBlocks, RankedRows, RankedVertices, ids_within};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::collect::Collect;
@@ -75,9 +75,11 @@ impl<'a> ReadOnDevice<'a> {
             return Err(unfit("too many vertices"));
         }
         // What was read cannot be given to the cores later.
-        if source.is_read_once() && device.engine().is_none() {
-            return Err(unfit("it cannot be used"));
-        }
+        let fitting_ids = match (source.is_read_once(), device.engine()) {
+            (true, None) => return Err(unfit("it cannot be used")),
+            (true, Some(engine)) => ids_within(engine.layout().capacity()),
+            (false, _) => u64::MAX,
+        };
         let start = Instant::now();
         let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
         let expected = source.arcs_at_most();
@@ -87,7 +89,7 @@ impl<'a> ReadOnDevice<'a> {
             space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
         }
         let beyond = (!device_only).then_some(space);
-        let mut collect = Collect::new(device, plain_ids(source, left), expected, left.get(), beyond);
+        let mut collect = Collect::new(device, plain_ids(source, left).min(fitting_ids), expected, left.get(), beyond);
         let scanned = source.scan(&collect, control);
         if collect.is_refused() {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Reason;
 use super::{RunResult, Stage};
-use crate::job::{Backend, Devices, Mode, Partitioner, Parts, Prune};
+use crate::job::{Backend, CutSettings, Devices};
 use trimill_system::bytes::Bytes;
 
 /// Methods compared on graphs, on one machine.
@@ -55,18 +55,9 @@ pub struct BenchSettings {
     pub device_memory: Option<Bytes>,
     /// The budget of the host.
     pub host_memory: Option<Bytes>,
-    /// The most bytes of a row block.
-    pub block_bytes: Option<Bytes>,
-    /// How vertices are assigned.
-    pub partitioner: Partitioner,
-    /// The number of partitions.
-    pub parts: Parts,
-    /// The seed of random choices.
-    pub seed: u64,
-    /// The prune level; without effect in the in-place mode.
-    pub prune: Prune,
-    /// The mode; null: the one that is estimated to be faster.
-    pub mode: Option<Mode>,
+    /// How graphs are cut.
+    #[serde(flatten)]
+    pub cut: CutSettings,
 }
 
 /// A method on a backend.

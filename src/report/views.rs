@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::page::{self, PageEntry, ResultKind};
 use super::{BenchReport, PlanReport, RunResult, trace};
 use crate::job::Job;
-use crate::job::repeat::{ChosenSettings, repeated};
+use crate::job::repeat::ChosenSettings;
 use crate::rates::Rates;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
@@ -65,51 +65,53 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
         .advice("name another file"))
 }
 
-/// A count for a page.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
-pub fn of_count(job: &Job, result: &RunResult, rates: (Rates, bool)) -> Result<PageEntry> {
-    let timeline = result.timeline.clone().map(|timeline| {
-        let each = SPANS / timeline.tracks.len().max(1);
-        timeline.with_at_most(each.min(SPANS_OF_TRACK))
-    });
-    let shown = RunResult { timeline, ..result.clone() };
-    let chosen = ChosenSettings {
-        backend: &result.backend,
-        method: &result.method,
-        partitioner: &result.partitioner,
-        mode: Some(result.mode),
-        prune: result.prune,
-        device_memory: result.device_memory,
-        host_memory: result.host_memory,
-    };
-    Ok(PageEntry {
-        job: repeated(job, &chosen),
-        rates: Some(rates),
-        ..PageEntry::new(ResultKind::Count, job.title(), &shown)?
-    })
-}
+impl Job {
+    /// Its count, for a page.
+    ///
+    /// # Errors
+    /// Where it cannot be written as JSON.
+    pub fn page_of_count(&self, result: &RunResult, rates: (Rates, bool)) -> Result<PageEntry> {
+        let timeline = result.timeline.clone().map(|timeline| {
+            let each = SPANS / timeline.tracks.len().max(1);
+            timeline.with_at_most(each.min(SPANS_OF_TRACK))
+        });
+        let shown = RunResult { timeline, ..result.clone() };
+        let chosen = ChosenSettings {
+            backend: &result.backend,
+            method: &result.method,
+            partitioner: &result.partitioner,
+            mode: Some(result.mode),
+            prune: result.prune,
+            device_memory: result.device_memory,
+            host_memory: result.host_memory,
+        };
+        Ok(PageEntry {
+            job: self.repeated(&chosen),
+            rates: Some(rates),
+            ..PageEntry::new(ResultKind::Count, self.title(), &shown)?
+        })
+    }
 
-/// A plan for a page.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
-pub fn of_plan(job: &Job, plan: &PlanReport, rates: (Rates, bool)) -> Result<PageEntry> {
-    let chosen = ChosenSettings {
-        backend: &plan.backend,
-        method: &plan.method,
-        partitioner: &plan.partitioner,
-        mode: Some(plan.mode),
-        prune: plan.prune,
-        device_memory: plan.device_memory,
-        host_memory: plan.host_memory,
-    };
-    Ok(PageEntry {
-        job: repeated(job, &chosen),
-        rates: Some(rates),
-        ..PageEntry::new(ResultKind::Plan, job.title(), plan)?
-    })
+    /// Its plan, for a page.
+    ///
+    /// # Errors
+    /// Where it cannot be written as JSON.
+    pub fn page_of_plan(&self, plan: &PlanReport, rates: (Rates, bool)) -> Result<PageEntry> {
+        let chosen = ChosenSettings {
+            backend: &plan.backend,
+            method: &plan.method,
+            partitioner: &plan.partitioner,
+            mode: Some(plan.mode),
+            prune: plan.prune,
+            device_memory: plan.device_memory,
+            host_memory: plan.host_memory,
+        };
+        Ok(PageEntry {
+            job: self.repeated(&chosen),
+            rates: Some(rates),
+            ..PageEntry::new(ResultKind::Plan, self.title(), plan)?
+        })
+    }
 }
 
 /// A comparison for a page.
@@ -142,13 +144,13 @@ pub fn write_report(path: &Path, entries: &[PageEntry]) -> Result<()> {
     disk::write_outputs(&[(path, page(entries).as_bytes())])
 }
 
-/// Writes the trace of a count to `path`; an empty one if the count was recorded by an earlier start without a timeline.
+/// Writes the trace of a count, under a title, to `path`; an empty one if the count was recorded by an earlier start without a timeline.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.
-pub fn write_trace(path: &Path, job: &Job, result: &RunResult) -> Result<()> {
+pub fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
     let timeline = result.timeline.clone().unwrap_or_default();
-    disk::write_outputs(&[(path, trace::trace(path, &job.title(), &timeline)?.as_bytes())])
+    disk::write_outputs(&[(path, trace::trace(path, title, &timeline)?.as_bytes())])
 }
 
 #[cfg(test)]
@@ -163,11 +165,11 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let tables = crate::job::file::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
         let job = Job::resolve(None, &tables, Path::new("")).unwrap();
-        let entry = of_count(&job, &example(2), (Rates::default(), false)).unwrap();
+        let entry = job.page_of_count(&example(2), (Rates::default(), false)).unwrap();
         type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;
         let write: [(&str, Step<'_>, Step<'_>); 2] = [
             ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),
-            ("a.json", &check_trace, &|path| write_trace(path, &job, &example(2))),
+            ("a.json", &check_trace, &|path| write_trace(path, &job.title(), &example(2))),
         ];
         for (name, check, write) in write {
             check(&at(name)).unwrap();

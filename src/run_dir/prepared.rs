@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{PREPARE_AGAIN, sealed_file};
-use crate::job::{Job, Mode, Partitioner};
+use crate::job::{CutSettings, Job, Mode, Partitioner};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
@@ -70,19 +70,11 @@ impl PreparedJob {
         Job {
             device_memory: how.device_memory,
             host_memory: how.host_memory,
-            backend: how.backend,
-            devices: how.devices,
-            method: how.method,
-            block_threads: how.block_threads,
-            tile: how.tile,
-            device_timeout: how.device_timeout,
-            threads: how.threads,
+            counter: how.counter,
             work_dir: how.work_dir,
             run_dir: how.run_dir,
-            partitioner: self.partitioner.clone(),
-            mode: Some(self.mode),
-            cache: false,
-            ..self.job.clone()
+            cut: CutSettings { partitioner: self.partitioner.clone(), mode: Some(self.mode), ..self.job.cut.clone() },
+            ..self.job.clone().without_cache()
         }
     }
 

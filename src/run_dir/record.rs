@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Origin;
-use crate::job::{Job, Partitioner};
+use crate::job::{CutSettings, Partitioner};
 use trimill_input::{FileIdentity, Identity};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
@@ -45,14 +45,14 @@ pub struct JobRecord {
 }
 
 impl JobRecord {
-    /// The record of `job`, whose input is `origin`.
-    pub fn new(job: &Job, origin: Option<&Origin>, control: &Control) -> Result<Self> {
+    /// The record of a job that cuts its graph so, whose input is `origin`.
+    pub fn new(cut: &CutSettings, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage("an input that is not a file cannot be identified on a later start")
                 .advice("write it to a file first, or leave out --run-dir"));
         };
         let (mut metis_contract, mut assignment) = (None, Vec::new());
-        match &job.partitioner {
+        match &cut.partitioner {
             Partitioner::Metis { contract } => metis_contract = contract.map(Into::into),
             Partitioner::File(path) => {
                 let mut identity = Identity::of([path])?;
@@ -69,14 +69,14 @@ impl JobRecord {
                 (None, Some(columns)) => format!("{} (columns: {columns})", origin.format),
                 (None, None) => origin.format.to_string(),
             },
-            partitioner: job.partitioner.to_string(),
+            partitioner: cut.partitioner.to_string(),
             metis_contract,
             assignment,
-            seed: job.seed,
-            prune: job.prune.to_string(),
-            parts: job.parts.to_string(),
-            mode: job.mode.map_or_else(|| "auto".into(), |mode| mode.to_string()),
-            block_bytes: job.block_bytes.map(|bytes| bytes.get()),
+            seed: cut.seed,
+            prune: cut.prune.to_string(),
+            parts: cut.parts.to_string(),
+            mode: cut.mode.map_or_else(|| "auto".into(), |mode| mode.to_string()),
+            block_bytes: cut.block_bytes.map(|bytes| bytes.get()),
         })
     }
 

@@ -14,8 +14,8 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
-use trimill::testing::input::Source;
 use trimill::testing::input::arcs::{ArcList, ArcSource};
+use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, Preparation};
@@ -252,6 +252,49 @@ fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
             (Ok(a), Ok(b)) => assert!(a == b),
             (a, b) => assert_eq!(a.unwrap_err().to_string(), b.unwrap_err().to_string()),
         }
+    }
+}
+
+/// Arcs that can be read once, as from a pipe.
+struct Once(ArcList);
+
+impl ArcSource for Once {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.0.scan(sink, control)
+    }
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+    fn first_id(&self) -> u64 {
+        0
+    }
+    fn arcs_at_most(&self) -> u64 {
+        u64::MAX
+    }
+    fn bytes(&self) -> u64 {
+        8 * self.0.arcs.len() as u64
+    }
+    fn is_read_once(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_pipe_ends_at_an_id_whose_degree_has_no_room() {
+    if !has_compiler() {
+        return;
+    }
+    // Known when the id comes, not when all was read.
+    let arena = 8 << 20;
+    for (largest, known) in [(arena / 4, true), (arena / 4 - 1, false)] {
+        let source = Once(list(vec![(0, 1), (1, largest)], None));
+        let error = prepared(&source, Some(&mut slow(arena, 0)), false, Bytes::ZERO).unwrap_err().to_string();
+        assert!(error.contains("--prepare cpu"), "{error}");
+        assert_eq!(
+            error.contains(&format!("id {largest}, where memory has room for ids below {}", arena / 4)),
+            known,
+            "{error}"
+        );
     }
 }
 

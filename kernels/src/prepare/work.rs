@@ -55,6 +55,11 @@ pub fn needed(arcs: u64, ids: u64) -> u64 {
     keys + beside + kept_per_vertex(vertices) + temporary(vertices).saturating_sub(padded(8 * arcs)) + slack(arcs)
 }
 
+/// Ids from this one on do not fit so many bytes, however few arcs there are: each takes a degree.
+pub fn ids_within(capacity: u64) -> u64 {
+    capacity / 4
+}
+
 /// For pieces whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more on average.
 fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)

@@ -146,7 +146,7 @@ fn count_on(
         .zip(0..)
         .map(|(&behaviour, ordinal)| {
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
-            let cpu = pool.install(|| match job.counts_edges() {
+            let cpu = pool.install(|| match job.output.counts_edges() {
                 true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.size().longest_row),
                 false => Cpu::with_vertices(Bytes::ZERO, vertices),
             });

@@ -11,9 +11,12 @@ fn job(text: &str) -> Result<Job> {
 #[test]
 fn what_is_not_typed_has_its_documented_default() {
     let job = job("input.path = 'a.txt'").unwrap();
-    assert_eq!(job.partitioner, Partitioner::Auto);
-    assert_eq!((job.parts, job.seed, job.prune, job.backend), (Parts::Auto, 1, Prune::Direct, Backend::Auto));
-    assert!(job.cache && !job.keep_spill);
+    assert_eq!(job.cut.partitioner, Partitioner::Auto);
+    assert_eq!(
+        (job.cut.parts, job.cut.seed, job.cut.prune, job.counter.backend),
+        (Parts::Auto, 1, Prune::Direct, Backend::Auto)
+    );
+    assert!(job.cache.enabled && !job.spill.keep);
     assert_eq!(job.device_memory, None);
 }
 
@@ -23,12 +26,12 @@ fn relative_paths_are_taken_from_the_base_and_others_left() {
                    cache.dir = 'c'\nrun.dir = 'r'\npartition.partitioner = 'file:p.part'")
     .unwrap();
     assert_eq!(job.inputs, [Path::new("/jobs/a.txt"), Path::new("/b.txt")]);
-    assert_eq!(job.spill_dir.as_deref(), Some(Path::new("/jobs/s")));
+    assert_eq!(job.spill.dir.as_deref(), Some(Path::new("/jobs/s")));
     assert_eq!(job.work_dir.as_deref(), Some(Path::new("/w")));
-    assert_eq!(job.output.as_deref(), Some(Path::new("/jobs/../o")));
-    assert_eq!(job.cache_dir.as_deref(), Some(Path::new("/jobs/c")));
+    assert_eq!(job.output.dir.as_deref(), Some(Path::new("/jobs/../o")));
+    assert_eq!(job.cache.dir.as_deref(), Some(Path::new("/jobs/c")));
     assert_eq!(job.run_dir.as_deref(), Some(Path::new("/jobs/r")));
-    assert_eq!(job.partitioner, Partitioner::File("/jobs/p.part".into()));
+    assert_eq!(job.cut.partitioner, Partitioner::File("/jobs/p.part".into()));
     assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
 }
 
@@ -42,7 +45,7 @@ fn pruning_and_keeping_imply_the_partition_stream() {
         ("spill = { keep = false, dir = 's' }", None),
         ("partition.partitioner = 'rank'", Some(Mode::InPlace)),
     ] {
-        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().mode, stream, "{settings}");
+        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().cut.mode, stream, "{settings}");
     }
 }
 
@@ -55,8 +58,8 @@ fn standard_input_is_no_file_of_the_folder() {
 fn the_metis_table_counts_for_metis_alone() {
     let text = "input.path = 'a'\npartition.metis.contract = 16\npartition.partitioner = ";
     let contract = std::num::NonZeroU32::new(16);
-    assert_eq!(job(&format!("{text}'metis'")).unwrap().partitioner, Partitioner::Metis { contract });
-    assert_eq!(job(&format!("{text}'random'")).unwrap().partitioner, Partitioner::Random);
+    assert_eq!(job(&format!("{text}'metis'")).unwrap().cut.partitioner, Partitioner::Metis { contract });
+    assert_eq!(job(&format!("{text}'random'")).unwrap().cut.partitioner, Partitioner::Random);
 }
 
 #[test]
@@ -64,7 +67,7 @@ fn budgets_above_all_machines_are_lowered() {
     for size in ["1152921504606846976", "9223372036854775807", "'1025PiB'", "'99999999999999999999GB'"] {
         let memory =
             job(&format!("input.path = 'a'\nmemory = {{ host = {size}, device = {size}, block = {size} }}")).unwrap();
-        for budget in [memory.host_memory, memory.device_memory, memory.block_bytes] {
+        for budget in [memory.host_memory, memory.device_memory, memory.cut.block_bytes] {
             assert_eq!(budget, Some(Bytes(1 << 60)), "{size}");
         }
     }

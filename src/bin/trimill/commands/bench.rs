@@ -27,7 +27,7 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     if let Some(file) = &command.report.report {
         files = files.writes("the report", file, Some(views::check_report));
     }
-    let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new("")).map(|job| Paths::of(&job));
+    let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new("")).map(|job| job.paths());
     let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     paths::check(&graphs.into_iter().chain([files]).collect::<Vec<_>>())?;
     let control = context.control.clone();
@@ -70,7 +70,7 @@ pub(super) fn conclude(
 pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (metis, control) = (context.metis(), context.control.clone());
     serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
-        let counted = count::count(job, metis.clone(), &control)?;
+        let counted = count::count(&job, metis.clone(), &control)?;
         counted.written.map(|()| counted.result)
     })?;
     Ok(None)

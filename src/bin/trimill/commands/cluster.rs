@@ -5,15 +5,15 @@ use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
 use crate::text::reports;
 use std::path::Path;
+use trimill::program::paths;
 use trimill::program::{Job, execute};
-use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
 use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
-    check_merged(job.output_files().take_standard_output())?;
-    paths::check(&[Paths::of(&job)])?;
+    check_merged(job.output.files.take_standard_output())?;
+    paths::check(&[job.paths()])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
     let shown = context.shown(&command.answer);
     context.report(command.answer.json, &prepared, |prepared| reports::prepared(prepared, shown))

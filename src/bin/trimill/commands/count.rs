@@ -9,9 +9,9 @@ use std::thread::available_parallelism;
 use trimill::Control;
 use trimill::RunResult;
 use trimill::program::execute::{self, Helper};
+use trimill::program::paths;
 use trimill::program::with_resume_advice;
 use trimill::program::{Job, Tables};
-use trimill::program::{Paths, paths};
 use trimill::program::{WORKER, guarded};
 use trimill::program::{files, rates, views};
 use trimill::{Error, Result};
@@ -34,7 +34,7 @@ pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) ->
 
 fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
-    paths::check(&[Paths::of(&job)])?;
+    paths::check(&[job.paths()])?;
     report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
 }
 
@@ -47,8 +47,8 @@ pub(super) fn report(
 ) -> Result<CommandOutcome> {
     let CountAnswer { result, written } = counted;
     let shown = context.shown(how);
-    let threads = job.map(|job| threads(job.threads));
-    let table = job.is_some_and(|job| job.output_files().take_standard_output());
+    let threads = job.map(|job| threads(job.counter.threads));
+    let table = job.is_some_and(|job| job.output.files.take_standard_output());
     let said = context.report_beside(table, how.json, &result, |result| result::result(result, threads, shown));
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
@@ -67,22 +67,22 @@ pub(super) struct CountAnswer {
 
 /// Counts `job` and writes its output files; checks the output directory first.
 pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Result<CountAnswer> {
-    if let Some(dir) = &job.output {
+    if let Some(dir) = &job.output.dir {
         files::prepare_result(dir)?;
     }
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
     let counted = guarded(WORKER, || execute::count(job.clone(), None, metis, control))
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
-    let tables = write_tables(&result, job.output.as_deref());
+    let tables = write_tables(&result, job.output.dir.as_deref());
     let views = guarded(WORKER, || write_views(job, &result)).and_then(|viewed| viewed);
     Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]) })
 }
 
 fn write_views(job: &Job, result: &RunResult) -> Result<()> {
-    let page = |file| views::write_report(file, &[views::of_count(job, result, rates(job.cache_dir.as_deref()))?]);
-    let report = job.report.as_deref().map_or(Ok(()), page);
-    let trace = job.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, job, result));
+    let page = |file| views::write_report(file, &[job.page_of_count(result, rates(job.cache.dir.as_deref()))?]);
+    let report = job.output.report.as_deref().map_or(Ok(()), page);
+    let trace = job.output.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, &job.title(), result));
     Error::worst_of([report, trace])
 }
 

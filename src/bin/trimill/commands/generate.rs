@@ -4,7 +4,7 @@ use super::{CommandContext, CommandOutcome};
 use crate::cli::GenerateCommand;
 use crate::text::reports;
 use trimill::Result;
-use trimill::program::{Paths, execute, paths};
+use trimill::program::{Job, Paths, execute, paths};
 
 pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (force, as_json) = (command.file.force, command.file.json);
@@ -16,7 +16,7 @@ pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) ->
     for file in request.files() {
         files = files.writes("the generated graph", &file, None);
     }
-    let graph = request.graph.as_deref().map(Paths::of);
+    let graph = request.graph.as_deref().map(Job::paths);
     paths::check(&graph.into_iter().chain([files]).collect::<Vec<_>>())?;
     let report = execute::generate(&request, &context.control)?;
     match request.files().is_empty() {

@@ -3,21 +3,21 @@
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PlanCommand;
 use crate::text::plan;
-use trimill::program::{Job, Paths, paths};
+use trimill::program::paths;
 use trimill::program::{execute, rates, views};
 use trimill::{Kind, Result};
 
 pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     // Of what a count writes, a plan writes the report alone.
-    let writes = Job { per_vertex: None, by_degree: None, per_edge: None, keep_spill: false, ..job.clone() };
-    paths::check(&[Paths::of(&writes)])?;
+    paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
     context.report(command.graph.answer.json, &report, |report| plan::plan(report, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
-    let Some(file) = &job.report else { return Ok(short) };
-    let written = views::of_plan(&job, &report, rates(job.cache_dir.as_deref()))
+    let Some(file) = &job.output.report else { return Ok(short) };
+    let written = job
+        .page_of_plan(&report, rates(job.cache.dir.as_deref()))
         .and_then(|entry| views::write_report(file, &[entry]));
     Ok(short.max(written.err().map(|error| context.told(&error))))
 }

@@ -32,7 +32,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if let Some(report) = report {
         files = files.writes("the report of all jobs", report, Some(views::check_report));
     }
-    let files = batch.jobs.iter().map(|entry| Paths::of(&entry.job)).chain([files]).collect::<Vec<_>>();
+    let files = batch.jobs.iter().map(|entry| entry.job.paths()).chain([files]).collect::<Vec<_>>();
     checks::check_all(&mut batch.jobs)
         .and_then(|()| paths::check(&files))
         .map_err(|error| error.at_if_unset(&command.file))?;
@@ -41,7 +41,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     }
     checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
     if report.is_some() {
-        batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
+        batch.jobs.iter_mut().for_each(|entry| entry.job.output.recorded = true);
     }
     let mut entries = Vec::new();
     let mut lines = Vec::new();
@@ -83,11 +83,11 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             Ok(CountAnswer { result, written }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 if report.is_some() {
-                    entries.push(views::of_count(job, &result, rates(job.cache_dir.as_deref()))?);
+                    entries.push(job.page_of_count(&result, rates(job.cache.dir.as_deref()))?);
                 }
-                let (shown, threads) = (context.shown(&command.answer), Some(threads(job.threads)));
+                let (shown, threads) = (context.shown(&command.answer), Some(threads(job.counter.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                context.report_beside(job.output_files().take_standard_output(), command.answer.json, &result, text)?;
+                context.report_beside(job.output.files.take_standard_output(), command.answer.json, &result, text)?;
                 if let Err(error) = written {
                     worst = worst.max(Some(error.kind()));
                     line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
@@ -121,7 +121,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
 fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
-    check_merged(job.output_files().take_standard_output())?;
+    check_merged(job.output.files.take_standard_output())?;
     let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
         .and_then(|done| done)?;
     let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
@@ -163,13 +163,13 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
                 heading: "input",
                 cell: |j| j.inputs.iter().map(|path| shown(path)).collect::<Vec<_>>().join("\n"),
             },
-            TableColumn { heading: "partitioner", cell: |j| j.partitioner.to_string() },
-            TableColumn { heading: "parts", cell: |j| j.parts.to_string() },
-            TableColumn { heading: "prune", cell: |j| j.prune.to_string() },
+            TableColumn { heading: "partitioner", cell: |j| j.cut.partitioner.to_string() },
+            TableColumn { heading: "parts", cell: |j| j.cut.parts.to_string() },
+            TableColumn { heading: "prune", cell: |j| j.cut.prune.to_string() },
             TableColumn { heading: "device\nmemory", cell: |j| or_default(j.device_memory) },
             TableColumn { heading: "host\nmemory", cell: |j| or_default(j.host_memory) },
-            TableColumn { heading: "backend", cell: |j| j.backend.to_string() },
-            TableColumn { heading: "output", cell: |j| or_dash(j.output.as_deref(), shown) },
+            TableColumn { heading: "backend", cell: |j| j.counter.backend.to_string() },
+            TableColumn { heading: "output", cell: |j| or_dash(j.output.dir.as_deref(), shown) },
         ];
         let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
         context.say(&printable(&grid(&COLUMNS, jobs, None)))?;

@@ -4,14 +4,14 @@ use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::VerifyCommand;
 use crate::text::reports;
 use trimill::program::execute;
-use trimill::program::{Paths, paths};
+use trimill::program::paths;
 use trimill::{Error, Result};
 
 pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
-    paths::check(&[Paths::of(&job)])?;
+    paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
-    let said = context.report_beside(job.output_files().take_standard_output(), command.json, &report, reports::verify);
+    let said = context.report_beside(job.output.files.take_standard_output(), command.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.told(&error));
     said.map(|_| unwritten)
 }

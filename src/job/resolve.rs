@@ -1,0 +1,247 @@
+//! Resolves the settings that were typed to a [`Job`]: defaults, relative paths, and what contradicts itself.
+
+use std::path::{Path, PathBuf};
+
+use trimill_kernels::Shape;
+
+use super::choices::{Mode, Partitioner};
+use super::devices::SpillTo;
+use super::file::{ClusterTable, CountTable, InputTable, OutputTable, PartitionTable, SpillTable, Tables};
+use super::job::{CacheSettings, CounterSettings, CutSettings, Job, OutputSettings, STANDARD_INPUT, SpillSettings};
+use super::limits::MOST_MEMORY;
+use crate::cluster::{Cluster, Scheduler};
+use crate::outputs::Asked;
+use crate::table::format::STANDARD_OUTPUT;
+use crate::truss::{LEAST, MOST_K, TrussWanted};
+use trimill_input::InputSettings;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::threads;
+
+impl Job {
+    /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the
+    /// command line).
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Usage`] when there is no input, or two settings contradict each other.
+    pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
+        let typist = TypedJob { name: name.as_deref(), base };
+        let inputs = typist.inputs(&typed.input)?;
+        let run_dir = typist.dir(&typed.run.dir, "the run directory")?;
+        if run_dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+            return Err(typist
+                .refuse("a run directory, but standard input cannot be read again on a later start")
+                .advice("write it to a file first, or leave out the run directory"));
+        }
+        let spill = typist.spill(&typed.spill)?;
+        let block = typist.bytes(typed.memory.block, "the size of a row block")?;
+        let cut = CutSettings { block_bytes: block, ..typist.cut(&typed.partition, spill.keep)? };
+        let counter = typist.counter(&typed.count)?;
+        let output = typist.output(&typed.output)?;
+        if typed.cluster.engine.is_some() && (output.report.is_some() || output.trace.is_some()) {
+            return Err(typist
+                .refuse("a report or a trace of a job that a cluster counts")
+                .expected("a job that is counted at once; `trimill merge` prints the result of the others"));
+        }
+        if spill.keep && spill.to == SpillTo::Memory {
+            return Err(typist.refuse("the spill is to be kept, and to be in memory").expected("one of the two"));
+        }
+        let InputTable { format, header, ref columns, .. } = typed.input;
+        Ok(Self {
+            inputs,
+            reading: InputSettings { format, header, columns: columns.clone() },
+            cut,
+            device_memory: typist.bytes(typed.memory.device, "the device memory")?,
+            host_memory: typist.bytes(typed.memory.host, "the host memory")?,
+            counter,
+            work_dir: typist.dir(&typed.work.dir, "the work directory")?,
+            prepare: typed.work.prepare.unwrap_or_default(),
+            cache: CacheSettings {
+                enabled: typed.cache.enabled.unwrap_or(true),
+                dir: typist.dir(&typed.cache.dir, "the directory of the cache")?,
+                max: typed.cache.max,
+            },
+            spill,
+            output,
+            cluster: cluster_of(&typed.cluster, run_dir.is_some()).map_err(|error| typist.in_job(error))?,
+            run_dir,
+            name,
+        })
+    }
+}
+
+/// Of whom the settings are, and from where their paths are taken.
+struct TypedJob<'a> {
+    /// The name in the job file; none on the command line.
+    name: Option<&'a str>,
+    base: &'a Path,
+}
+
+impl TypedJob<'_> {
+    fn refuse(&self, found: impl std::fmt::Display) -> Error {
+        match self.name {
+            Some(name) => Error::usage(format!("job '{name}': {found}")),
+            None => Error::usage(found.to_string()),
+        }
+    }
+
+    fn in_job(&self, error: Error) -> Error {
+        match self.name {
+            Some(name) => error.while_doing(&format!("job '{name}'")),
+            None => error,
+        }
+    }
+
+    fn dir(&self, path: &Option<PathBuf>, what: &str) -> Result<Option<PathBuf>> {
+        match path {
+            Some(path) if path.as_os_str().is_empty() => {
+                Err(self.refuse(format!("{what} has an empty name")).expected("the path of a directory"))
+            }
+            path => Ok(path.as_ref().map(|path| self.base.join(path))),
+        }
+    }
+
+    fn table(&self, path: &Option<PathBuf>, what: &str) -> Result<Option<PathBuf>> {
+        match path {
+            Some(path) if path.as_os_str() == "-" => Ok(Some(STANDARD_OUTPUT.into())),
+            path => self.dir(path, what),
+        }
+    }
+
+    fn page(&self, path: &Option<PathBuf>, what: &str, suffix: &str) -> Result<Option<PathBuf>> {
+        match path {
+            Some(path) if path.extension().is_none_or(|found| found != suffix) => Err(self
+                .refuse(format!("{what} is '{}'", path.display()))
+                .expected(format!("a name that ends with .{suffix}"))),
+            path => self.dir(path, what),
+        }
+    }
+
+    fn bytes(&self, bytes: Option<Bytes>, what: &str) -> Result<Option<Bytes>> {
+        match bytes {
+            Some(Bytes::ZERO) => Err(self.refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
+            other => Ok(other.map(|bytes| bytes.min(MOST_MEMORY))),
+        }
+    }
+
+    fn inputs(&self, typed: &InputTable) -> Result<Vec<PathBuf>> {
+        let based =
+            |path: &PathBuf| if path.as_os_str() == STANDARD_INPUT { path.clone() } else { self.base.join(path) };
+        let inputs: Vec<PathBuf> = match (&typed.path, &typed.paths) {
+            (Some(_), Some(_)) => {
+                return Err(self
+                    .refuse("both `input.path` and `input.paths` are given")
+                    .expected("`path` for one file, or `paths` for several"));
+            }
+            (Some(path), None) => vec![based(path)],
+            (None, Some(paths)) => paths.iter().map(based).collect(),
+            (None, None) => Vec::new(),
+        };
+        let nameless = |path: &PathBuf| path.as_os_str().is_empty();
+        if inputs.is_empty() || typed.path.iter().chain(typed.paths.iter().flatten()).any(nameless) {
+            return Err(self.refuse("no input").expected("`path = \"FILE\"` in the table `input`"));
+        }
+        if inputs.len() > 1 && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+            return Err(self.refuse("standard input (`-`) beside other inputs").expected("`-` alone, or files"));
+        }
+        Ok(inputs)
+    }
+
+    fn spill(&self, typed: &SpillTable) -> Result<SpillSettings> {
+        let keep = typed.keep.unwrap_or(false);
+        if keep && typed.dir.is_none() {
+            return Err(self
+                .refuse("the spill is to be kept, but its directory is not named")
+                .advice("name it with `spill.dir` or --spill-dir"));
+        }
+        let dir = self.dir(&typed.dir, "the directory of the spill")?;
+        Ok(SpillSettings { dir, to: typed.to.unwrap_or_default(), keep })
+    }
+
+    /// All but the size of row blocks.
+    fn cut(&self, typed: &PartitionTable, keeps_spill: bool) -> Result<CutSettings> {
+        let partitioner = match typed.partitioner.clone().unwrap_or_default().based(self.base) {
+            Partitioner::Metis { .. } => Partitioner::Metis { contract: typed.metis.contract },
+            other => other,
+        };
+        let spills = match (typed.prune, keeps_spill) {
+            (Some(prune), _) => Some(format!("the prune level {prune}")),
+            (None, true) => Some("the spill is to be kept".into()),
+            (None, false) => None,
+        };
+        let mode = match (&partitioner, spills) {
+            (Partitioner::Rank, Some(other)) => {
+                return Err(self.refuse(format!("the partitioner rank, and {other}")).expected(
+                    "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
+                ));
+            }
+            (Partitioner::Rank, None) => Some(Mode::InPlace),
+            (Partitioner::Auto, None) => None,
+            _ => Some(Mode::Spilled),
+        };
+        Ok(CutSettings {
+            partitioner,
+            parts: typed.parts.unwrap_or_default(),
+            seed: typed.seed.unwrap_or(1),
+            prune: typed.prune.unwrap_or_default(),
+            mode,
+            block_bytes: None,
+        })
+    }
+
+    fn counter(&self, typed: &CountTable) -> Result<CounterSettings> {
+        let CountTable { block_threads, tile, device_timeout, threads, .. } = *typed;
+        let usual = Shape::default();
+        Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
+            .map_err(|error| self.refuse(error))?;
+        threads::check(threads).map_err(|error| self.in_job(error))?;
+        Ok(CounterSettings {
+            backend: typed.backend.unwrap_or_default(),
+            devices: typed.devices.clone(),
+            method: typed.method.clone(),
+            block_threads,
+            tile,
+            device_timeout,
+            threads,
+        })
+    }
+
+    fn output(&self, typed: &OutputTable) -> Result<OutputSettings> {
+        let files = Asked {
+            per_vertex: self.table(&typed.per_vertex, "the file of the vertices")?,
+            by_degree: self.table(&typed.by_degree, "the file of the degrees")?,
+            per_edge: self.table(&typed.per_edge, "the file of the edges")?,
+            by_k: self.table(&typed.by_k, "the file of the trusses")?,
+            arrays: None,
+        };
+        files.check_names().map_err(|error| self.in_job(error))?;
+        if let Some(k) = typed.k.filter(|k| !(LEAST + 1..=MOST_K).contains(k)) {
+            return Err(self.refuse(format!("k is {k}")).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
+        }
+        let peels = typed.truss.unwrap_or(false) || typed.k.is_some() || files.by_k.is_some();
+        let report = self.page(&typed.report, "the report", "html")?;
+        let trace = self.page(&typed.trace, "the trace", "json")?;
+        Ok(OutputSettings {
+            dir: self.dir(&typed.dir, "the directory of the output")?,
+            force: typed.force.unwrap_or(false),
+            clustering: typed.clustering.unwrap_or(false),
+            truss: peels.then_some(TrussWanted { until: typed.k }),
+            files,
+            recorded: report.is_some() || trace.is_some(),
+            report,
+            trace,
+        })
+    }
+}
+
+/// The cluster of a job; none where no scheduler is named.
+fn cluster_of(typed: &ClusterTable, has_run_dir: bool) -> Result<Option<Cluster>> {
+    let cluster = typed.of(typed.engine.unwrap_or(Scheduler::Slurm));
+    cluster.check()?;
+    match (typed.engine, has_run_dir) {
+        (None, _) => Ok(None),
+        (Some(_), true) => Ok(Some(cluster)),
+        (Some(_), false) => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
+            .advice("name a directory that all nodes see with `run.dir`")),
+    }
+}
