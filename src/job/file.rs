@@ -276,7 +276,7 @@ pub struct CountTable {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// `[job.output.dir]`
+/// `[job.output]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -334,7 +334,7 @@ pub struct OutputTable {
     pub trace: Option<PathBuf>,
 }
 
-/// `[job.cache.enabled]`
+/// `[job.cache]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
