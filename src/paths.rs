@@ -26,6 +26,7 @@ use crate::outputs::Asked;
 use crate::report::{files, views};
 use crate::run_dir;
 use place::place;
+use trimill_input::files_of;
 use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::disk;
@@ -67,7 +68,9 @@ impl Job {
     pub fn paths(&self) -> Paths {
         let announced = self.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let mut paths = Paths { job: self.name.clone(), force: self.output.force, announced, all: Vec::new() };
-        for input in &self.inputs {
+        // What cannot be listed is refused where it is opened.
+        let listed = if self.kept_spills().is_some() { None } else { files_of(&self.inputs).ok() };
+        for input in listed.as_ref().unwrap_or(&self.inputs) {
             paths = paths.reads("the input", input);
         }
         if let Partitioner::File(path) = &self.cut.partitioner {

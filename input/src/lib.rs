@@ -21,6 +21,7 @@
 //! | `column_names`, `ends` | columns that the user named; usual names of columns |
 //! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
 //! | `rows`, `row_store` | rows of inputs that store them |
+//! | `dataset` | the files that a directory or a pattern stands for |
 //! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
 mod archive;
@@ -33,6 +34,7 @@ mod columns;
 mod compressed;
 mod compression;
 mod contents;
+mod dataset;
 mod detect;
 mod ends;
 mod file;
@@ -72,6 +74,7 @@ mod tests;
 
 pub use bvgraph::{companions, name_without_dots};
 pub use column_names::ColumnNames;
+pub use dataset::files_of;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
 pub use source::{InputSettings, Source};

@@ -9,6 +9,7 @@ use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
+use super::dataset::files_of;
 use super::detect;
 use super::file::InputFile;
 use super::format::Format;
@@ -75,7 +76,8 @@ impl Source {
         Self::open_as(inputs, InputSettings { format, ..InputSettings::default() }, work_dir, &Control::silent())
     }
 
-    /// Opens one file, several files of one text or binary graph, or `-` alone for standard input.
+    /// Opens one file, several files of one text or binary graph, as they are or as a directory or a pattern ([`files_of`]), or `-` alone for
+    /// standard input.
     ///
     /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their
     /// base name. Of an archive the member that is the graph is read. Standard input and pipes are copied to an anonymous
@@ -118,6 +120,7 @@ impl Source {
 
     pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let HowToOpen { work_dir, sizes, streams, control } = *how;
+        let inputs = &files_of(inputs)?[..];
         let [first, others @ ..] = inputs else {
             return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
         };

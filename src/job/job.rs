@@ -234,9 +234,10 @@ impl Job {
     /// # Errors
     /// [`trimill_system::error::Kind::Data`] for a file that is read, [`trimill_system::error::Kind::Resource`] for a directory.
     pub fn check_files(&self) -> Result<()> {
-        let files = self.inputs.iter().filter(|path| path.as_os_str() != STANDARD_INPUT);
-        for input in files.filter(|_| self.kept_spills().is_none()) {
-            readable(input, "an input file")?;
+        if self.kept_spills().is_none() {
+            let files = trimill_input::files_of(&self.inputs)?;
+            let files = files.iter().filter(|path| path.as_os_str() != STANDARD_INPUT);
+            files.into_iter().try_for_each(|file| readable(file, "an input file"))?;
         }
         if let Partitioner::File(path) = &self.cut.partitioner {
             readable(path, "a file that assigns the vertices")?;

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::bytes::Bytes;
 use crate::mapped::return_freed_memory;
 
@@ -54,10 +56,12 @@ fn kib_of(file: &str, name: &str) -> Bytes {
 static OWN: AtomicBool = AtomicBool::new(false);
 
 /// Declares that the process is the program: from now on, freed memory goes back to the system at once, and each job measures
-/// its own peak.
+/// its own peak. It may have as many files open as the system allows: a graph may lie in thousands.
 pub fn own_process() {
     OWN.store(true, Ordering::Relaxed);
     return_freed_memory();
+    let files = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
 }
 
 /// Resets [`peak_memory`] in the program's process, so that a job in a batch reports its own. Elsewhere, and where the system

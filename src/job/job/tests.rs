@@ -106,10 +106,11 @@ fn missing_and_empty_inputs_are_data_errors() {
     std::fs::write(dir.path().join("empty"), "").unwrap();
     std::fs::write(dir.path().join("full"), "0 1\n").unwrap();
     std::fs::write(dir.path().join("crawl.graph"), "x").unwrap();
+    std::fs::create_dir(dir.path().join("nothing")).unwrap();
     for (text, hint) in [
         ("input.path = 'missing'", "No such file"),
         ("input.path = 'empty'", "is empty"),
-        ("input.path = '.'", "is a directory"),
+        ("input.path = 'nothing'", "has no file that could be a graph"),
         ("input.path = 'full'\npartition.partitioner = 'file:parts'", "No such file"),
     ] {
         let error = job(text).check_files().unwrap_err();

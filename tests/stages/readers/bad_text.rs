@@ -79,8 +79,12 @@ fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
     assert!(error.kind() == Kind::Data && error.to_string().contains("blank.txt: holds no arcs"), "{error}");
     let missing = open(&folder.path("missing.txt")).unwrap_err();
     assert!(missing.kind() == Kind::Data && missing.to_string().contains("missing.txt: does not exist"), "{missing}");
-    let directory = open(folder.0.path()).unwrap_err();
-    assert!(directory.kind() == Kind::Data && directory.to_string().contains("is a directory"), "{directory}");
+    std::fs::create_dir(folder.path("directory")).unwrap();
+    let directory = open(&folder.path("directory")).unwrap_err();
+    assert!(
+        directory.kind() == Kind::Data && directory.to_string().contains("has no file that could be"),
+        "{directory}"
+    );
 }
 
 #[test]

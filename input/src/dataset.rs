@@ -1,0 +1,125 @@
+//! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
+//!
+//! Datasets are written as directories of part files, one level or several (`year=2024/part-00000.parquet`). Files and directories whose
+//! names begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`), and empty files have no arcs: they
+//! are left out. Files are taken in the order of their paths. What is named as a file is that file, whatever its name.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::bvgraph::companions;
+use trimill_system::error::{Error, Result};
+
+/// Directories in directories: more may be a link that leads back.
+const MOST_LEVELS: u32 = 32;
+
+/// What an error expects in a directory.
+const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
+
+/// The files of inputs, of which directories and patterns stand for several. A path that does not exist, and is no pattern that matches
+/// something, is left as it is: whoever opens it says what is wrong.
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Data`]: a directory without files that could be a graph, or that cannot be read.
+pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        for path in matching(input) {
+            match path.is_dir() {
+                false => files.push(path),
+                true => files.extend(files_in(&path)?),
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted; of anything else itself.
+fn matching(input: &Path) -> Vec<PathBuf> {
+    let pattern = input.to_str().filter(|text| text.contains(['*', '?', '[']) && !input.exists());
+    // What cannot be read is left out, as by a shell.
+    let found = pattern.and_then(|text| glob::glob(text).ok()).map(|paths| paths.flatten().collect::<Vec<_>>());
+    found.filter(|paths| !paths.is_empty()).unwrap_or_else(|| vec![input.to_path_buf()])
+}
+
+fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    add_files(dir, MOST_LEVELS, &mut files)?;
+    // Beside a crawl are its properties and offsets.
+    let beside = |file: &PathBuf| {
+        let [graph, properties, offsets] = companions(file);
+        if graph == *file && properties.is_file() { vec![properties, offsets] } else { Vec::new() }
+    };
+    let beside: Vec<PathBuf> = files.iter().flat_map(beside).collect();
+    files.retain(|file| !beside.contains(file));
+    if files.is_empty() {
+        return Err(Error::data(dir, "has no file that could be a graph").expected(EXPECTED));
+    }
+    Ok(files)
+}
+
+fn add_files(dir: &Path, levels: u32, files: &mut Vec<PathBuf>) -> Result<()> {
+    if levels == 0 {
+        return Err(Error::data(dir, format!("is more than {MOST_LEVELS} directories deep")).expected(EXPECTED));
+    }
+    let unreadable = |error| Error::read(dir, error);
+    let entries = std::fs::read_dir(dir).map_err(unreadable)?;
+    let mut paths =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    paths.sort_unstable();
+    let is_note = |name: &OsStr| matches!(name.as_bytes().first(), Some(b'.' | b'_'));
+    for path in paths.into_iter().filter(|path| !path.file_name().is_some_and(is_note)) {
+        let found = std::fs::metadata(&path).map_err(|error| Error::read(&path, error))?;
+        if found.is_dir() {
+            add_files(&path, levels - 1, files)?;
+        } else if !found.is_file() || found.len() > 0 {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_and_patterns_stand_for_their_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in [
+            "b/y=2/1.txt",
+            "b/y=1/0.txt.gz",
+            "b/_SUCCESS",
+            "b/.0.crc",
+            "b/_notes/3.txt",
+            "b/y=1/empty.txt",
+            "c/g.graph",
+        ] {
+            std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            std::fs::write(at(name), if name.contains("empty") { "" } else { "0 1\n" }).unwrap();
+        }
+        let files = |inputs: &[&str]| files_of(&inputs.iter().map(|name| at(name)).collect::<Vec<_>>());
+        let of = |names: &[&str]| names.iter().map(|name| at(name)).collect::<Vec<_>>();
+        assert_eq!(files(&["b"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt"]));
+        assert_eq!(files(&["b/y=*/[01].*"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt"]));
+        assert_eq!(files(&["?"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt", "c/g.graph"]));
+        // A file of the name of a pattern is that file; what is named is taken, whatever its name.
+        std::fs::write(at("b/y=*"), "0 1\n").unwrap();
+        assert_eq!(files(&["b/y=*", "b/_SUCCESS", "nothing*"]).unwrap(), of(&["b/y=*", "b/_SUCCESS", "nothing*"]));
+        // Without properties, another file of the same base name is a file of its own.
+        std::fs::write(at("c/g.offsets"), "0 1\n").unwrap();
+        assert_eq!(files(&["c"]).unwrap().len(), 2);
+        std::fs::write(at("c/g.properties"), "nodes=1\n").unwrap();
+        assert_eq!(files(&["c"]).unwrap(), of(&["c/g.graph"]));
+        let error = files(&["b/_notes/3.txt", "b/y=1"]).and(files(&["b/_notes", "empty"])).and({
+            std::fs::create_dir(at("empty")).unwrap();
+            files(&["empty"])
+        });
+        assert!(error.unwrap_err().to_string().contains("empty: has no file that could be a graph"));
+        std::os::unix::fs::symlink(dir.path(), at("b/loop")).unwrap();
+        assert!(files(&["b"]).is_err());
+    }
+}
