@@ -21,6 +21,7 @@ pub mod directories;
 pub mod doctor;
 mod edge_sinks;
 mod edges;
+mod estimates;
 #[cfg(feature = "cli")]
 pub mod generate;
 pub mod graph;
@@ -30,6 +31,7 @@ mod kept;
 #[cfg(feature = "cli")]
 mod measure;
 pub mod merge;
+mod more_memory;
 mod opening;
 mod part_counts;
 pub mod partition;

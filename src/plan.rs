@@ -191,6 +191,12 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
     space.is_enough() && space.whole_fits() && preferred <= device
 }
 
+/// The least of a device's memory that holds the whole graph as one partition, if a method numbers so many arcs.
+pub fn whole(graph: &GraphSize, footprint: &Footprint) -> Bytes {
+    let space = Space::new(graph, footprint, Bytes(u64::MAX), Bytes(u64::MAX));
+    (space.whole + space.overhead).max(floor(graph, footprint).device)
+}
+
 /// Plans how a graph is counted by a method within limits.
 #[derive(Clone, Copy)]
 pub struct Planner<'a> {

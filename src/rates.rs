@@ -17,7 +17,7 @@ use trimill_system::sealed;
 pub const RATES_NAME: &str = "rates.json";
 
 /// The version of the file that is read and written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The rates of a machine: per second, where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub struct Rates {
     pub gpu: ArcRates,
     /// Arcs that are copied to a GPU as they are stored, and decoded there.
     pub gpu_arcs: f64,
+    /// How fast a core counts, as a multiple of the speed of the server's core that [`crate::plan::cost`] was fitted to.
+    pub bitmap: f64,
     /// How fast method `lstc` is on the GPU, as a multiple of an H200's speed.
     pub lstc: f64,
     /// The same for method `packed`.
@@ -63,6 +65,7 @@ impl Default for Rates {
             cpu: ArcRates { graph: 0.4e9, spill: 0.3e9 },
             gpu: ArcRates { graph: 1.4e9, spill: 0.5e9 },
             gpu_arcs: 8e9,
+            bitmap: 1.0,
             lstc: 1.0,
             packed: 1.0,
         }
@@ -100,9 +103,9 @@ impl Rates {
 
     /// Whether all are finite and positive.
     fn are_sound(&self) -> bool {
-        let Self { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = *self;
+        let Self { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } = *self;
         let of = |arcs: ArcRates| [arcs.graph, arcs.spill];
-        let all = [size_arcs, build_arcs, write_bytes, read_bytes, gpu_arcs, lstc, packed];
+        let all = [size_arcs, build_arcs, write_bytes, read_bytes, gpu_arcs, bitmap, lstc, packed];
         all.into_iter().chain(of(cpu)).chain(of(gpu)).all(|rate| rate.is_finite() && rate > 0.0)
     }
 
@@ -135,7 +138,7 @@ mod tests {
         let path = rates.store(dir.path()).unwrap();
         assert_eq!(Rates::measured(dir.path()), Some(rates));
         let whole = std::fs::read_to_string(&path).unwrap();
-        for (from, to) in [("0.5", "0.6"), ("version\": 1", "version\": 2"), ("size_arcs", "size_arcz")] {
+        for (from, to) in [("0.5", "0.6"), ("version\": 2", "version\": 3"), ("size_arcs", "size_arcz")] {
             assert!(whole.contains(from));
             std::fs::write(&path, whole.replace(from, to)).unwrap();
             assert_eq!(Rates::measured(dir.path()), None, "{from}");

@@ -76,11 +76,15 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
         return known(by_suffix, file);
     }
     if let Some((name, read)) = foreign(head) {
+        let advice = match read {
+            Some(read) => format!(
+                "write its edges, by NetworkX: python3 -c \"import networkx as nx; nx.write_edgelist(nx.convert_node_labels_to_integers({read}), 'NEW.txt', data=False)\""
+            ),
+            None => "write its edges as lines of two whole numbers, such as '0 1'".into(),
+        };
         return Err(Error::data(&file.path, format!("is a {name} file, which is not read"))
             .expected("an edge list, or another format of --format")
-            .advice(format!(
-                "write its edges, by NetworkX: python3 -c \"import networkx as nx; nx.write_edgelist(nx.convert_node_labels_to_integers({read}), 'NEW.txt', data=False)\""
-            )));
+            .advice(advice));
     }
     match suffix.as_str() {
         "mtx" | "mm" => Ok(Format::MatrixMarket),

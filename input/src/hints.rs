@@ -71,8 +71,8 @@ const NUMBERED: &str = "ids must be integers: number them in the order in which 
 const NUMBERED_BY_COMMA: &str = "ids must be integers: number them in the order in which they occur, without the line of names if there is one, \
     awk -F, '{ for (i = 1; i < 3; i++) if (!($i in id)) id[$i] = n++; print id[$1], id[$2] }' FILE > NEW.txt";
 
-/// What a text is that holds a graph in a format that is not read, and how NetworkX reads it.
-pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
+/// What a text is that holds a graph in a format that is not read, and how NetworkX reads it, where it can.
+pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     let text = String::from_utf8_lossy(&head[..head.len().min(4096)]).to_lowercase();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '%']));
     let mut lines = lines.skip_while(|line| line.starts_with("creator ") || line.starts_with("//"));
@@ -80,18 +80,31 @@ pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let word = first.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let then = first[word.len()..].trim_start().chars().chain(lines.next().unwrap_or_default().chars()).next();
     Some(match first {
-        _ if first.starts_with('<') && text.contains("<graphml") => ("GraphML", "nx.read_graphml('FILE')"),
-        _ if first.starts_with('<') && text.contains("<gexf") => ("GEXF", "nx.read_gexf('FILE')"),
-        _ if first.starts_with('{') || first.starts_with('[') => {
-            ("JSON", "nx.node_link_graph(__import__('json').load(open('FILE')), edges='links')")
+        _ if first.starts_with('<') && text.contains("<graphml") => ("GraphML", Some("nx.read_graphml('FILE')")),
+        _ if first.starts_with('<') && text.contains("<gexf") => ("GEXF", Some("nx.read_gexf('FILE')")),
+        _ if first.starts_with(['{', '[']) => ("JSON", of_json(&text)),
+        _ if first.starts_with("*vertices") || first.starts_with("*network") => {
+            ("Pajek", Some("nx.read_pajek('FILE')"))
         }
-        _ if first.starts_with("*vertices") || first.starts_with("*network") => ("Pajek", "nx.read_pajek('FILE')"),
-        _ if word == "graph" && then == Some('[') => ("GML", "nx.read_gml('FILE', label='id')"),
+        _ if word == "graph" && then == Some('[') => ("GML", Some("nx.read_gml('FILE', label='id')")),
         _ if matches!(word, "graph" | "digraph" | "strict") && text.contains('{') => {
-            ("DOT", "nx.nx_pydot.read_dot('FILE')")
+            ("DOT", Some("nx.nx_pydot.read_dot('FILE')"))
         }
         _ => return None,
     })
+}
+
+/// How NetworkX reads JSON that begins like `text`: nodes and links, or neighbours of each node, or pairs; none for any other JSON.
+fn of_json(text: &str) -> Option<&'static str> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let first = text.strip_prefix("{\"").and_then(|rest| rest.split_once("\":[")).filter(|(key, _)| !key.contains('"'));
+    let neighbours = first.is_some_and(|(key, items)| key != "nodes" && !items.starts_with(['{', '[']));
+    if text.contains("\"nodes\":[{") || (text.contains("\"directed\":") && text.contains("\"multigraph\":")) {
+        return Some(
+            "(lambda d: nx.node_link_graph(d, edges='links' if 'links' in d else 'edges'))(__import__('json').load(open('FILE')))",
+        );
+    }
+    (text.starts_with("[[") || neighbours).then_some("nx.Graph(__import__('json').load(open('FILE')))")
 }
 
 const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
@@ -139,6 +152,21 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(foreign(text.as_bytes()).map(|(name, _)| name), name, "{text}");
+        }
+        for (text, read) in [
+            (" {\"directed\": false, \"multigraph\": false, \"graph\": {}, \"no", Some("node_link")),
+            ("{ \"nodes\":\n [ {\"id\": 0}], \"links\": []}", Some("node_link")),
+            ("[\n [0, 1], [1, 2]]", Some("nx.Graph(")),
+            ("{\"ann\": [\"bob\"], \"bob\": []}", Some("nx.Graph(")),
+            ("{\"nodes\": [0, 1], \"edges\": [[0, 1]]}", None),
+            ("{\"edges\": [[0, 1]]}", None),
+            ("{\"data\": {\"a\": [1]}}", None),
+            ("[{\"source\": 0, \"target\": 1}]", None),
+            ("{\"source\": 0, \"target\": 1}\n", None),
+        ] {
+            let (_, found) = foreign(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
+            assert_eq!(found.is_some(), read.is_some(), "{text}");
+            assert!(found.zip(read).is_none_or(|(found, read)| found.contains(read)), "{text}");
         }
     }
 

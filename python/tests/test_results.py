@@ -192,7 +192,7 @@ def test_clustering(random_graph, form):
     assert types == ["uint64", "int64", "int64", "float64"]
     assert vertices.result.triangles == triangles_of(random_graph)
     with_edges = sum(degree > 0 for _, degree in random_graph.degree)
-    assert vertices.result.clustering.average_local_all == pytest.approx(sum(expected) / with_edges)
+    assert vertices.result.clustering.average_clustering == pytest.approx(sum(expected) / with_edges)
     table = pandas.DataFrame(vertices)
     assert list(table.columns) == ["id", "degree", "triangles", "coefficient"] and len(table) == len(with_edge)
     assert f"{len(with_edge):,} vertices" in repr(vertices)

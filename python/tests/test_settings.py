@@ -225,7 +225,7 @@ def test_the_answer_comes_with_the_error(tmp_path):
     os.symlink("/dev/full", tmp_path / "full.tsv")
     with pytest.raises(trimill.ResourceError, match=r"full\.tsv") as raised:
         trimill.count(TRIANGLE, per_edge=tmp_path / "full.tsv", per_vertex=tmp_path / "v.tsv")
-    assert raised.value.result.triangles == 1 and raised.value.result.clustering.average_local == 1.0
+    assert raised.value.result.triangles == 1 and raised.value.result.clustering.average_clustering_of_degree_2 == 1.0
     assert (tmp_path / "v.tsv").exists()
     with pytest.raises(trimill.UsageError) as raised:
         trimill.count(TRIANGLE, per_vertex=tmp_path / "v.tsv")

@@ -174,9 +174,9 @@ class Clustering(Record):
 
     if TYPE_CHECKING:
         #: The average of the local clustering coefficients over the vertices of degree 2 and more.
-        average_local: float
+        average_clustering_of_degree_2: float
         #: The same over all vertices with an edge.
-        average_local_all: float
+        average_clustering: float
         vertices_of_degree_2: int
         vertices_in_triangles: int
         most_triangles: int

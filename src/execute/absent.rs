@@ -15,10 +15,15 @@ use trimill_system::error::{Error, Result};
 
 impl Session {
     /// What [`Session::backends`] would choose on a machine with such GPUs; they cannot count.
-    pub(super) fn absent(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
-        let GpuSettings { devices, kernels, memory, .. } = self.gpu_settings();
+    pub(super) fn absent(
+        &self,
+        method: CudaMethod,
+        needs: &HostNeeds,
+        device: Option<Bytes>,
+    ) -> Result<ChosenBackends> {
+        let GpuSettings { devices, kernels, .. } = self.gpu_settings();
         let (graph, counts) = (&needs.size, needs.counts);
-        let device = memory.unwrap_or_default();
+        let device = device.unwrap_or_default();
         let gpus = match devices {
             Devices::List(list) => list.len() as u64,
             Devices::All => 1,
@@ -30,7 +35,7 @@ impl Session {
         host_holds(self.job.cut.block_bytes.unwrap_or_default(), largest_row_block)?;
         let counters = match (counts.edges, counts.vertices) {
             (true, _) => DeviceCounters::Edges,
-            (false, true) => DeviceCounters::Vertices { most: on_the_way(self.host, gpus) },
+            (false, true) => DeviceCounters::Vertices { most: on_the_way(needs.host, gpus) },
             (false, false) => DeviceCounters::Total,
         };
         let of_each = |_| Absent::choices(method, &kernels, graph, device, counters);

@@ -22,9 +22,10 @@ use trimill_graph::file::Layout;
 use trimill_input::MOST_VERTICES;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::DiskNeed;
-use trimill_system::error::{Kind, Result};
+use trimill_system::error::{Error, Kind, Result};
 use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
+use trimill_system::memory::HostMemory;
 use trimill_system::parallel;
 
 /// What is known of a graph when its counter is chosen.
@@ -57,16 +58,27 @@ impl Session {
     /// The backends, and their budget, by the method of the job unless another one is named.
     /// The error is of kind `Resource` where a GPU is missing, and `Usage` where a name is wrong.
     pub fn backends(&self, graph: GraphToCount, method: Option<&str>) -> Result<ChosenBackends> {
-        let needs = self.host_needs(graph);
+        let (needs, asked) = (self.host_needs(graph), self.job.device_memory);
+        let on_cpu = |method| {
+            let chosen = self.cpu(method, &needs, asked)?;
+            if let Some(asked) = asked.filter(|&asked| asked > chosen.device) {
+                // A budget is the most that may be taken, so less is no error.
+                tracing::info!(
+                    target: trimill_system::control::NOTE,
+                    "of a device budget of {asked} the CPU takes {}, which is what --host-memory leaves", chosen.device
+                );
+            }
+            Ok(chosen)
+        };
         match Choice::of(self.job.counter.backend, method.or(self.job.counter.method.as_deref()))? {
-            Choice::Cpu(method) => self.cpu(method, &needs),
+            Choice::Cpu(method) => on_cpu(method),
             Choice::Cuda(method) => self.cuda(method, &needs),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
                 Ok(_) => match self.cuda(gpu, &needs) {
                     // An unusable GPU is no reason to stop; contradictory settings are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
-                        self.cpu(cpu, &needs)
+                        on_cpu(cpu)
                     }
                     other => other,
                 },
@@ -75,7 +87,7 @@ impl Session {
                         target: trimill_system::control::NOTE,
                         "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {absence}"
                     );
-                    self.absent(gpu, &needs)
+                    self.absent(gpu, &needs, asked)
                 }
                 Err(absence) => {
                     // Who has no driver is not told on every run to install one; `trimill doctor` says it.
@@ -83,10 +95,28 @@ impl Session {
                         trimill_kernels::Absence::NoDriverLibrary => "no CUDA driver is installed".into(),
                         other => other.to_string(),
                     };
-                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}");
-                    self.cpu(cpu, &needs)
+                    let limits =
+                        asked.map_or("", |_| "; --device-memory limits what counting takes of the host's memory");
+                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}{limits}");
+                    on_cpu(cpu)
                 }
             },
+        }
+    }
+
+    /// What would be chosen with other budgets, for GPUs or for the CPU. It is for a plan: it opens no GPU.
+    pub(super) fn backends_within(
+        &self,
+        graph: GraphToCount,
+        on_gpu: bool,
+        device: Option<Bytes>,
+        host: HostMemory,
+    ) -> Result<ChosenBackends> {
+        let needs = HostNeeds { host, ..self.host_needs(graph) };
+        match Choice::of(self.job.counter.backend, self.job.counter.method.as_deref())? {
+            Choice::Cuda(method) | Choice::Either(method, _) if on_gpu => self.absent(method, &needs, device),
+            Choice::Cpu(method) | Choice::Either(_, method) => self.cpu(method, &needs, device),
+            Choice::Cuda(_) => Err(Error::defect("a plan for the CPU by a method of GPUs")),
         }
     }
 
@@ -103,17 +133,11 @@ impl Session {
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
-    fn cpu(&self, method: CpuMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
+    /// With `asked` for counting, or half of the host's budget.
+    fn cpu(&self, method: CpuMethod, needs: &HostNeeds, asked: Option<Bytes>) -> Result<ChosenBackends> {
         let (least, least_on_host) = self.least_on_cpu(&method, &needs.size);
         let division = needs.divided(least_on_host, 0)?;
-        let device = on_cpu(self.job.device_memory, least_on_host, division.counting);
-        if let Some(asked) = self.job.device_memory.filter(|&asked| asked > device) {
-            // A budget is the most that may be taken, so less is no error.
-            tracing::info!(
-                target: trimill_system::control::NOTE,
-                "of a device budget of {asked} the CPU takes {device}, which is what --host-memory leaves"
-            );
-        }
+        let device = on_cpu(asked, least_on_host, division.counting);
         let backend: Box<dyn CountBackend> = match method {
             #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Box::new(Serial(method)),
@@ -139,7 +163,7 @@ impl Session {
 
     fn cuda(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
         if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && self.job.device_memory.is_some() {
-            return self.absent(method, needs);
+            return self.absent(method, needs, self.job.device_memory);
         }
         let graph = &needs.size;
         let opening = lock(&self.gpus).take();

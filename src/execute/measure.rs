@@ -10,10 +10,11 @@ use std::time::Instant;
 use rustix::fs::{Advice, fadvise};
 
 use super::count::count;
+use super::graph::Prepared;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::job::file::parse;
-use crate::plan::cost::Speed;
+use crate::plan::cost::{Machine, Speed};
 use crate::rates::{ArcRates, Rates};
 use crate::report::RunResult;
 use trimill_generate::{Family, generate};
@@ -27,8 +28,8 @@ const TIMES: usize = 3;
 /// Partitions of a graph that is cut.
 const PARTS: u32 = 8;
 
-/// The steps of progress: the disk, two jobs on the cores, two on a GPU and its two methods.
-const STEPS: u64 = 7;
+/// The steps of progress: the disk, three jobs on the cores, two on a GPU and its two methods.
+const STEPS: u64 = 8;
 
 /// Bytes that are written and read to measure a disk.
 const DISK_BYTES: u64 = 512 << 20;
@@ -70,6 +71,8 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     rates.size_arcs = spilled.edges / (spilled.seconds(&["plan"]) * cores);
     rates.build_arcs = spilled.kept / (spilled.seconds(&["induce", "prune", "spill"]) * cores);
     task.advance(2);
+    rates.bitmap = jobs.speed_of_cores()?;
+    task.advance(1);
     if trimill_kernels::find().is_ok() {
         let (spilled, ranged) = (
             jobs.best(&format!("{cut}\ncount.backend = 'cuda'"))?,
@@ -134,6 +137,15 @@ impl Jobs<'_> {
         })
     }
 
+    /// How fast the cores count, as a multiple of the usual speed.
+    fn speed_of_cores(&self) -> Result<f64> {
+        const WHOLE: &str = "count.backend = 'cpu'\npartition.parts = 1";
+        let session = Session::open(self.job(WHOLE)?, Purpose::Plan, None, &self.control.silent_part())?;
+        let Prepared { session, graph, .. } = session.input(None)?.prepare()?;
+        let (usual, size) = (Machine { rates: Rates::default(), ..session.machine(0, true) }, graph.size());
+        Ok(usual.counting_about(size.edges, size.probes) / self.best(WHOLE)?.seconds(&["count"]))
+    }
+
     /// How fast a method is on the GPU, as a multiple of the `usual` speed.
     fn speed(&self, method: &str, usual: Speed) -> Result<f64> {
         let job = self.job(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
@@ -176,10 +188,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let rates = measure(12, dir.path(), &Control::silent()).unwrap();
         let usual = Rates::default();
-        let measured =
-            [rates.size_arcs, rates.build_arcs, rates.write_bytes, rates.read_bytes, rates.cpu.graph, rates.cpu.spill];
-        let defaults =
-            [usual.size_arcs, usual.build_arcs, usual.write_bytes, usual.read_bytes, usual.cpu.graph, usual.cpu.spill];
+        let of = |rates: &Rates| {
+            let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, bitmap, .. } = *rates;
+            [size_arcs, build_arcs, write_bytes, read_bytes, cpu.graph, cpu.spill, bitmap]
+        };
+        let (measured, defaults) = (of(&rates), of(&usual));
         for (i, (measured, usual)) in measured.into_iter().zip(defaults).enumerate() {
             assert!(measured > 0.0 && measured.is_finite() && measured != usual, "{i}: {measured}");
         }

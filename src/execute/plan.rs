@@ -3,17 +3,16 @@
 
 use std::sync::atomic::AtomicU64;
 
+use super::backends::GraphToCount;
+use super::estimates::{Counter, Estimating, least_to_prepare};
 use super::planned::{PlanRequest, Planned, Planning};
 use super::session::{Purpose, Session};
-use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
-use crate::clean::{Workspace, needs};
-use crate::job::{Job, Mode, Partitioner};
+use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::plan::predict::Prediction;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Assign, PlanLimits, Planner};
-use crate::report::plan::{Alternative, PreparingFigures};
+use crate::report::plan::{Alternative, PartsReason};
 use crate::report::{PartitionFigures, PlanReport};
-use trimill_graph::OrientedGraph;
 use trimill_input::arcs::EdgeSource;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::sizes::PartitionSize;
@@ -22,7 +21,6 @@ use trimill_system::child::Helper;
 use trimill_system::control::Control;
 use trimill_system::disk::DiskNeeds;
 use trimill_system::error::Result;
-use trimill_system::memory::Needs;
 use trimill_system::parallel;
 
 /// Plans a job, for `edges` or if there are none for its input.
@@ -74,8 +72,15 @@ impl Planned {
             (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.spill.keep)).transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
+        let (method, builds) = (self.backends[0].method(), self.builds);
+        let counter = Counter { method, footprint: &footprint, limits, builds };
+        let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {
+            let estimating = Estimating { session, graph, plan, counter, has_rows };
+            Ok((estimating.now(), estimating.with_more()?))
+        })?;
+        let least_to_count = self.least_host_memory()?;
         let mut host_floors = self.host_floors.clone();
-        host_floors.insert(0, session.host.floor(&preparing(graph, session.workspace())));
+        host_floors.insert(0, session.host.floor(&least_to_prepare(graph, session.workspace())));
         Ok(PlanReport {
             vertices: graph.vertices().into(),
             edges: graph.edges(),
@@ -87,6 +92,7 @@ impl Planned {
             smallest_device_memory: self.floor.device,
             block_bytes: plan.row_block_limit,
             host_memory: session.host.budget(),
+            smallest_host_memory: least_to_count.max(host_floors[0].bytes),
             host_floors,
             disk_bytes: building.map_or(Bytes::ZERO, |building| building.disk),
             disks,
@@ -94,8 +100,12 @@ impl Planned {
                 Some(file) => Bytes(file.len()),
                 None => graph.held_bytes(),
             },
-            preparing: self.preparing(has_rows),
-            counting_seconds: self.counting_seconds(),
+            preparing: estimate.preparing,
+            counting_seconds: estimate.counting,
+            peeling_seconds: estimate.peeling,
+            seconds: estimate.seconds(limits.machine.gpus),
+            more_memory,
+            parts_reason: self.parts_reason(),
             alternatives,
             advice,
             mode: plan.cut.mode(),
@@ -110,36 +120,28 @@ impl Planned {
 }
 
 impl Planned {
-    /// What preparing the graph takes.
-    fn preparing(&self, has_rows: bool) -> PreparingFigures {
-        let Self { graph, limits, session, .. } = self;
-        let (space, report) = (session.workspace(), graph.report());
-        // The least memory for this was there, or the graph would not be.
-        let Ok(shares) = space.beside(&preparing(graph, space)) else { return PreparingFigures::default() };
-        // Directed rows are sorted as arcs if these fit in memory.
-        let sorted = !has_rows || Bytes::of::<u64>(report.arcs) <= Bytes(shares.buckets());
-        let form = match (report.arcs_added, sorted, limits.machine.gpus) {
-            (0, ..) if has_rows => InputForm::SymmetricRows,
-            (_, false, _) => InputForm::DirectedRows,
-            (_, true, 0) => InputForm::Arcs,
-            (_, true, _) => InputForm::ArcsOnGpu,
-        };
-        let (ids, arcs, edges) = (ids(graph).many(), report.arcs, graph.edges());
-        let known = GraphToPrepare { form, ids, arcs, edges, row_bytes: Some(graph.stored_bytes()) };
-        let estimate = limits.machine.preparing(&known, &shares, self.device);
-        PreparingFigures { passes: estimate.passes, scratch_bytes: estimate.scratch, seconds: estimate.seconds() }
+    /// Why there are so many partitions.
+    fn parts_reason(&self) -> PartsReason {
+        let Self { plan, limits, session, .. } = self;
+        let named = session.job.parts != Parts::Auto || matches!(session.job.partitioner, Partitioner::File(_));
+        match plan.parts() {
+            parts if parts != plan.parts_asked => PartsReason::Split,
+            1 => PartsReason::Whole,
+            _ if named => PartsReason::Asked,
+            parts if parts == limits.parts => PartsReason::Devices,
+            _ => PartsReason::Fewest,
+        }
     }
-}
 
-/// The least host memory that preparing the graph takes.
-fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
-    needs(ids(graph), graph.report().arcs, space)
-}
-
-fn ids(graph: &OrientedGraph) -> IdCount {
-    match graph.declared_lines() {
-        Some(lines) => IdCount::Plain(lines + graph.first_declared_id()),
-        None => IdCount::Ranked(graph.vertices().into()),
+    /// The least of the host's memory with which the graph is counted in the mode of the plan.
+    fn least_host_memory(&self) -> Result<Bytes> {
+        let Self { graph, limits, session, plan, .. } = self;
+        let gpus = limits.machine.gpus;
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: Some(plan.cut.mode()) };
+        let device = session.job.device_memory.or((gpus > 0).then_some(self.device));
+        let chosen = session.backends_within(to_count, gpus > 0, device, session.host)?;
+        let floors = session.host_needs(to_count).floors(chosen.least_on_host, gpus as u64);
+        Ok(floors.iter().map(|floor| floor.bytes).max().unwrap_or_default())
     }
 }
 

@@ -92,15 +92,9 @@ impl Planned {
         let method = backends.first().map_or("", |backend| backend.method());
         let estimated = methods.iter().find(|estimate| estimate.method == method).and_then(|found| found.seconds);
         let counting = estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes));
-        let building = match plan.cut.mode() {
-            Mode::InPlace => 0.0,
-            Mode::Spilled => {
-                let footprint = backends.first().map(|backend| backend.footprint()).unwrap_or(Footprint::NOTHING);
-                let builds = self.builds;
-                Planning { session, graph, footprint: &footprint, limits, builds }.planner().spilled(plan)
-            }
-        };
-        counting + building
+        let footprint = backends.first().map(|backend| backend.footprint()).unwrap_or(Footprint::NOTHING);
+        let builds = self.builds;
+        counting + Planning { session, graph, footprint: &footprint, limits, builds }.building(plan)
     }
 
     /// What builds its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
@@ -307,6 +301,11 @@ impl Planning<'_> {
     pub(super) fn planner(&self) -> Planner<'_> {
         let Self { session, graph, footprint, limits, .. } = *self;
         Planner { graph, footprint, limits, control: &session.control }
+    }
+
+    /// Seconds of building and streaming the partitions of a plan, where they are spilled.
+    pub(super) fn building(&self, plan: &Plan) -> f64 {
+        if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
     }
 
     /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.

@@ -150,7 +150,7 @@ impl Options {
     /// // A triangle with a tail.
     /// let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]);
     /// let clustering = graph.count(&Options::new().clustering())?.clustering.unwrap_or_default();
-    /// assert_eq!(clustering.average_local, (1.0 + 1.0 + 1.0 / 3.0) / 3.0);
+    /// assert_eq!(clustering.average_clustering_of_degree_2, (1.0 + 1.0 + 1.0 / 3.0) / 3.0);
     /// # Ok::<(), trimill::Error>(())
     /// ```
     #[must_use]

@@ -234,7 +234,7 @@ impl fmt::Display for Mode {
 
 /// What counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(JsonSchema, clap::ValueEnum))]
+#[cfg_attr(feature = "cli", derive(JsonSchema, clap::ValueEnum), schemars(transform = gpu_is_cuda))]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// A GPU where there is one that can be used, otherwise the CPU.
@@ -244,7 +244,16 @@ pub enum Backend {
     Cpu,
     /// A GPU, through CUDA; exit code 3 where there is none.
     #[cfg_attr(feature = "cli", value(alias = "gpu"))]
+    #[serde(alias = "gpu")]
     Cuda,
+}
+
+/// Schemas are made without the aliases of values.
+#[cfg(feature = "cli")]
+fn gpu_is_cuda(schema: &mut Schema) {
+    if let Some(values) = schema.get_mut("oneOf").and_then(|values| values.as_array_mut()) {
+        values.push(serde_json::json!({ "const": "gpu", "description": "The same as cuda.", "type": "string" }));
+    }
 }
 
 /// What prepares the graph: reads, cleans and orients the input.

@@ -1,4 +1,5 @@
-//! How settings are typed as flags: names that shells complete, numbers above zero, and what `--help` says at length.
+//! How settings are typed as flags: names that shells complete, numbers above zero, and what `--help` says at length. Its tables fit 80
+//! columns, of which 10 are blank, so that they are not wrapped.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
@@ -43,17 +44,17 @@ pub(super) fn headers() -> impl TypedValueParser<Value = Header> {
 
 pub(super) const FORMAT: &str = "\
 The format [default: found from content and suffix]:
-  bvgraph        web crawls of the WebGraph framework: .graph with .properties; .offsets makes reading faster
+  bvgraph        WebGraph crawls: .graph, .properties and .offsets
   text           edge lists (SNAP, KONECT, Graph Challenge, CSV)
   matrix-market  coordinate files, pattern, integer or real
-  metis          adjacency files, also of KaMinPar and the DIMACS challenge
+  metis          adjacency files, also of KaMinPar and DIMACS
   gapbs-sg       serialised graphs of the GAP Benchmark Suite
   graph500       packed edges of Graph500
   bin-u32        pairs of u32, little-endian
   bin-u64        pairs of u64, little-endian
   npy            NumPy .npy: an array of integers of two columns
   scipy-npz      SciPy .npz: a sparse matrix (CSR, CSC, COO)
-  parquet        Parquet: two columns of integers; only in builds with the feature parquet
+  parquet        two columns of integers, in builds with that feature
 All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
 A file that may be of two formats is refused.";
 
@@ -61,33 +62,36 @@ pub(super) const HEADER: &str = "\
 Whether the first line of an edge list is a header [default: found from the content]:
   yes  it is skipped, whatever it contains
   no   it is an arc
-Without this option, names of columns, a single number, and `n m` are headers; the last where as many
+Without this option, names of columns, a single number, and `n m` are headers; the last where as many \
 lines follow and no id is larger than n. A list whose first line may be either is refused.";
 
 pub(super) const PARTITIONER: &str = "\
 How vertices are assigned to partitions [default: auto]:
-  auto                 rank or contiguous, whichever is estimated to be faster
-  rank                 runs of consecutive ranks in falling degree order, as few as fit: nothing is spilled,
-                       and only the graph's rows below a run are streamed
+  auto                 rank or contiguous, by their estimates
+  rank                 runs of ranks in falling degree order
   random               drawn from --seed
-  contiguous           runs of consecutive ids, balanced by arcs; keeps a crawl's locality
-  contiguous-vertices  runs of consecutive ids with equal numbers of vertices
+  contiguous           runs of ids, even in arcs: keeps locality
+  contiguous-vertices  runs of ids, even in vertices
   metis                METIS, in a child process
-  file:PATH            read from a file, as METIS and KaMinPar write it";
+  file:PATH            read from a file, as METIS writes it";
 
 pub(super) const PRUNE: &str = "\
 What is dropped from a partition before it is spilled [default: direct]; makes auto take contiguous:
   none           nothing: the whole induced subgraph
-  zero-indegree  proxies without an in-arc, round after round, as LSTC does
-  direct         all that cannot close a triangle counted in the partition";
+  zero-indegree  proxies without an in-arc, repeatedly, as in LSTC
+  direct         what closes no triangle of the partition";
 
 pub(super) const PER_VERTEX: &str = "\
-Write the triangles at each vertex to FILE, whose name decides the format; rows are in the order of the input's ids:
-  .tsv, .tsv.gz, .tsv.zst  id, degree, triangles, local clustering coefficient of each vertex with an edge
-  .parquet                 the same columns; only in builds with the feature parquet
-  .npy                     triangles alone, u64, the entry of a vertex at the place of its id";
+Write the triangles at each vertex with an edge to FILE, whose name decides the format; rows are in the order of the input's ids:
+  .tsv, .csv  id, degree, triangles, local clustering coefficient;
+              also with .gz or .zst
+  .parquet    the same columns, in builds with that feature
+  .npy        triangles alone, u64, each at the place of its id
+  -           as .tsv, on standard output";
 
 pub(super) const PER_EDGE: &str = "\
 Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:
-  .tsv, .tsv.gz, .tsv.zst  u, v, triangles of each edge, u below v
-  .parquet                 the same columns; only in builds with the feature parquet";
+  .tsv, .csv  u, v, triangles of each edge, u below v; also with .gz
+              or .zst
+  .parquet    the same columns, in builds with that feature
+  -           as .tsv, on standard output";

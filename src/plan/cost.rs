@@ -6,6 +6,7 @@
 
 use super::sample::SampledWork;
 use crate::rates::Rates;
+use trimill_system::bytes::Bytes;
 
 /// Approximate bytes of an arc in a spill: more than most graphs take.
 const SPILLED: f64 = 1.5;
@@ -122,9 +123,15 @@ impl Machine {
     /// Seconds of counting a graph of which no more is known than its arcs and, about, its probes.
     pub fn counting_about(&self, arcs: u64, probes: u64) -> f64 {
         match self.gpus {
-            0 => (CORE_ARC * arcs as f64 + CORE_PROBE * probes as f64) / self.cores(),
+            0 => (CORE_ARC * arcs as f64 + CORE_PROBE * probes as f64) / (self.rates.bitmap * self.cores()),
             gpus => GPU_START + GPU_ARC * arcs as f64 / gpus as f64,
         }
+    }
+
+    /// Seconds in which the cores read rows past partitions that they count; a GPU counts meanwhile.
+    pub fn passing(&self, streamed: Bytes) -> f64 {
+        let arcs = streamed.get() as f64 / size_of::<u32>() as f64;
+        if self.gpus == 0 { CORE.read * arcs / (self.rates.bitmap * self.cores()) } else { 0.0 }
     }
 
     /// Seconds of peeling a graph, about.
@@ -136,11 +143,8 @@ impl Machine {
     pub(super) fn counting(&self, work: &SampledWork, past: PassingRows) -> f64 {
         let SampledWork { near, far, near_probes, far_probes, .. } = *work;
         if self.gpus == 0 {
-            return CORE.near * near
-                + CORE.far * far
-                + CORE.near_probe * near_probes
-                + CORE.far_probe * far_probes
-                + CORE.read * past.arcs;
+            let arcs = CORE.near * near + CORE.far * far + CORE.read * past.arcs;
+            return (arcs + CORE.near_probe * near_probes + CORE.far_probe * far_probes) / self.rates.bitmap;
         }
         let kernels = Speed::packed(&self.rates).kernels(near + far, near_probes + far_probes, past);
         kernels.max(past.arcs / self.rates.gpu_arcs)

@@ -36,6 +36,8 @@ pub struct PlanReport {
     pub prune: Prune,
     /// The number of partitions, parts that were split included.
     pub parts: u32,
+    /// Why so many.
+    pub parts_reason: PartsReason,
     /// What each partition will take.
     pub partitions: Vec<PartitionFigures>,
     /// The budget on the device.
@@ -46,6 +48,8 @@ pub struct PlanReport {
     pub block_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
+    /// The smallest budget of the host with which the graph is prepared and counted in the mode of the plan.
+    pub smallest_host_memory: Bytes,
     /// The smallest budgets of the host with which its graph is prepared and counted in either mode.
     pub host_floors: Vec<HostFloor>,
     /// Raw bytes streamed to the device, over all partitions.
@@ -60,6 +64,13 @@ pub struct PlanReport {
     pub preparing: PreparingFigures,
     /// The seconds that counting takes; an estimate.
     pub counting_seconds: f64,
+    /// The seconds that peeling takes, if it is asked for; an estimate.
+    pub peeling_seconds: Option<f64>,
+    /// The seconds of the whole job, if the graph is not in the cache: to prepare it, to start a GPU that counts, to count, and to peel; an
+    /// estimate.
+    pub seconds: f64,
+    /// What the job would take with more memory, where that matters.
+    pub more_memory: Vec<MoreMemory>,
     /// Arcs kept over all partitions, divided by the edges.
     pub duplication: f64,
     /// Other numbers of parts, and whether they would fit.
@@ -72,6 +83,49 @@ pub struct PlanReport {
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     pub methods: Vec<MethodEstimate>,
+}
+
+/// Why a graph is cut into so many partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartsReason {
+    /// The whole graph fits at once.
+    Whole,
+    /// As few as fit.
+    Fewest,
+    /// The job, or the file of its assignment, says so.
+    Asked,
+    /// Some of the parts that were asked for do not fit, and are split.
+    Split,
+    /// One for each device.
+    Devices,
+}
+
+/// A budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryBudget {
+    /// Of the device: `--device-memory`.
+    Device,
+    /// Of the host: `--host-memory`.
+    Host,
+}
+
+/// The job with a larger budget.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MoreMemory {
+    /// Which budget is larger.
+    pub budget: MemoryBudget,
+    /// The larger one.
+    pub bytes: Bytes,
+    /// The number of partitions.
+    pub parts: u32,
+    /// What preparing takes.
+    pub preparing: PreparingFigures,
+    /// The seconds that counting takes.
+    pub counting_seconds: f64,
+    /// The seconds of the whole job.
+    pub seconds: f64,
 }
 
 /// What preparing a graph takes.
@@ -119,11 +173,13 @@ impl Default for PlanReport {
             partitioner: String::new(),
             prune: Prune::default(),
             parts: 0,
+            parts_reason: PartsReason::Whole,
             partitions: Vec::new(),
             device_memory: Bytes::ZERO,
             smallest_device_memory: Bytes::ZERO,
             block_bytes: Bytes::ZERO,
             host_memory: Bytes::ZERO,
+            smallest_host_memory: Bytes::ZERO,
             host_floors: Vec::new(),
             stream_bytes: Bytes::ZERO,
             disk_bytes: Bytes::ZERO,
@@ -131,6 +187,9 @@ impl Default for PlanReport {
             graph_bytes: Bytes::ZERO,
             preparing: PreparingFigures::default(),
             counting_seconds: 0.0,
+            peeling_seconds: None,
+            seconds: 0.0,
+            more_memory: Vec::new(),
             duplication: 0.0,
             alternatives: Vec::new(),
             advice: Vec::new(),

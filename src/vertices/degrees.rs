@@ -27,7 +27,7 @@ pub struct DegreeBin {
     /// The triangles at them, added up; null where they were not counted.
     pub triangles: Option<u128>,
     /// The average of their local clustering coefficients; null where triangles were not counted at vertices, and below degree 2.
-    pub average_local: Option<f64>,
+    pub average_clustering: Option<f64>,
 }
 
 impl DegreeBin {
@@ -56,11 +56,11 @@ impl DegreeBin {
                 (local, with_pairs) = (0.0, 0);
             }
             if pairs(of.degree) > 0 {
-                local += of.average_local() * of.vertices as f64;
+                local += of.average_clustering() * of.vertices as f64;
                 with_pairs += of.vertices;
             }
             if let Some(bin) = bins.last_mut().filter(|_| with_pairs > 0) {
-                bin.average_local = Some(local / with_pairs as f64);
+                bin.average_clustering = Some(local / with_pairs as f64);
             }
         }
         bins
@@ -111,10 +111,10 @@ mod tests {
         let bounds: Vec<_> = bins.iter().map(|bin| (bin.from, bin.to, bin.vertices, bin.triangles)).collect();
         let expected = [(1, 1, 10, Some(0)), (2, 2, 4, Some(2)), (64, 67, 4, Some(344)), (68, 71, 2, Some(8))];
         assert_eq!(bounds, expected);
-        assert_eq!((bins[0].average_local, bins[1].average_local), (None, Some(0.5)));
+        assert_eq!((bins[0].average_clustering, bins[1].average_clustering), (None, Some(0.5)));
         // 100 triangles at each of three vertices with 2,016 pairs of neighbours, and 44 at one with 2,211.
         let local = (3.0 * 100.0 / 2016.0 + 44.0 / 2211.0) / 4.0;
-        assert!(bins[2].average_local.is_some_and(|found| (found - local).abs() < 1e-12));
+        assert!(bins[2].average_clustering.is_some_and(|found| (found - local).abs() < 1e-12));
 
         let runs: Vec<DegreeRun> = degrees
             .iter()
@@ -122,7 +122,7 @@ mod tests {
             .map(|&(degree, vertices, _)| DegreeRun { degree, vertices: vertices as u32 })
             .collect();
         let without: Vec<DegreeBin> =
-            bins.iter().map(|bin| DegreeBin { triangles: None, average_local: None, ..*bin }).collect();
+            bins.iter().map(|bin| DegreeBin { triangles: None, average_clustering: None, ..*bin }).collect();
         assert_eq!(DegreeBin::of_runs(&runs), without);
     }
 }

@@ -51,7 +51,7 @@ pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
         compress.write_rows(to, by_degree.len(), |places, text| {
             for of in &by_degree[places] {
                 // Writing to memory does not fail.
-                let _ = writeln!(text, "{}\t{}\t{}\t{}", of.degree, of.vertices, of.triangles, of.average_local());
+                let _ = writeln!(text, "{}\t{}\t{}\t{}", of.degree, of.vertices, of.triangles, of.average_clustering());
             }
         })
     })

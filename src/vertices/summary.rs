@@ -23,9 +23,9 @@ const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clustering {
     /// The average of the local clustering coefficients over the vertices of degree 2 and more.
-    pub average_local: f64,
+    pub average_clustering_of_degree_2: f64,
     /// The same over all vertices with an edge; those of degree 1 have 0.
-    pub average_local_all: f64,
+    pub average_clustering: f64,
     /// `3 * triangles / wedges`; 0 without wedges.
     pub global: f64,
     /// Vertices of degree 2 and more.
@@ -63,7 +63,7 @@ pub struct OfDegree {
 
 impl OfDegree {
     /// The average of their local clustering coefficients.
-    pub fn average_local(&self) -> f64 {
+    pub fn average_clustering(&self) -> f64 {
         match pairs(self.degree) {
             0 => 0.0,
             pairs => self.triangles as f64 / (pairs as f64 * self.vertices as f64),
@@ -105,7 +105,7 @@ pub fn summarised(
         return Err(Error::defect(format!("{sum} corners of {triangles} triangles")));
     }
     let with_pairs: u64 = by_degree.iter().filter(|of| of.degree > 1).map(|of| of.vertices).sum();
-    let local: f64 = by_degree.iter().map(|of| of.average_local() * of.vertices as f64).sum();
+    let local: f64 = by_degree.iter().map(|of| of.average_clustering() * of.vertices as f64).sum();
     let average = |vertices: u64| if vertices == 0 { 0.0 } else { local / vertices as f64 };
     let all = u64::from(graph.vertices());
     let id_of = |rank: u32| Ok::<_, Error>(graph.ids()?.original(graph.order()?[rank as usize]));
@@ -113,8 +113,8 @@ pub fn summarised(
     Ok((
         by_degree,
         Clustering {
-            average_local: average(with_pairs),
-            average_local_all: average(all),
+            average_clustering_of_degree_2: average(with_pairs),
+            average_clustering: average(all),
             global: crate::report::transitivity(triangles, graph.wedges()),
             vertices_of_degree_2: with_pairs,
             vertices_in_triangles: in_triangles,

@@ -129,10 +129,10 @@ def degrees_of_count(check, page, result):
     check("the distribution of degrees", len(points) == len(wanted) and all(all_close(a, b) for a, b in zip(points, wanted)), points[:3])
     check("degrees add up to the vertices", round(sum(y * (b["to"] - b["from"] + 1) for (_, y), b in zip(points, bins))) == sum(b["vertices"] for b in bins))
     check("all vertices have a degree", sum(b["vertices"] for b in bins) == result["vertices"])
-    local = [b for b in bins if b["average_local"]]
+    local = [b for b in bins if b["average_clustering"]]
     if local:
         points = page.chart("Average local clustering")["series"][0]["data"]
-        check("clustering by degree", all_close([y for _, y in points], [b["average_local"] for b in local]), points[:3])
+        check("clustering by degree", all_close([y for _, y in points], [b["average_clustering"] for b in local]), points[:3])
 
 
 def trusses_of_count(check, page, result):
@@ -161,7 +161,7 @@ def count(check, page, result):
     for part in (memory_of_count, stages_of_count, timeline_of_count, degrees_of_count, trusses_of_count):
         part(check, page, result)
     if result.get("clustering"):
-        check("clustering", f"{result['clustering']['average_local']:.4g}" in page.text())
+        check("clustering", f"{result['clustering']['average_clustering_of_degree_2']:.4g}" in page.text())
         rows = page.table("Quantiles over the vertices")
         check("quantiles", [row["triangles, at most"] for row in rows] == [thousands(q["triangles"]) for q in result["clustering"]["quantiles"]], rows)
     if result["devices"]:

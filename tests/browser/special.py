@@ -103,12 +103,12 @@ def degrees_of(path):
         degree, triangles = len(of), sum(len(of & near[other]) for other in of) // 2
         width = 1 if degree < 32 else 1 << (degree.bit_length() - 5)
         first = degree // width * width
-        found = bins.setdefault(first, {"from": first, "to": first + width - 1, "vertices": 0, "triangles": 0, "average_local": 0.0})
+        found = bins.setdefault(first, {"from": first, "to": first + width - 1, "vertices": 0, "triangles": 0, "average_clustering": 0.0})
         found["vertices"] += 1
         found["triangles"] += triangles
-        found["average_local"] += triangles / (degree * (degree - 1) / 2) if degree > 1 else 0.0
+        found["average_clustering"] += triangles / (degree * (degree - 1) / 2) if degree > 1 else 0.0
     for found in bins.values():
-        found["average_local"] = found["average_local"] / found["vertices"] if found["from"] > 1 else None
+        found["average_clustering"] = found["average_clustering"] / found["vertices"] if found["from"] > 1 else None
     return [bins[first] for first in sorted(bins)]
 
 
@@ -120,7 +120,7 @@ def degrees_are_those_of_the_graph(check, browser, folder, reports):
         rows = page.table(f"Numbers of {len(wanted)} bins of degrees")
         check("triangles at them", [row["triangles at them"] for row in rows] == [thousands(b["triangles"]) for b in wanted], rows[:3])
         points = page.chart("Average local clustering")["series"][0]["data"]
-        check("clustering", all_close([y for _, y in points], [b["average_local"] for b in wanted if b["average_local"]]), points[:3])
+        check("clustering", all_close([y for _, y in points], [b["average_clustering"] for b in wanted if b["average_clustering"]]), points[:3])
 
 
 def waits_are_those_of_the_spans(check, browser, folder, reports):

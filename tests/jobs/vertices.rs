@@ -66,14 +66,14 @@ fn verified(input: &str, dir: &Path) -> (Clustering, String, String) {
 /// Both summaries agree; their averages but for the order of additions.
 fn assert_same(found: &Clustering, expected: &Clustering) {
     for (found, expected) in [
-        (found.average_local, expected.average_local),
-        (found.average_local_all, expected.average_local_all),
+        (found.average_clustering_of_degree_2, expected.average_clustering_of_degree_2),
+        (found.average_clustering, expected.average_clustering),
         (found.global, expected.global),
     ] {
         assert!((found - expected).abs() <= 1e-12, "{found} {expected}");
     }
-    let Clustering { average_local, average_local_all, global, .. } = *expected;
-    assert_eq!(Clustering { average_local, average_local_all, global, ..found.clone() }, *expected);
+    let Clustering { average_clustering_of_degree_2, average_clustering, global, .. } = *expected;
+    assert_eq!(Clustering { average_clustering_of_degree_2, average_clustering, global, ..found.clone() }, *expected);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() 
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'", data(&name).display());
         let (expected, text, degrees) = verified(&input, dir.path());
-        assert_eq!(format!("{:.6}", expected.average_local_all), clustering, "{name}");
+        assert_eq!(format!("{:.6}", expected.average_clustering), clustering, "{name}");
         let sum: u128 = rows(&text).values().map(|&(_, triangles)| u128::from(triangles)).sum();
         assert_eq!((sum, rows(&text).len() as u64), (3 * triangles, vertices), "{name}");
         for settings in SETTINGS {
@@ -261,7 +261,10 @@ fn a_graph_without_vertices_has_files_without_rows() {
     let text = "input.path = 'loops.txt'\noutput = { per_vertex = 'v.tsv', by_degree = 'd.tsv' }";
     let result = count(text, dir.path()).unwrap();
     let summary = result.clustering.unwrap();
-    assert_eq!((summary.most_triangles_vertex, summary.average_local, summary.average_local_all), (None, 0.0, 0.0));
+    assert_eq!(
+        (summary.most_triangles_vertex, summary.average_clustering_of_degree_2, summary.average_clustering),
+        (None, 0.0, 0.0)
+    );
     assert_eq!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap().lines().count(), 1);
     assert_eq!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap().lines().count(), 1);
 }
@@ -278,7 +281,7 @@ fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
         );
         let result = count(&text, dir.path()).unwrap();
         let summary = result.clustering.unwrap();
-        assert_eq!((summary.most_triangles, summary.average_local), (3, 0.5), "{settings}");
+        assert_eq!((summary.most_triangles, summary.average_clustering_of_degree_2), (3, 0.5), "{settings}");
         assert!(summary.quantiles.iter().all(|quantile| (quantile.triangles, quantile.local) == (3, 0.5)));
         assert!(
             result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),

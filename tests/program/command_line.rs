@@ -78,6 +78,76 @@ fn every_command_has_help_with_examples() {
     assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
 }
 
+#[test]
+fn help_is_wrapped_to_the_terminal_alone() {
+    let help = |command: &str, flag: &str, columns: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_trimill"));
+        let output = program.args(command.split_whitespace()).arg(flag).env("COLUMNS", columns).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{command} {flag}");
+        text(&output.stdout)
+    };
+    let indented = |line: &str| line.len() - line.trim_start().len();
+    // Rows of tables, examples and values have lines of their own.
+    let is_prose = |line: &str| {
+        let line = line.trim();
+        !line.is_empty()
+            && !line.contains("  ")
+            && !["- ", "-", "trimill ", "zcat "].iter().any(|begin| line.starts_with(begin))
+    };
+    let commands = [
+        "",
+        "count",
+        "truss",
+        "run",
+        "prepare",
+        "merge",
+        "cluster",
+        "cluster slurm",
+        "cluster hq",
+        "plan",
+        "partition",
+        "inspect",
+        "verify",
+        "bench",
+        "generate",
+        "generate gap-kron",
+        "generate blowup",
+        "doctor",
+        "cache",
+        "cache list",
+        "cache remove",
+        "cache clear",
+        "completions",
+        "man",
+        "schema",
+    ];
+    for (command, flag) in commands.iter().flat_map(|command| ["-h", "--help"].map(|flag| (*command, flag))) {
+        let narrow = help(command, flag, "80");
+        let lines: Vec<&str> = narrow.lines().collect();
+        for line in &lines {
+            assert!(line.chars().count() <= 80, "{command} {flag}: {line}");
+        }
+        for pair in lines
+            .windows(2)
+            .filter(|pair| pair.iter().all(|line| is_prose(line)) && indented(pair[0]) == indented(pair[1]))
+        {
+            let word = pair[1].split_whitespace().next().unwrap();
+            let fits = pair[0].chars().count() + 1 + word.chars().count() <= 80;
+            assert!(
+                !fits || pair[0].ends_with(['.', ':']),
+                "{command} {flag}: a line is broken by hand:\n{}",
+                pair.join("\n")
+            );
+        }
+        // Examples and tables are never broken.
+        let wide = help(command, flag, "110");
+        for line in wide.lines().filter(|line| line.starts_with("  trimill ") || indented(line) == 12) {
+            assert!(lines.contains(&line), "{command} {flag}: {line}");
+        }
+    }
+    assert!(help("count", "--help", "60").lines().filter(|line| is_prose(line)).all(|line| line.chars().count() <= 60));
+}
+
 /// Rates in the cache directory decide what `auto` chooses, and `trimill doctor` shows them; a damaged file of rates is ignored.
 #[test]
 fn auto_chooses_by_the_rates_of_the_machine() {

@@ -10,6 +10,7 @@ mod methods_doc;
 mod outputs;
 mod performance_doc;
 mod pipes;
+mod plan;
 mod readme;
 mod refusals;
 mod report;

@@ -24,6 +24,7 @@ const DATA: &[(&str, &[(&str, &str)])] = &[
             ("names.csv", "source,target\nann,bob\n"),
             ("graph.json", "{\"nodes\": [{\"id\": 0}]}\n"),
             ("pairs.json", "[[0, 1], [1, 2]]\n"),
+            ("links.json", "[{\"source\": 0, \"target\": 1}]\n"),
             ("graph.graphml", "<?xml version=\"1.0\"?>\n<graphml>\n</graphml>\n"),
             ("graph.gexf", "<gexf version=\"1.2\">\n"),
             ("graph.gml", "graph [\n  node [ id 0 ]\n]\n"),

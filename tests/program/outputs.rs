@@ -90,7 +90,7 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
     ] {
         let output = place.run(command);
         assert_eq!(output.status.code(), Some(3), "{command:?}: {}", text(&output.stderr));
-        let answer = if command[0] == "plan" { "largest partition" } else { "45" };
+        let answer = if command[0] == "plan" { "partitions" } else { "45" };
         assert!(text(&output.stdout).contains(answer), "{}", text(&output.stdout));
     }
     assert!(place.path("o/result.json").is_symlink() && is_device(Path::new("/dev/full")));

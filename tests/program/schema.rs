@@ -78,7 +78,7 @@ const SETTINGS: &[Setting] = &[
     ("cluster.partition", INPUT, &["'gpu'", "'a100,h100'"], &["''", "'a b'", "3", "'é'"]),
     ("cluster.account", INPUT, &["'graphs@eu'", "'p_1'"], &["''", "'$HOME'", "true"]),
     ("cluster.memory", INPUT, &["'64G'", "'512M'"], &["''", "'64 G'", "64"]),
-    ("count.backend", INPUT, &["'auto'", "'cpu'", "'cuda'"], &["'cude'", "''", "0"]),
+    ("count.backend", INPUT, &["'auto'", "'cpu'", "'cuda'", "'gpu'"], &["'cude'", "'GPU'", "''", "0"]),
     ("count.devices", ON_GPU, &["'all'", "[0]", "[0, 1, 1]"], &["[]", "[-1]", "[4294967296]", "'0,1'", "'some'", "0"]),
     ("count.method", INPUT, &["'auto'", "'bitmap'", "'lstc'", "'skiff:block-degree'"], &["'guess'", "''", "3"]),
     (

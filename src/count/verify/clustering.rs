@@ -39,8 +39,8 @@ impl VerifiedVertices {
             *sums = (sums.0 + 1, sums.1 + u128::from(triangles));
         }
         let summary = Clustering {
-            average_local: average(n2),
-            average_local_all: average(n),
+            average_clustering_of_degree_2: average(n2),
+            average_clustering: average(n),
             global: if wedges == 0 { 0.0 } else { corners as f64 / wedges as f64 },
             vertices_of_degree_2: local.len() as u64,
             vertices_in_triangles: triangles.iter().filter(|&&triangles| triangles > 0).count() as u64,

@@ -13,7 +13,7 @@ function binTip(bin) {
         ["vertices", thousands(bin.vertices)],
         ["for each degree", bin.from === bin.to ? null : rounded(perDegree(bin))],
         ["triangles at them", orDash(bin.triangles, thousands)],
-        ["average local clustering", orDash(bin.average_local, (value) => value.toPrecision(3))],
+        ["average local clustering", orDash(bin.average_clustering, (value) => value.toPrecision(3))],
     ]);
 }
 
@@ -22,7 +22,7 @@ const BIN = [
     { heading: "vertices", cell: (bin) => thousands(bin.vertices) },
     { heading: "vertices for each degree", cell: (bin) => rounded(perDegree(bin)) },
     { heading: "triangles at them", cell: (bin) => orDash(bin.triangles, thousands) },
-    { heading: "average local clustering", cell: (bin) => orDash(bin.average_local, (value) => value.toPrecision(4)) },
+    { heading: "average local clustering", cell: (bin) => orDash(bin.average_clustering, (value) => value.toPrecision(4)) },
 ];
 
 /** The distribution of degrees, and clustering by degree; null where no degrees were recorded. */
@@ -31,8 +31,8 @@ function degrees(result) {
     if (bins.length === 0) {
         return null;
     }
-    const clustered = bins.filter((bin) => bin.average_local > 0);
-    const pairs = bins.filter((bin) => bin.average_local !== null && bin.average_local !== undefined);
+    const clustered = bins.filter((bin) => bin.average_clustering > 0);
+    const pairs = bins.filter((bin) => bin.average_clustering !== null && bin.average_clustering !== undefined);
     const zeros = pairs.length - clustered.length;
     const left = zeros > 0 ? ` ${counted(zeros, "bin")} of degrees without a triangle ${zeros === 1 ? "is" : "are"} not on the axis.` : "";
     const x = { ...logAxis(), name: "degree", min: 1 };
@@ -53,7 +53,7 @@ function degrees(result) {
             clustered.length === 0
                 ? null
                 : plot(`Average local clustering coefficient by degree. Both axes are logarithmic.${left}`, clustered, {
-                      value: (bin) => bin.average_local,
+                      value: (bin) => bin.average_clustering,
                       name: "average local clustering",
                       label: String,
                       colour: "purple",
@@ -79,8 +79,8 @@ function clustering(result) {
     return section(
         "Clustering",
         facts([
-            ["Average local clustering, degree 2 and more", known.average_local.toPrecision(4)],
-            ["The same over all vertices", known.average_local_all.toPrecision(4)],
+            ["Average local clustering, degree 2 and more", known.average_clustering_of_degree_2.toPrecision(4)],
+            ["The same over all vertices", known.average_clustering.toPrecision(4)],
             ["Vertices of degree 2 and more", thousands(known.vertices_of_degree_2)],
             ["Vertices in triangles", thousands(known.vertices_in_triangles)],
             ["Most triangles at a vertex", most],

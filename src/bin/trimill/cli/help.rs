@@ -1,11 +1,16 @@
-//! The long texts of `--help`: examples, and what the names mean.
+//! The long texts of `--help`: examples, and what the names mean. A paragraph is one line, which is wrapped to the terminal's width; an example
+//! fits 80 columns.
 
 pub(crate) const TRIMILL: &str = "\
 Examples:
-  trimill count crawl.graph                         count on whatever this machine has
-  trimill count soc.txt.gz --device-memory 2GiB     with no more than 2 GiB on the device
-  trimill plan crawl.graph --device-memory 16GB     what would each partition take?
-  trimill run configs/quick-start.toml              a batch of jobs
+  trimill count crawl.graph
+      on whatever this machine has
+  trimill count soc.txt.gz --device-memory 2GiB
+      with no more than 2 GiB on the device
+  trimill plan crawl.graph --device-memory 16GB
+      how long would it take, and how much memory?
+  trimill run configs/quick-start.toml
+      a batch of jobs
 
 Standard output carries the answer, standard error everything else.
 
@@ -26,9 +31,9 @@ Examples:
       one graph in two files
   zcat big.txt.gz | trimill count - --format text --json
       from standard input, the answer as JSON
-  trimill generate gap-kron --scale 24 --output - | trimill count - --format bin-u32
+  trimill generate gap-kron --scale 24 -o - | trimill count - --format bin-u32
       pairs of u32 from a pipe: they are read once, and not copied
-  trimill count crawl.graph --partitioner random --parts 32 --prune zero-indegree
+  trimill count crawl.graph --partitioner random --prune zero-indegree
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
       the answer on standard output, result.json and partitions.tsv in results/crawl
@@ -41,7 +46,7 @@ Examples:
   trimill count /scratch/crawl
       the partitions that `trimill partition`, or a count with --keep-spill, left there
 
-The number of partitions is only a start: one that does not fit the budget is split until it does.
+The number of partitions is only a start: one that does not fit the budget is split until it does. \
 The fields of the JSON object are described in docs/result.md.";
 
 pub(crate) const TRUSS: &str = "\
@@ -53,28 +58,29 @@ Examples:
   trimill truss crawl.graph --k 20 --per-edge truss-20.tsv
       the edges of the 20-truss
 
-The k-truss is the largest subgraph in which each edge is in k - 2 triangles of the subgraph or more. An
+The k-truss is the largest subgraph in which each edge is in k - 2 triangles of the subgraph or more. An \
 edge's trussness is the largest k whose truss has it: see docs/truss.md.";
 
 pub(crate) const RUN: &str = "\
 Examples:
   trimill run study.toml --check
-  trimill run study.toml --set memory.device=2GiB --set job.crawl.partition.parts=64
+  trimill run study.toml --set memory.device=2GiB --set job.a.partition.parts=64
   trimill run study.toml --only crawl --json > results.jsonl
 
-A job file has [defaults] and any number of [[job]], described in docs/jobs.md. Relative paths are
-taken from the folder of the file, in --set as well. A job that fails does not stop the others; a
-table at the end says how each of them went, and the exit code is the highest of all. Ctrl-C stops
+A job file has [defaults] and any number of [[job]], described in docs/jobs.md. Relative paths are \
+taken from the folder of the file, in --set as well. A job that fails does not stop the others; a \
+table at the end says how each of them went, and the exit code is the highest of all. Ctrl-C stops \
 the batch.";
 
 pub(crate) const PREPARE: &str = "\
 Examples:
-  trimill prepare crawl.graph --run-dir /shared/crawl --shards 16 --backend cuda --device-memory 70GiB
+  trimill prepare crawl.graph --run-dir /shared/crawl --shards 16
+  trimill prepare crawl.graph --run-dir /shared/crawl --device-memory 70GiB
   trimill count --run-dir /shared/crawl --shard 0/16
   trimill merge /shared/crawl
 
-Shards 0 to 15 may be counted by any processes, on any nodes that see the directory, at any time, and
-again: what is there is not counted twice. A machine without a GPU can prepare for GPUs: name the memory of one
+Shards 0 to 15 may be counted by any processes, on any nodes that see the directory, at any time, and \
+again: what is there is not counted twice. A machine without a GPU can prepare for GPUs: name the memory of one \
 with --device-memory. docs/clusters.md has the details.";
 
 pub(crate) const MERGE: &str = "\
@@ -82,13 +88,13 @@ Examples:
   trimill merge /shared/crawl
   trimill merge /shared/crawl --json
 
-Prints what `trimill count` would have printed, and writes the files that `trimill prepare` was asked for.
+Prints what `trimill count` would have printed, and writes the files that `trimill prepare` was asked for. \
 Where partitions are missing, the exit code is 3, and the message names them and what counts them.";
 
 pub(crate) const CLUSTER: &str = "\
 Examples:
   trimill cluster slurm /shared/crawl --shards 16 --time 4:00:00
-  trimill cluster hq /shared/crawl --shards 16 --gpus-per-task 0 --cpus-per-task 16
+  trimill cluster hq /shared/crawl --shards 16 --gpus-per-task 0
 
 The scripts are text that may be changed before it is submitted.";
 
@@ -97,9 +103,10 @@ Examples:
   trimill plan crawl.graph --device-memory 16GB
   trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
 
-The graph is read and prepared (and kept in the cache), but nothing is spilled or counted, and no file of
-vertices or edges is written. Budgets may be those of another machine: without a GPU the plan is for one
-of --device-memory, unless there is --backend cpu, and --host-memory may be more than there is. The exit
+The graph is read and prepared (and kept in the cache), but nothing is spilled or counted, and no file of \
+vertices or edges is written. Seconds are estimates, from the rates of `trimill doctor --measure` if they were measured. Budgets may be \
+those of another machine: without a GPU the plan is for one \
+of --device-memory, unless there is --backend cpu, and --host-memory may be more than there is. The exit \
 code is 3 when something does not fit, and the plan says what to change.";
 
 pub(crate) const PARTITION: &str = "\
@@ -108,7 +115,7 @@ Examples:
   trimill inspect /scratch/crawl --verify
   trimill count /scratch/crawl --device-memory 4GiB
 
-Leaves one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill
+Leaves one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill \
 count` takes the directory in place of a graph, any number of times, and reads no other file.";
 
 pub(crate) const INSPECT: &str = "\
@@ -127,16 +134,16 @@ pub(crate) const BENCH: &str = "\
 Examples:
   trimill bench crawl.graph
       all methods that this machine can run, five times each
-  trimill bench k20.bin k22.bin --methods auto,lstc,polak --output b.json --report b.html
-      some of them on two graphs, as tables, as JSON and as a page
-  trimill bench crawl.graph --methods auto,bitmap@cpu --parts 8 --device-memory 1GiB
+  trimill bench k20.bin k22.bin --methods auto,lstc --json --report b.html
+      some of them on two graphs, as JSON and as a page
+  trimill bench crawl.graph --methods auto,bitmap@cpu --device-memory 1GiB
       out of core, and against the CPU of the same machine
 
-Each graph is prepared once and then counted from the cache, which no method's time includes. A
-round counts by every method, the next round begins with another one, and the first is only to warm
-up. Each method runs in a process of its own, so that a crash or a timeout ends that method alone.
-A method that cannot count is a row with its reason. The exit code is 1 when a count differs from
-the reference: --expect, else --verify, else the baseline's count, else the first. --output and
+Each graph is prepared once and then counted from the cache, which no method's time includes. A \
+round counts by every method, the next round begins with another one, and the first is only to warm \
+up. Each method runs in a process of its own, so that a crash or a timeout ends that method alone. \
+A method that cannot count is a row with its reason. The exit code is 1 when a count differs from \
+the reference: --expect, else --verify, else the baseline's count, else the first. --output and \
 --report are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
 
 pub(crate) const METHODS: &str = "\
@@ -154,7 +161,7 @@ Examples:
   trimill generate blowup crawl.graph --copies 20 --output big.bin
   trimill generate kings-grid --rows 1000 --columns 1000 --output grid.txt
 
-The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text.
+The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text. \
 The same command makes the same file on any number of threads.";
 
 pub(crate) const DOCTOR: &str = "\
@@ -170,7 +177,7 @@ Examples:
   trimill cache remove --max 20GiB
   trimill cache clear
 
-The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is
+The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is \
 found again by path, size, time of modification and a hash of all of its file.";
 
 pub(crate) const COMPLETIONS: &str = "\

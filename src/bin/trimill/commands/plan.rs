@@ -1,5 +1,6 @@
 //! `trimill plan`
 
+use super::count::threads;
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PlanCommand;
 use crate::text::plan;
@@ -13,7 +14,8 @@ pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Re
     paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
-    context.report(command.graph.answer.json, &report, |report| plan::plan(report, shown))?;
+    let threads = threads(job.threads);
+    context.report(command.graph.answer.json, &report, |report| plan::plan(report, threads, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
     let Some(file) = &job.output.report else { return Ok(short) };
     let written = job

@@ -1,11 +1,13 @@
-//! A plan as text.
+//! A plan as text: a few lines, and with `--details` the partitions, the floors of budgets, and other numbers of parts.
 
 use super::result::{ShownTables, method, mode, partitions, parts, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands, yes};
-use trimill::PlanReport;
 use trimill::program::Mode;
 use trimill::program::report::partitions::TableOfPartitions;
-use trimill::program::report::plan::{Alternative, DiskNeed, DiskNeeds, Estimates, PreparingFigures};
+use trimill::program::report::plan::{
+    Alternative, DiskNeed, DiskNeeds, Estimates, MemoryBudget, MoreMemory, PartsReason, PreparingFigures,
+};
+use trimill::{Bytes, PlanReport};
 
 const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
     TableColumn { heading: "parts", cell: |a| a.parts.to_string() },
@@ -42,43 +44,100 @@ fn needed(disk: &DiskNeeds) -> String {
     format!("disk for {}: {least_bytes} to {most_bytes}, of {free_bytes} free\n", parts.join(", "))
 }
 
-/// The plan as text.
-pub(crate) fn plan(plan: &PlanReport, shown: ShownTables) -> String {
+/// Lines that fit 80 columns: whether the job fits, and what it takes of memory, disk and time.
+fn answer(plan: &PlanReport, threads: usize) -> String {
+    let mut entries: Vec<(&str, String)> = plan.job.iter().map(|job| ("job", job.clone())).collect();
     let largest = plan.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
-    let mut entries = Vec::new();
-    if let Some(job) = &plan.job {
-        entries.push(("job", job.clone()));
-    }
+    let (on, memory) = match plan.backend.as_str() {
+        "cpu" => (format!("by {threads} threads of the CPU"), "counting memory"),
+        _ => ("by a GPU".into(), "device memory"),
+    };
+    let method = format!("{on}, method {}, {} mode", plan.method, plan.mode);
     entries.extend([
         ("fits", yes(plan.fits)),
-        ("vertices", thousands(plan.vertices)),
-        ("edges", thousands(plan.edges)),
         (
-            "counting",
-            format!(
-                "{} {}, {} by {}, {}",
-                plan.backend,
-                method(&plan.method, &plan.methods),
-                parts(plan.parts),
-                plan.partitioner,
-                mode(plan.mode, plan.prune)
-            ),
+            "graph",
+            format!("{} vertices, {} edges, {}", thousands(plan.vertices), thousands(plan.edges), plan.graph_bytes),
         ),
+        ("counted", method),
+        ("partitions", format!("{} by {}: {}", thousands(plan.parts), plan.partitioner, reason(plan.parts_reason))),
+        (memory, format!("{largest} of {}; {} would do", plan.device_memory, plan.smallest_device_memory)),
+        ("host memory", format!("{} to {}", plan.smallest_host_memory, plan.host_memory)),
+        ("disk", disk(plan)),
+        ("time", time(plan)),
     ]);
-    let mut text = list(&entries);
+    let saving: Vec<_> = plan.more_memory.iter().filter(|more| more.seconds < SAVES * plan.seconds).collect();
+    let first =
+        if saving.is_empty() { vec!["would not save time".into()] } else { saving.into_iter().map(more).collect() };
+    entries.extend(first.into_iter().enumerate().map(|(i, text)| (if i == 0 { "more memory" } else { "" }, text)));
+    list(&entries)
+}
+
+/// The share of the seconds that more memory leaves at most, where it is worth a line.
+const SAVES: f64 = 0.95;
+
+fn more(more: &MoreMemory) -> String {
+    let flag = match more.budget {
+        MemoryBudget::Device => "--device-memory",
+        MemoryBudget::Host => "--host-memory",
+    };
+    format!(
+        "{flag} {}: {}, about {}",
+        more.bytes.to_string().replace(' ', ""),
+        parts(more.parts),
+        seconds(more.seconds)
+    )
+}
+
+fn reason(reason: PartsReason) -> &'static str {
+    match reason {
+        PartsReason::Whole => "the whole graph fits at once",
+        PartsReason::Fewest => "as few as fit",
+        PartsReason::Asked => "as was asked for",
+        PartsReason::Split => "what was asked for does not fit",
+        PartsReason::Devices => "one for each device",
+    }
+}
+
+/// What is written beside the graph.
+fn disk(plan: &PlanReport) -> String {
+    let counting: Bytes = plan.disks.iter().map(|disk| disk.most_bytes).sum();
+    let at_most = |bytes: Bytes| if bytes == Bytes::ZERO { "nothing".into() } else { format!("at most {bytes}") };
+    format!("{} while preparing, {} while counting", at_most(plan.preparing.scratch_bytes), at_most(counting))
+}
+
+fn time(plan: &PlanReport) -> String {
+    let peeling = plan.peeling_seconds.map_or(String::new(), |taken| format!(", peeling {}", seconds(taken)));
+    let (preparing, counting) = (seconds(plan.preparing.seconds), seconds(plan.counting_seconds));
+    format!("about {}: preparing {preparing}, counting {counting}{peeling}", seconds(plan.seconds))
+}
+
+/// The plan as text, of a job that has so many threads.
+pub(crate) fn plan(plan: &PlanReport, threads: usize, shown: ShownTables) -> String {
+    let mut text = answer(plan, threads);
+    if shown != ShownTables::None {
+        text.push_str(&details(plan, shown));
+    }
+    for advice in &plan.advice {
+        text.push_str(&format!("advice: {advice}\n"));
+    }
+    text
+}
+
+/// The partitions, what the budgets consist of, and other numbers of parts.
+fn details(plan: &PlanReport, shown: ShownTables) -> String {
+    let mut text = String::new();
     if !plan.partitions.is_empty() {
         text.push('\n');
         text.push_str(&partitions(TableOfPartitions::Planned, &plan.partitions, plan.mode, None, shown));
     }
+    let largest = plan.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
     text.push_str(&list(&[
         ("largest partition", used_of_budget(largest, plan.device_memory)),
-        ("smallest budget that works", plan.smallest_device_memory.to_string()),
         ("row blocks of at most", plan.block_bytes.to_string()),
-        ("host memory at most", plan.host_memory.to_string()),
-        ("disk", plan.disk_bytes.to_string()),
+        ("spills on disk", plan.disk_bytes.to_string()),
         ("streamed", plan.stream_bytes.to_string()),
-        ("graph", plan.graph_bytes.to_string()),
-        ("counting it", format!("about {}", seconds(plan.counting_seconds))),
+        ("method", method(&plan.method, &plan.methods)),
         ("preparing it anew", preparing(&plan.preparing)),
     ]));
     plan.disks.iter().for_each(|disk| text.push_str(&needed(disk)));
@@ -87,7 +146,7 @@ pub(crate) fn plan(plan: &PlanReport, shown: ShownTables) -> String {
     }
     if plan.mode == Mode::Spilled {
         let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);
-        text.push_str(&list(&[("duplication", duplication)]));
+        text.push_str(&list(&[("mode", mode(plan.mode, plan.prune)), ("duplication", duplication)]));
     }
     if let Some(estimates) = &plan.estimates {
         text.push_str(&list(&[("modes", faster(estimates))]));
@@ -98,9 +157,6 @@ pub(crate) fn plan(plan: &PlanReport, shown: ShownTables) -> String {
             |column: &&TableColumn<Alternative>| plan.mode == Mode::Spilled || column.heading != "duplication";
         text.push_str("\nOther numbers of parts\n");
         text.push_str(&grid(ALTERNATIVES.iter().filter(applies), &plan.alternatives, None));
-    }
-    for advice in &plan.advice {
-        text.push_str(&format!("advice: {advice}\n"));
     }
     text
 }

@@ -62,7 +62,8 @@ pub(crate) fn doctor(report: &DoctorReport) -> String {
         ("default --host-memory", report.default_host_memory.to_string()),
         ("default --device-memory", report.default_device_memory.to_string()),
     ]);
-    let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = report.rates;
+    let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } =
+        report.rates;
     let million = |rate: f64| format!("{:.0}", rate / 1e6);
     let arcs = |arcs: ArcRates| format!("{} and {}", million(arcs.graph), million(arcs.spill));
     let origin = if report.rates_measured { "measured here" } else { "defaults; --measure measures them" };
@@ -73,6 +74,7 @@ pub(crate) fn doctor(report: &DoctorReport) -> String {
         ("  arcs of graphs and spills, a core", arcs(cpu)),
         ("  the same for a GPU, which unpacks", arcs(gpu)),
         ("  arcs copied to a GPU", million(gpu_arcs)),
+        ("  counting, relative to a server's core", format!("{bitmap:.2}")),
         ("  lstc and packed, relative to an H200", format!("{lstc:.2} and {packed:.2}")),
     ]);
     entries.extend(report.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));

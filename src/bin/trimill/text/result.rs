@@ -83,9 +83,9 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
             "local clustering",
             format!(
                 "{:.6} on average over the {} vertices of degree 2 and more, {:.6} over all; quantiles {}",
-                summary.average_local,
+                summary.average_clustering_of_degree_2,
                 thousands(summary.vertices_of_degree_2),
-                summary.average_local_all,
+                summary.average_clustering,
                 quantiles(|quantile| format!("{:.4}", quantile.local))
             ),
         ),

@@ -1,0 +1,124 @@
+//! How long a job takes, by its plan: preparing the graph, counting it, peeling it.
+//!
+//! Input: a graph, its plan, and what counts it. Output: seconds, from the rates of the machine. Nothing is read.
+
+use super::planned::Planning;
+use super::session::Session;
+use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
+use crate::clean::{Workspace, needs};
+use crate::plan::choose::{Candidate, estimate};
+use crate::plan::cost::{GPU_START, Speed};
+use crate::plan::{Plan, PlanLimits};
+use crate::report::plan::PreparingFigures;
+use trimill_counting::Footprint;
+use trimill_graph::OrientedGraph;
+use trimill_system::bytes::Bytes;
+use trimill_system::memory::{HostMemory, Needs};
+
+/// What a job takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct JobEstimate {
+    pub(super) parts: u32,
+    pub(super) preparing: PreparingFigures,
+    pub(super) counting: f64,
+    pub(super) peeling: Option<f64>,
+}
+
+impl JobEstimate {
+    pub(super) fn seconds(&self, gpus: usize) -> f64 {
+        let start = if gpus > 0 { GPU_START } else { 0.0 };
+        self.preparing.seconds + start + self.counting + self.peeling.unwrap_or(0.0)
+    }
+}
+
+/// What counts a plan, within what.
+#[derive(Clone, Copy)]
+pub(super) struct Counter<'a> {
+    pub(super) method: &'a str,
+    pub(super) footprint: &'a Footprint,
+    pub(super) limits: &'a PlanLimits,
+    /// Whether the host's memory suffices for building.
+    pub(super) builds: bool,
+}
+
+/// A planned job whose time is estimated. All of it runs in the job's threads.
+pub(super) struct Estimating<'a> {
+    pub(super) session: &'a Session,
+    pub(super) graph: &'a OrientedGraph,
+    pub(super) plan: &'a Plan,
+    pub(super) counter: Counter<'a>,
+    /// Whether the input has rows that can be read at any place.
+    pub(super) has_rows: bool,
+}
+
+impl Estimating<'_> {
+    /// What the job takes as it is planned.
+    pub(super) fn now(&self) -> JobEstimate {
+        self.of(self.plan, &self.counter, self.session.host)
+    }
+
+    pub(super) fn of(&self, plan: &Plan, counter: &Counter<'_>, host: HostMemory) -> JobEstimate {
+        let limits = counter.limits;
+        JobEstimate {
+            parts: plan.parts(),
+            preparing: self.preparing(host, limits.device),
+            counting: self.counting(plan, counter),
+            peeling: self.session.job.truss.map(|_| limits.machine.peeling(self.graph.edges())),
+        }
+    }
+
+    /// What preparing the graph takes with so much of the host's memory, and of a GPU's.
+    pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
+        let Self { session, graph, has_rows, counter: Counter { limits, .. }, .. } = *self;
+        let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());
+        // The least memory for this was there, or the graph would not be.
+        let Ok(shares) = space.beside(&least_to_prepare(graph, space)) else { return PreparingFigures::default() };
+        // Directed rows are sorted as arcs if these fit in memory.
+        let sorted = !has_rows || Bytes::of::<u64>(report.arcs) <= Bytes(shares.buckets());
+        let form = match (report.arcs_added, sorted, limits.machine.gpus) {
+            (0, ..) if has_rows => InputForm::SymmetricRows,
+            (_, false, _) => InputForm::DirectedRows,
+            (_, true, 0) => InputForm::Arcs,
+            (_, true, _) => InputForm::ArcsOnGpu,
+        };
+        let (ids, arcs, edges) = (ids(graph).many(), report.arcs, graph.edges());
+        let known = GraphToPrepare { form, ids, arcs, edges, row_bytes: Some(graph.stored_bytes()) };
+        let estimate = limits.machine.preparing(&known, &shares, device);
+        PreparingFigures { passes: estimate.passes, scratch_bytes: estimate.scratch, seconds: estimate.seconds() }
+    }
+
+    /// Seconds of counting, with building and streaming partitions.
+    fn counting(&self, plan: &Plan, counter: &Counter<'_>) -> f64 {
+        let Self { graph, session, .. } = *self;
+        let Counter { method, footprint, limits, builds } = *counter;
+        let (size, machine) = (graph.size(), &limits.machine);
+        let speed = match method {
+            "packed" => Some(Speed::packed(&machine.rates)),
+            "lstc" => Some(Speed::lstc(&machine.rates)),
+            _ => None,
+        };
+        let about = || {
+            let streamed: Bytes = plan.predictions.iter().map(|predicted| predicted.stream).sum();
+            machine.counting_about(size.edges, size.probes) + machine.passing(streamed)
+        };
+        let counting = speed.map_or_else(about, |speed| {
+            let candidate = Candidate { name: "", footprint, speed };
+            let found = estimate(&size, &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs);
+            found.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64)
+        });
+        let planning = Planning { session, graph, footprint, limits, builds };
+        counting + planning.building(plan)
+    }
+}
+
+/// The least host memory that preparing the graph takes.
+pub(super) fn least_to_prepare(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
+    needs(ids(graph), graph.report().arcs, space)
+}
+
+fn ids(graph: &OrientedGraph) -> IdCount {
+    match graph.declared_lines() {
+        Some(lines) => IdCount::Plain(lines + graph.first_declared_id()),
+        None => IdCount::Ranked(graph.vertices().into()),
+    }
+}

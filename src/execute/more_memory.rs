@@ -1,0 +1,157 @@
+//! What a job would take with more memory: the graph that is there is planned again with larger budgets.
+//!
+//! Input: a job with its plan. Output: for twice the budget of the device, for one that holds the whole graph, for twice that of the
+//! host, and for one of which more would not help, the number of partitions and the seconds. Larger budgets that save nothing are left
+//! out, and so are all of the device if it costs much to assign the vertices again.
+
+use std::sync::atomic::AtomicU64;
+
+use super::backends::GraphToCount;
+use super::chosen::ChosenBackends;
+use super::estimates::{Counter, Estimating, JobEstimate};
+use super::planned::Planning;
+use crate::job::{Partitioner, Parts};
+use crate::plan::{BudgetFrom, PlanLimits, whole};
+use crate::report::plan::{MemoryBudget, MoreMemory};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
+use trimill_system::memory::HostMemory;
+
+/// How often the host's budget is doubled, at most, to find one of which more would not help.
+const DOUBLINGS: u32 = 12;
+
+/// The largest budget that is thought of.
+const MOST: Bytes = Bytes(1 << 59);
+
+/// Preparing that takes so many times the shortest time is as fast.
+const AS_FAST: f64 = 1.05;
+
+impl Estimating<'_> {
+    /// What it would take with more memory.
+    pub(super) fn with_more(&self) -> Result<Vec<MoreMemory>> {
+        let Self { session, counter: Counter { limits, .. }, .. } = *self;
+        let (now, host, device) = (self.now(), session.host.budget(), limits.device);
+        let mut found: Vec<MoreMemory> = Vec::new();
+        let mut add = |budget, bytes: Bytes| -> Result<()> {
+            let of = match budget {
+                MemoryBudget::Device => self.within(Some(bytes), host)?,
+                MemoryBudget::Host if limits.device_from == BudgetFrom::Host => self.within(None, bytes)?,
+                MemoryBudget::Host => self.within(Some(device), bytes)?,
+            };
+            let JobEstimate { parts, preparing, counting: counting_seconds, .. } = of;
+            let seconds = of.seconds(limits.machine.gpus);
+            found.push(MoreMemory { budget, bytes, parts, preparing, counting_seconds, seconds });
+            Ok(())
+        };
+        let cut = now.parts > 1 && session.job.parts == Parts::Auto && self.is_cheap();
+        if cut && limits.device_from == BudgetFrom::Device {
+            let (twice, enough) = (rounded_up(Bytes(device.get().saturating_mul(2))), self.holds_all()?);
+            if twice < enough {
+                add(MemoryBudget::Device, twice)?;
+            }
+            add(MemoryBudget::Device, enough)?;
+        }
+        let enough = self.enough_host(cut && limits.device_from == BudgetFrom::Host)?;
+        if let Some(enough) = enough {
+            let twice = rounded_up(Bytes(host.get().saturating_mul(2)));
+            if twice < enough {
+                add(MemoryBudget::Host, twice)?;
+            }
+            add(MemoryBudget::Host, enough)?;
+        }
+        found.retain(|more| more.seconds < now.seconds(limits.machine.gpus));
+        Ok(found)
+    }
+
+    /// Whether it costs little to cut the graph again.
+    fn is_cheap(&self) -> bool {
+        !matches!(self.session.job.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
+    }
+
+    /// The device's budget that holds the whole graph, by the method that is chosen with so much.
+    fn holds_all(&self) -> Result<Bytes> {
+        let Self { session, graph, counter: Counter { footprint, .. }, .. } = *self;
+        let mut bytes = rounded_up(whole(&graph.size(), footprint));
+        // The method that is chosen there may take more.
+        for _ in 0..4 {
+            let chosen = self.chosen(Some(bytes), session.host.budget())?;
+            let needed = whole(&graph.size(), &chosen.backends[0].footprint());
+            if needed <= chosen.device {
+                break;
+            }
+            bytes = rounded_up(needed.max(Bytes(bytes.get() / 16 * 17)));
+        }
+        Ok(bytes)
+    }
+
+    /// A larger budget of the host of which more would not help, if more helps at all: to prepare the graph as fast as with any, and if
+    /// partitions depend on it (`cuts`) to hold the whole graph.
+    fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
+        let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
+        let host = session.host.budget();
+        let doubled =
+            |times: u32| if times == 0 { host } else { rounded_up(Bytes(host.get().saturating_mul(1 << times))) };
+        let prepared = |host| self.preparing(self.host(host), limits.device).seconds;
+        let fastest = (0..=DOUBLINGS).map(|times| prepared(doubled(times))).fold(f64::INFINITY, f64::min);
+        let lacks = |host: Bytes| -> Result<bool> {
+            if prepared(host) > AS_FAST * fastest {
+                return Ok(true);
+            }
+            let chosen = if cuts { Some(self.chosen(None, host)?) } else { None };
+            Ok(chosen.is_some_and(|of| of.device < whole(&graph.size(), &of.backends[0].footprint())))
+        };
+        for times in 0..=DOUBLINGS {
+            if !lacks(doubled(times))? {
+                return Ok((times > 0).then_some(doubled(times)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn chosen(&self, device: Option<Bytes>, host: Bytes) -> Result<ChosenBackends> {
+        let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.mode };
+        session.backends_within(to_count, limits.machine.gpus > 0, device, self.host(host))
+    }
+
+    fn host(&self, budget: Bytes) -> HostMemory {
+        HostMemory::new(budget, self.session.host.threads() as usize)
+    }
+
+    /// The job with other budgets.
+    fn within(&self, device: Option<Bytes>, host: Bytes) -> Result<JobEstimate> {
+        let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
+        let chosen = self.chosen(device, host)?;
+        let ChosenBackends { backends, device, largest_row_block, division, .. } = chosen;
+        let (footprint, builds) = (backends[0].footprint(), division.building.is_some());
+        let limits = &PlanLimits { device, largest_row_block, ..*limits };
+        let planning = Planning { session, graph, footprint: &footprint, limits, builds };
+        let plan = planning.plan(&AtomicU64::new(0))?;
+        let counter = Counter { method: backends[0].method(), footprint: &footprint, limits, builds };
+        Ok(self.of(&plan, &counter, self.host(host)))
+    }
+}
+
+/// A size, no smaller, that is as long as it is printed: halves of a unit below 16 of them, else whole ones.
+fn rounded_up(bytes: Bytes) -> Bytes {
+    let bytes = bytes.get().clamp(1, MOST.get());
+    let unit = 1u64 << (bytes.ilog2() / 10 * 10);
+    let step = if bytes < 16 * unit { (unit / 2).max(1) } else { unit };
+    Bytes(bytes.div_ceil(step) * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_what_it_is_printed_as() {
+        for (bytes, text) in
+            [(1, "1 B"), (1000, "1000 B"), (1025, "1.5 KiB"), (5 << 30, "5.0 GiB"), (18_895_437, "19.0 MiB")]
+        {
+            let rounded = rounded_up(Bytes(bytes));
+            assert!(rounded.get() >= bytes && rounded.to_string() == text, "{rounded}");
+            assert_eq!(text.replace(' ', "").parse(), Ok(rounded));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What `trimill plan` says of time and of more memory.
+
+use crate::common::job::data;
+use crate::common::place::Place;
+use serde_json::Value;
+use trimill::testing::rates::Rates;
+
+const ON_CPU: [&str; 2] = ["--backend", "cpu"];
+
+fn crawl() -> String {
+    data("cnr-2000.graph").display().to_string()
+}
+
+/// The plan of a crawl.
+fn planned(place: &Place, options: &[&str]) -> Value {
+    serde_json::from_slice(&place.prints(&[&["plan", &crawl(), "--json", "--quiet"], options].concat())).unwrap()
+}
+
+#[test]
+fn the_answer_takes_a_dozen_lines_of_80_columns_and_tables_come_with_details() {
+    let place = Place::new();
+    for options in [
+        &[][..],
+        &["--device-memory", "2MiB"],
+        &["--host-memory", "80MiB", "--truss"],
+        &["--parts", "9", "--prune", "none"],
+    ] {
+        let crawl = crawl();
+        let words = [&["plan", &crawl, "--quiet"], options, &ON_CPU].concat();
+        let text = String::from_utf8(place.prints(&words)).unwrap();
+        assert!((8..=12).contains(&text.lines().count()), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let names: Vec<&str> = text.lines().map(|line| line[..15].trim_end()).filter(|name| !name.is_empty()).collect();
+        let named =
+            ["fits", "graph", "counted", "partitions", "counting memory", "host memory", "disk", "time", "more memory"];
+        assert_eq!(names, named, "{text}");
+        let details = String::from_utf8(place.prints(&[&words[..], &["--details"]].concat())).unwrap();
+        assert!(details.starts_with(&text) && details.contains("Other numbers of parts"), "{details}");
+    }
+}
+
+/// What a plan says of more memory is what a plan with that memory says.
+#[test]
+fn more_memory_saves_what_a_plan_with_more_memory_says() {
+    let place = Place::new();
+    let mut compared = 0;
+    for (flag, budget, more) in [
+        ("--device-memory", "2MiB", &ON_CPU[..]),
+        ("--device-memory", "1MiB", &["--backend", "cpu", "--partitioner", "rank"]),
+        ("--host-memory", "34MiB", &ON_CPU),
+        ("--device-memory", "2MiB", &["--backend", "cpu", "--parts", "20"]),
+        ("--device-memory", "1GiB", &ON_CPU),
+    ] {
+        let less = planned(&place, &[&[flag, budget], more].concat());
+        let found = less["more_memory"].as_array().unwrap();
+        // As many parts as were asked for, or all of the graph at once.
+        assert_eq!(found.is_empty(), more.contains(&"--parts") || budget == "1GiB", "{budget} {more:?}: {found:?}");
+        for one in found {
+            assert_eq!(one["budget"], flag.trim_start_matches("--").trim_end_matches("-memory"));
+            let bytes = one["bytes"].as_u64().unwrap().to_string();
+            let with = planned(&place, &[&[flag, &bytes], more].concat());
+            for figure in ["parts", "preparing", "counting_seconds", "seconds"] {
+                assert_eq!(one[figure], with[figure], "{budget} {bytes}: {figure}");
+            }
+            assert!(
+                one["seconds"].as_f64() < less["seconds"].as_f64() && one["parts"].as_u64() < less["parts"].as_u64()
+            );
+            compared += 1;
+        }
+        if let Some(last) = found.last() {
+            assert_eq!(last["parts"], 1, "{budget}: {found:?}");
+        }
+    }
+    assert!(compared >= 4, "{compared}");
+}
+
+/// A machine that is three times as fast counts in a third of the time, on cores and on a GPU.
+#[test]
+fn seconds_follow_from_the_rates_of_the_machine() {
+    let place = Place::new();
+    let cache = place.path("rates");
+    let usual = Rates::default();
+    for (options, rates) in [
+        (&ON_CPU[..], Rates { bitmap: 3.0, ..usual }),
+        (&["--device-memory", "1GiB", "--method", "packed"], Rates { packed: 3.0, gpu_arcs: 1e15, ..usual }),
+    ] {
+        // The second is for a GPU that is not here.
+        if options.len() > 2 && trimill_kernels::find().is_ok() {
+            continue;
+        }
+        let with = |rates: Rates| {
+            rates.store(&cache).unwrap();
+            let plan = planned(&place, &[options, &["--cache-dir", cache.to_str().unwrap()]].concat());
+            let of = |figure: &str| plan[figure].as_f64().unwrap();
+            let start = if plan["backend"] == "cpu" { 0.0 } else { trimill::testing::plan::cost::GPU_START };
+            let sum = plan["preparing"]["seconds"].as_f64().unwrap() + start + of("counting_seconds");
+            assert!((of("seconds") - sum).abs() < 1e-12, "{plan}");
+            of("counting_seconds")
+        };
+        let (slow, fast) = (with(Rates { gpu_arcs: 1e15, ..usual }), with(rates));
+        assert!(slow > 0.0 && (slow / fast - 3.0).abs() < 1e-9, "{options:?}: {slow} {fast}");
+    }
+}
+
+#[test]
+fn a_plan_says_why_there_are_so_many_partitions() {
+    let place = Place::new();
+    for (options, parts, reason) in [
+        (&[][..], Some(1), "whole"),
+        (&["--parts", "9"], Some(9), "asked"),
+        (&["--device-memory", "2MiB"], None, "fewest"),
+        (&["--device-memory", "2MiB", "--parts", "2"], None, "split"),
+    ] {
+        let plan = planned(&place, &[options, &ON_CPU].concat());
+        assert_eq!(plan["parts_reason"], reason, "{options:?}");
+        assert!(parts.is_none_or(|parts| plan["parts"] == parts), "{options:?}: {}", plan["parts"]);
+    }
+}
+
+/// The least of the host's memory that a plan names suffices for counting, and a little less does not.
+#[test]
+fn the_least_host_memory_suffices() {
+    let place = Place::new();
+    let plan = planned(&place, &[&["--no-cache", "--threads", "2"], &ON_CPU[..]].concat());
+    let least = plan["smallest_host_memory"].as_u64().unwrap();
+    let count = |bytes: u64| {
+        let bytes = bytes.to_string();
+        let words = ["count", &crawl(), "--no-cache", "--threads", "2", "--backend", "cpu", "--host-memory", &bytes];
+        place.run(&words).status.code()
+    };
+    assert_eq!(count(least), Some(0));
+    assert_eq!(count(least / 2), Some(3));
+}
