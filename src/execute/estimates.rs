@@ -63,7 +63,7 @@ impl Estimating<'_> {
             parts: plan.parts(),
             preparing: self.preparing(host, limits.device),
             counting: self.counting(plan, counter),
-            peeling: self.session.job.truss.map(|_| limits.machine.peeling(self.graph.edges())),
+            peeling: self.session.job.output.truss.map(|_| limits.machine.peeling(self.graph.edges())),
         }
     }
 

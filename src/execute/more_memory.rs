@@ -43,7 +43,7 @@ impl Estimating<'_> {
             found.push(MoreMemory { budget, bytes, parts, preparing, counting_seconds, seconds });
             Ok(())
         };
-        let cut = now.parts > 1 && session.job.parts == Parts::Auto && self.is_cheap();
+        let cut = now.parts > 1 && session.job.cut.parts == Parts::Auto && self.is_cheap();
         if cut && limits.device_from == BudgetFrom::Device {
             let (twice, enough) = (rounded_up(Bytes(device.get().saturating_mul(2))), self.holds_all()?);
             if twice < enough {
@@ -65,7 +65,7 @@ impl Estimating<'_> {
 
     /// Whether it costs little to cut the graph again.
     fn is_cheap(&self) -> bool {
-        !matches!(self.session.job.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
+        !matches!(self.session.job.cut.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
     }
 
     /// The device's budget that holds the whole graph, by the method that is chosen with so much.
@@ -110,7 +110,7 @@ impl Estimating<'_> {
 
     fn chosen(&self, device: Option<Bytes>, host: Bytes) -> Result<ChosenBackends> {
         let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.mode };
+        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
         session.backends_within(to_count, limits.machine.gpus > 0, device, self.host(host))
     }
 

@@ -123,7 +123,7 @@ impl Planned {
     /// Why there are so many partitions.
     fn parts_reason(&self) -> PartsReason {
         let Self { plan, limits, session, .. } = self;
-        let named = session.job.parts != Parts::Auto || matches!(session.job.partitioner, Partitioner::File(_));
+        let named = session.job.cut.parts != Parts::Auto || matches!(session.job.cut.partitioner, Partitioner::File(_));
         match plan.parts() {
             parts if parts != plan.parts_asked => PartsReason::Split,
             1 => PartsReason::Whole,

@@ -32,7 +32,7 @@ const LICENCES: [&str; 5] = [
 ];
 
 /// The page's scripts: each may use those before it, and the last one starts.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("page/format.js"),
     include_str!("page/data.js"),
     include_str!("page/dom.js"),
@@ -44,6 +44,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("page/rates.js"),
     include_str!("page/degrees.js"),
     include_str!("page/trusses.js"),
+    include_str!("page/against.js"),
     include_str!("page/plan.js"),
     include_str!("page/bench.js"),
     include_str!("page/main.js"),
@@ -88,6 +89,17 @@ pub struct PageEntry {
     pub rates: Option<(Rates, bool)>,
     /// The result as `--json` prints it.
     pub json: String,
+    /// An earlier result beside it.
+    pub against: Option<EarlierResult>,
+}
+
+/// A result of an earlier count, with which a page compares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EarlierResult {
+    /// The name of its file.
+    pub name: String,
+    /// The result, without its timeline and degrees, as `--json` prints it.
+    pub json: String,
 }
 
 impl PageEntry {
@@ -98,7 +110,7 @@ impl PageEntry {
     pub fn new(kind: ResultKind, title: String, report: &dyn Json) -> Result<Self> {
         let unwritten = |error| Error::defect(format!("a report cannot be written as JSON: {error}"));
         let json = report.line().map_err(unwritten)?;
-        Ok(Self { kind, title, job: None, rates: None, json })
+        Ok(Self { kind, title, job: None, rates: None, json, against: None })
     }
 }
 
@@ -120,6 +132,7 @@ struct EntryContext<'a> {
     title: &'a str,
     job: Option<&'a str>,
     rates: Option<MachineRates>,
+    against: Option<&'a str>,
 }
 
 /// Rates, and whether they were measured on this machine; else they are defaults.
@@ -156,14 +169,19 @@ fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u
     for (i, entry) in entries.iter().enumerate() {
         let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind.name());
         push_json(page, &attributes, entry.json.trim());
+        if let Some(earlier) = &entry.against {
+            push_json(page, &format!("class=\"earlier\" id=\"{}-earlier\"", id(i)), earlier.json.trim());
+        }
     }
-    let entries = entries.iter().enumerate().map(|(i, PageEntry { kind, title, job, rates, .. })| EntryContext {
-        id: id(i),
-        kind: *kind,
-        title,
-        job: job.as_deref(),
-        rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
-    });
+    let entries =
+        entries.iter().enumerate().map(|(i, PageEntry { kind, title, job, rates, against, .. })| EntryContext {
+            id: id(i),
+            kind: *kind,
+            title,
+            job: job.as_deref(),
+            rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
+            against: against.as_ref().map(|earlier| earlier.name.as_str()),
+        });
     let context = PageContext {
         version,
         created,

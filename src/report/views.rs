@@ -7,12 +7,16 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde_json::Value;
+
 use super::failure::Failure;
-use super::page::{self, PageEntry, ResultKind};
+use super::json::Json;
+use super::page::{self, EarlierResult, PageEntry, ResultKind};
 use super::{BenchReport, PlanReport, RunResult, trace};
 use crate::job::Job;
 use crate::job::repeat::ChosenSettings;
 use crate::rates::Rates;
+use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 
@@ -22,6 +26,9 @@ const HEAD: u64 = 4096;
 /// The most spans of a track in a page, and of all tracks: a page of a thousand partitions then stays below 2 MB.
 const SPANS_OF_TRACK: usize = 2000;
 const SPANS: usize = 5000;
+
+/// A result with a million partitions is smaller.
+const LARGEST_RESULT: u64 = 1 << 30;
 
 /// Checks that a report can be written to `path`.
 ///
@@ -63,6 +70,41 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
         .at(path)
         .expected(format!("a new name, or {what} of trimill, which is replaced"))
         .advice("name another file"))
+}
+
+/// The result of an earlier count, for a page that compares with it: the object that `--json` prints, or `result.json`.
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Data`]: a file that cannot be read, or is no such result.
+pub fn earlier(path: &Path) -> Result<EarlierResult> {
+    let wrong = |found: String| {
+        Error::data(path, found)
+            .expected("the result of one count, as 'trimill count --json' prints it")
+            .advice("name a file of such a result with --against")
+    };
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| Error::read(path, error))?;
+    file.take(LARGEST_RESULT + 1).read_to_end(&mut text).map_err(|error| Error::read(path, error))?;
+    if text.len() as u64 > LARGEST_RESULT {
+        return Err(wrong(format!("is larger than {}", Bytes(LARGEST_RESULT))));
+    }
+    let value: Value =
+        serde_json::from_slice(&text).map_err(|error| wrong(format!("is not one JSON object ({error})")))?;
+    let has = |name| value.get(name).is_some();
+    let other = match (has("error"), has("graphs"), has("parts_reason")) {
+        (true, ..) => Some("is a failure"),
+        (_, true, _) => Some("is a comparison of methods"),
+        (.., true) => Some("is a plan"),
+        _ => None,
+    };
+    if let Some(other) = other {
+        return Err(wrong(other.into()));
+    }
+    let result: RunResult = serde_json::from_slice(&text).map_err(|error| wrong(format!("is no result ({error})")))?;
+    let shown = RunResult { timeline: None, degrees: None, ..result };
+    let json = shown.line().map_err(|error| Error::defect(format!("a result cannot be written as JSON: {error}")))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(EarlierResult { name, json })
 }
 
 impl Job {

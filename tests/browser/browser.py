@@ -18,7 +18,10 @@ CHARTS = """() => [...document.querySelectorAll('.plot')].filter((plot) => plot.
     return {
         label: plot.getAttribute('aria-label'), role: plot.getAttribute('role'), width: plot.clientWidth,
         marks: svg ? svg.querySelectorAll('path, rect').length : canvas ? colours(canvas) : 0,
-        series: option.series.map(({ name, type, data, stack }) => ({ name, type, data, stack: stack ?? null })),
+        series: option.series.map(({ name, type, data, stack, itemStyle, lineStyle }) => ({
+            name, type, data, stack: stack ?? null, dashed: (type === 'line' ? lineStyle?.type : itemStyle?.borderType) === 'dashed',
+        })),
+        top: plot.getBoundingClientRect().top,
         lines: option.series.flatMap(({ markLine }) => (markLine?.data ?? []).map(({ xAxis, yAxis }) => xAxis ?? yAxis)),
         x: option.xAxis[0].data ?? null, y: option.yAxis[0].data ?? null,
     };

@@ -118,6 +118,9 @@ def main():
         for report in reports + made_up:
             size = report.path.stat().st_size
             tally.of(report.name)("the page is below 2 MB", size < 2_000_000, size)
+            if report.name in ("bench", "problems"):
+                with opened(browser, report.path, 1280) as page:
+                    checks.tables_fit(tally.of(f"{report.name} at 1280"), page, 1280)
             for place in range(len(report.results)):
                 for width, scheme in ((1600, "light"), (400, "dark")):
                     tally.attempt(report.name, shown_and_right, tally, browser, report, place, width, scheme)

@@ -3,7 +3,7 @@
 import json
 
 from browser import CONTRAST, CROWDED
-from texts import all_close, close, size, thousands
+from texts import all_close, close, size, thousands, time
 
 # Of a track in a page, and of all tracks.
 MOST_OF_TRACK, MOST_SPANS = 2000, 5000
@@ -59,8 +59,8 @@ def page_is_light(check, page):
 
 
 def budget_is_shown(check, chart, budget, most):
-    """As a line, or in words where the bars would be shorter than a tenth of it."""
-    on_axis = budget <= 10 * most
+    """As a line, or in words where the bars would be shorter than a quarter of it."""
+    on_axis = budget <= 4 * most
     check("the budget's line", chart["lines"] == ([budget] if on_axis else []), chart["lines"])
     check("the budget in words", on_axis or f"The budget of {size(budget)} is beyond the axis." in chart["label"], chart["label"])
 
@@ -68,10 +68,19 @@ def budget_is_shown(check, chart, budget, most):
 def memory_of_count(check, page, result):
     parts = result["partitions"]
     chart = page.chart("Device memory of")
-    budget_is_shown(check, chart, result["device_memory"], max(max(p["peak_bytes"], p["peak_bytes_predicted"]) for p in parts))
+    most, predicted = (max(p[of] for p in parts) for of in ("peak_bytes", "peak_bytes_predicted"))
+    # Exact on a GPU in the in-place mode, else an upper bound, which is drawn as an outline where the axis has room for it.
+    bound = result["backend"] == "cpu" or result.get("mode") == "spilled"
+    drawn = not bound or predicted <= 4 * most
+    budget_is_shown(check, chart, result["device_memory"], max(most, predicted) if drawn else most)
     series = {one["name"]: one["data"] for one in chart["series"]}
     check("actual peaks in the chart", series["actual peak"] == [p["peak_bytes"] for p in parts])
-    check("predicted peaks in the chart", series["predicted peak"] == [p["peak_bytes_predicted"] for p in parts])
+    name = "predicted, at most" if bound else "predicted peak"
+    check("predicted peaks in the chart", series.get(name) == ([p["peak_bytes_predicted"] for p in parts] if drawn else None), list(series))
+    check("nothing else is drawn", len(series) == 1 + drawn, list(series))
+    check("bounds are outlines", [one["name"] for one in chart["series"] if one["dashed"]] == ([name] if bound and drawn else []), chart["series"])
+    check("a bound is called one", (f"at most {size(largest_of(parts)['peak_bytes_predicted'])} were predicted" in chart["label"]) == bound, chart["label"])
+    check("a bound beyond the axis is in words", ("This upper bound is beyond the axis." in chart["label"]) == (not drawn), chart["label"])
     names = chart["x"] if len(parts) > 12 else chart["y"]
     check("partitions on the axis", names == [str(p["id"]) for p in parts], names)
     plural = "" if len(parts) == 1 else "s"
@@ -81,6 +90,10 @@ def memory_of_count(check, page, result):
     columns = ["part", "peak at most", "peak actual", "triangles", "streamed", "local vertices", "resident"]
     check("the table of partitions", [tuple(row[c] for c in columns) for row in rows] == wanted,
           [(a, b) for a, b in zip((tuple(row[c] for c in columns) for row in rows), wanted) if a != b][:3])
+
+
+def largest_of(parts):
+    return max(parts, key=lambda p: p["peak_bytes"])
 
 
 def stages_of_count(check, page, result):
@@ -98,9 +111,9 @@ def stages_of_count(check, page, result):
     known = page.page.evaluate("readEntries().entries.find(({ id }) => !document.getElementById(`entry-${id}`).hidden).rates")
     limits = [known["read_bytes"], known["write_bytes"]] if known else []
     check("the limits of the disk", rates["lines"] == limits, rates["lines"])
-    if not result.get("timeline"):
-        times = page.chart("Time of each stage")["series"][0]["data"]
-        check("times of stages", all_close(times, [s["seconds"] for s in stages]), times)
+    times = page.chart("Time of each stage.")
+    check("times of stages", all_close(times["series"][0]["data"], [s["seconds"] for s in stages]), times)
+    check("times beside rates", page.page.viewport_size["width"] < 1000 or abs(times["top"] - rates["top"]) < 60, (times["top"], rates["top"]))
 
 
 def timeline_of_count(check, page, result):
@@ -129,7 +142,7 @@ def degrees_of_count(check, page, result):
     check("the distribution of degrees", len(points) == len(wanted) and all(all_close(a, b) for a, b in zip(points, wanted)), points[:3])
     check("degrees add up to the vertices", round(sum(y * (b["to"] - b["from"] + 1) for (_, y), b in zip(points, bins))) == sum(b["vertices"] for b in bins))
     check("all vertices have a degree", sum(b["vertices"] for b in bins) == result["vertices"])
-    local = [b for b in bins if b["average_clustering"]]
+    local = [b for b in bins if b.get("average_clustering")]
     if local:
         points = page.chart("Average local clustering")["series"][0]["data"]
         check("clustering by degree", all_close([y for _, y in points], [b["average_clustering"] for b in local]), points[:3])
@@ -173,6 +186,13 @@ def count(check, page, result):
           and rows["loops removed"] == thousands(result["input"]["loops_removed"]), rows)
 
 
+def tables_fit(check, page, width):
+    """All tables that are seen are as wide as their place at most."""
+    wide = page.page.evaluate("[...document.querySelectorAll('.scroll')].filter((p) => p.clientWidth > 0 && p.scrollWidth > p.clientWidth + 1)"
+                              ".map((p) => [p.getAttribute('aria-label'), p.scrollWidth, p.clientWidth])")
+    check(f"tables fit {width} pixels", not wide, wide)
+
+
 def plan(check, page, result):
     check("the answer", ("The job fits" if result["fits"] else "The job does not fit") in page.text())
     check("advice", all(advice in page.text() for advice in result["advice"]))
@@ -184,6 +204,14 @@ def plan(check, page, result):
     check("parts of memory add up to the peak", stacked == [p["peak_bytes_predicted"] for p in parts], stacked[:3])
     check("resident rows", series[0]["data"] == [p["resident_bytes"] for p in parts])
     check("row blocks", series[1]["data"] == [p["largest_block_bytes"] for p in parts])
+    text = " ".join(page.text().split())
+    check("seconds", f"The job takes about {time(result['seconds'])}: preparing the graph {time(result['preparing']['seconds'])}" in text
+          and f"counting {time(result['counting_seconds'])}" in text, text[:900])
+    if result["more_memory"]:
+        rows = page.table("More memory")
+        check("more memory", [(r["budget"], r["at least"], r["partitions"], r["the job, about"]) for r in rows]
+              == [(f"--{m['budget']}-memory", size(m["bytes"]), thousands(m["parts"]), time(m["seconds"])) for m in result["more_memory"]], rows)
+    check("no more memory", ("More memory would not save time." in text) == (not result["more_memory"]))
     rows = page.table(f"Numbers of {thousands(len(parts))} partition{'' if len(parts) == 1 else 's'}")
     check("the table of partitions", [(r["part"], r["peak at most"], r["fits"]) for r in rows]
           == [(str(p["id"]), size(p["peak_bytes_predicted"]), "yes" if p["fits"] else "no") for p in parts], rows[:3])

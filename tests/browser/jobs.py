@@ -44,6 +44,7 @@ class Report:
     def __init__(self, name, path, lines):
         self.name, self.path, self.lines = name, path, lines
         self.results = [(kind, json.loads(line)) for kind, line in lines]
+        self.earlier = None
 
 
 def kind_of(result, kind):
@@ -56,6 +57,12 @@ def made(program, folder):
     reports = []
     for name, kind, words in JOBS:
         reports.append(ran(program, folder, name, kind, [*words, "--no-cache"]))
+    # A count against the result of another one of the same graph, in other partitions.
+    earlier = subprocess.run([program, "count", "ca-HepTh.txt", "--json", "--quiet", "--no-cache", "--parts", "5"], capture_output=True,
+                             check=True, cwd=DATA)
+    (folder / "earlier.json").write_bytes(earlier.stdout)
+    reports.append(ran(program, folder, "against", "count", ["count", "ca-HepTh.txt", "--no-cache", "--against", folder / "earlier.json"]))
+    reports[-1].earlier = json.loads(earlier.stdout)
     return [*reports, ran(program, folder, "run", "count", ["run", folder / "jobs.toml"])]
 
 
@@ -70,10 +77,10 @@ def ran(program, folder, name, kind, words):
     return Report(name, page, lines)
 
 
-def made_up_report(name, folder, *results):
-    """A report of made-up results, pairs of a kind and an object, in the page of a job in `folder`."""
+def made_up_report(name, folder, *results, earlier=None):
+    """A report of made-up results, pairs of a kind and an object, in the page of a job in `folder`; each against `earlier` if there is one."""
     path = folder / f"{name}.html"
     lines = [(kind, json.dumps(result) + "\n") for kind, result in results]
-    entries = [made_up.entry(kind, f"{name} {i}", line, "a = 1\n", made_up.RATES) for i, (kind, line) in enumerate(lines)]
+    entries = [made_up.entry(kind, f"{name} {i}", line, "a = 1\n", made_up.RATES, earlier and json.dumps(earlier)) for i, (kind, line) in enumerate(lines)]
     path.write_text(made_up.page((folder / "count.html").read_text(encoding="utf-8"), entries), encoding="utf-8")
     return Report(name, path, lines)

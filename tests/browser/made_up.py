@@ -8,12 +8,13 @@ CONTEXT = re.compile(r'id="context">([^<]*)</script>')
 
 # Rates of a machine, as the program's defaults.
 RATES = {"size_arcs": 20e6, "build_arcs": 60e6, "write_bytes": 2.0e9, "read_bytes": 1.9e9, "cpu": {"graph": 0.4e9, "spill": 0.3e9},
-         "gpu": {"graph": 1.4e9, "spill": 0.5e9}, "gpu_arcs": 8e9, "lstc": 1.0, "packed": 1.0, "measured": False}
+         "gpu": {"graph": 1.4e9, "spill": 0.5e9}, "gpu_arcs": 8e9, "bitmap": 1.0, "lstc": 1.0, "packed": 1.0, "measured": False}
 
 
-def entry(kind, title, text, job=None, rates=None):
-    """An entry of a page; `text` is the JSON as the program prints it."""
-    return {"kind": kind, "title": title, "text": text, "job": job, "rates": rates}
+def entry(kind, title, text, job=None, rates=None, earlier=None):
+    """An entry of a page; `text` is the JSON as the program prints it, `earlier` that of a result to compare with."""
+    against = None if earlier is None else "earlier.json"
+    return {"kind": kind, "title": title, "text": text, "job": job, "rates": rates, "against": against, "earlier": earlier}
 
 
 def element(attributes, text):
@@ -28,6 +29,8 @@ def page(made, entries):
     for i, one in enumerate(entries, 1):
         name = f"result-{i}"
         results.append(element(f'class="result" id="{name}" data-kind="{one["kind"]}"', one["text"]))
-        about["entries"].append({"id": name, **{key: one[key] for key in ("kind", "title", "job", "rates")}})
+        if one["earlier"] is not None:
+            results.append(element(f'class="earlier" id="{name}-earlier"', one["earlier"]))
+        about["entries"].append({"id": name, **{key: one[key] for key in ("kind", "title", "job", "rates", "against")}})
     first = DATA.search(made).start()
     return made[:first] + "".join(results) + element('id="context"', json.dumps(about)) + DATA.sub("", made[first:])

@@ -5,7 +5,7 @@ import copy
 import jobs
 import samples
 from browser import opened
-from texts import all_close, size, thousands
+from texts import all_close, size, thousands, time
 
 
 def jobs_are_chosen_by_keyboard_and_address(check, browser, folder, reports):
@@ -134,6 +134,70 @@ def waits_are_those_of_the_spans(check, browser, folder, reports):
             check(f"kernels of {took} s", f"The GPU waited {share} of counting for rows." in page.text(), page.text()[:900])
 
 
+def tables_that_go_on_show_it(check, browser, folder, reports):
+    """Edges fade behind which there is more, and no others."""
+    cuts = "(e) => ['left', 'right', 'below'].filter((edge) => e.classList.contains(`cut-${edge}`)).join(' ')"
+    faded = "(e) => [...getComputedStyle(e).maskImage.matchAll(/calc\\(100% - (\\d+)px\\)/g)].map((found) => Number(found[1]))"
+    with opened(browser, reports["count"].path, 400) as page:
+        place = page.page.locator("[aria-label='Stages'].scroll")
+        place.scroll_into_view_if_needed()
+        page.page.wait_for_function("document.querySelector(\"[aria-label='Stages'].scroll\").classList.contains('cut-right')")
+        check("on the right", place.evaluate(cuts) == "right", place.evaluate(cuts))
+        check("it fades", [width > 20 for width in place.evaluate(faded)][:1] == [True], place.evaluate(faded))
+        place.evaluate("(e) => e.scrollTo(e.scrollWidth, 0)")
+        page.page.wait_for_timeout(200)
+        check("on the left, at the end", place.evaluate(cuts) == "left", place.evaluate(cuts))
+        page.page.set_viewport_size({"width": 1600, "height": 900})
+        page.page.wait_for_timeout(200)
+        check("nowhere in a wide window", place.evaluate(cuts) == "", place.evaluate(cuts))
+        check("nothing fades", not any(place.evaluate(faded)), place.evaluate(faded))
+    with opened(browser, reports["partitions"].path, 1600) as page:
+        page.table("Numbers of 300 partitions")
+        place = page.page.locator("[aria-label='Numbers of 300 partitions'].scroll")
+        page.page.wait_for_timeout(200)
+        check("below", "below" in place.evaluate(cuts), place.evaluate(cuts))
+
+
+def a_result_stands_beside_an_earlier_one(check, browser, folder, reports):
+    report = reports["against"]
+    (_, now), earlier = report.results[0], report.earlier
+    with opened(browser, report.path) as page:
+        check("the verdict", "Both have the same input and counted the same: 28,339 triangles." in page.text(), page.text()[:900])
+        rows = {row["count"]: (row["this"], row["earlier"], row["this / earlier"]) for row in page.table("Counts of both")}
+        check("triangles", rows["triangles"] == ("28,339", "28,339", "1.00×"), rows)
+        rows = {row["time"]: (row["this"], row["earlier"], row["this / earlier"]) for row in page.table("Seconds of both")}
+        seconds = [{stage["name"]: stage["seconds"] for stage in of["stages"]} | {"whole job": of["seconds"]} for of in (now, earlier)]
+        wanted = {name: tuple(time(of[name]) if name in of else "–" for of in seconds) for name in {*seconds[0], *seconds[1]}}
+        check("seconds", {name: row[:2] for name, row in rows.items()} == wanted, (rows, wanted))
+        ratio = float(rows["whole job"][2].rstrip("×"))
+        check("the ratio", abs(ratio / (now["seconds"] / earlier["seconds"]) - 1) < 0.01, rows["whole job"])
+        rows = {row["memory"]: (row["this"], row["earlier"]) for row in page.table("Memory of both")}
+        peaks = [(size(of["peak_host_bytes"]), size(max(p["peak_bytes"] for p in of["partitions"]))) for of in (now, earlier)]
+        check("memory", (rows["host"], rows["largest partition"]) == tuple(zip(*peaks)), rows)
+        this, before = page.chart("Time of each stage in both")["series"]
+        names = page.chart("Time of each stage in both")["y"]
+        check("stages in the chart", [this["data"], before["data"]] == [[of.get(name) for name in names] for of in seconds], (this, before))
+        rows = {row["setting"]: (row["this"], row["earlier"]) for row in page.table("What differs")}
+        check("what differs", rows["parts"] == ("1", "5"), rows)
+        check("nothing is logged", not page.logged, page.logged)
+    wrong = copy.deepcopy(earlier)
+    wrong["triangles"] += 1
+    other = copy.deepcopy(earlier)
+    other.update(edges=earlier["edges"] + 1, triangles=earlier["triangles"] + 1)
+    clustered = copy.deepcopy(reports["count"].results[0][1])
+    clustered["clustering"]["most_triangles"] += 7
+    for name, before, result, words in [
+        ("wrong", wrong, now, "THE COUNTS DIFFER for the same input, so one of them is wrong: triangles 28,339 and 28,340."),
+        ("clustered", clustered, reports["count"].results[0][1], "THE COUNTS DIFFER for the same input, so one of them is wrong: most triangles"),
+        ("other", other, now, "The inputs differ, so do not compare: edges"),
+    ]:
+        made = jobs.made_up_report(f"against-{name}", folder, ("count", result), earlier=before)
+        with opened(browser, made.path) as page:
+            bad = page.page.locator("article:not([hidden]) .verdict strong.bad")
+            check(f"{name} is an error", bad.count() == 1 and bad.inner_text().startswith(words), page.page.locator(".verdict").inner_text())
+            check(f"nothing is logged of {name}", not page.logged, page.logged)
+
+
 def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
     with opened(browser, reports["count"].path, script=False) as page:
         check("a hint", "need JavaScript" in page.page.locator("body").inner_text())
@@ -141,5 +205,6 @@ def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
 
 SPECIAL = [
     jobs_are_chosen_by_keyboard_and_address, hovering_shows_the_numbers, partitions_are_ordered, texts_of_a_result_are_never_markup,
-    numbers_above_two_to_the_53_are_exact, degrees_are_those_of_the_graph, waits_are_those_of_the_spans, without_javascript_the_json_is_pointed_to,
+    numbers_above_two_to_the_53_are_exact, degrees_are_those_of_the_graph, waits_are_those_of_the_spans, tables_that_go_on_show_it,
+    a_result_stands_beside_an_earlier_one, without_javascript_the_json_is_pointed_to,
 ]

@@ -128,6 +128,43 @@ fn a_report_of_a_decomposition_has_the_trusses() {
     assert_eq!(sizes, [(2, 34, 78), (3, 32, 67), (4, 12, 25), (5, 6, 14)]);
 }
 
+/// The earlier result is in the page without its timeline; a file that is none is refused before anything is counted.
+#[test]
+fn a_report_compares_with_an_earlier_result() {
+    let place = Place::new();
+    let input = graph();
+    place.write("earlier.json", place.prints(&["count", &input, "--json", "--parts", "3", "--report", "first.html"]));
+    place.write("plan.json", place.prints(&["plan", &input, "--json"]));
+    place.write("failed.json", place.run(&["count", "missing.txt", "--json"]).stdout);
+    place.write("lines.jsonl", fs::read_to_string(place.path("earlier.json")).unwrap().repeat(2));
+    place.write(
+        "bench.json",
+        place.prints(&["bench", &input, "--methods", "bitmap", "--runs", "1", "--json", "--backend", "cpu"]),
+    );
+    place.write("other.json", "{\"triangles\": 3}");
+    for (file, said) in [
+        ("nowhere.json", "nowhere.json: cannot be read"),
+        ("plan.json", "plan.json: is a plan"),
+        ("failed.json", "failed.json: is a failure"),
+        ("bench.json", "bench.json: is a comparison of methods"),
+        ("lines.jsonl", "lines.jsonl: is not one JSON object"),
+        ("other.json", "other.json: is no result (missing field"),
+    ] {
+        let output = place.refuses(&["count", &input, "--report", "r.html", "--against", file], 1, &[said]);
+        assert!(output.stdout.is_empty() && !place.path("r.html").exists(), "{file}");
+    }
+    place.refuses(&["count", &input, "--against", "earlier.json"], 2, &["--report"]);
+
+    place.prints(&["count", &input, "--report", "r.html", "--against", "earlier.json"]);
+    let page = fs::read_to_string(place.path("r.html")).unwrap();
+    assert_eq!(context(&page)["entries"][0]["against"], "earlier.json");
+    let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
+    let before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
+    assert!(before.timeline.is_some() && before.parts == 3);
+    let wanted = RunResult { timeline: None, degrees: None, ..before };
+    assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), wanted);
+}
+
 #[test]
 fn nothing_is_recorded_unless_it_is_asked_for() {
     let place = Place::new();

@@ -15,10 +15,15 @@ function printed(id) {
     return `${text.replace(/\\(?:u003c|.)/g, (escape) => (escape === "\\u003c" ? "<" : escape))}\n`;
 }
 
-/** All results with their context: `id`, `kind`, `title`, `job`, `rates`, and `result`. */
+/**
+ * All results with their context: `id`, `kind`, `title`, `job`, `rates`, and `result`; with an earlier result to compare with, `earlier`, and
+ * in `against` the name of its file.
+ */
 function readEntries() {
     const context = parsed(document.getElementById("context").textContent);
-    const entries = context.entries.map((entry) => ({ ...entry, result: parsed(document.getElementById(entry.id).textContent) }));
+    const read = (id) => parsed(document.getElementById(id).textContent);
+    const earlier = ({ id, against }) => (against ? read(`${id}-earlier`) : null);
+    const entries = context.entries.map((entry) => ({ ...entry, result: read(entry.id), earlier: earlier(entry) }));
     return { ...context, entries };
 }
 

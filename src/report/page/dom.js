@@ -20,8 +20,8 @@ function section(heading, ...children) {
 }
 
 /**
- * A table. Columns: `heading`, `cell(row)` (text or element), and `text: true` where it is no number. It scrolls sideways in a narrow
- * window.
+ * A table. Columns: `heading`, `cell(row)` (text or element), and `text: true` where it is no number. Where it is wider or higher than its
+ * place it scrolls, and fades at the edges behind which there is more.
  */
 function table(label, columns, rows) {
     const kind = (column) => ({ class: column.text ? "text" : null });
@@ -37,11 +37,26 @@ function table(label, columns, rows) {
             columns.map((column) => el("td", kind(column), column.cell(row))),
         ),
     );
-    return el(
+    const place = el(
         "div",
         { class: "scroll", role: "region", "aria-label": label, tabindex: 0 },
         el("table", {}, el("thead", {}, head), el("tbody", {}, body)),
     );
+    place.addEventListener("scroll", () => showCuts(place), { passive: true });
+    resized.observe(place);
+    return place;
+}
+
+/** Tables whose place changed. */
+const resized = new ResizeObserver((places) => places.forEach(({ target }) => showCuts(target)));
+
+/** Marks the edges of a table's place behind which there is more of it. */
+function showCuts(place) {
+    const [right, below] = [place.scrollWidth - place.clientWidth - place.scrollLeft, place.scrollHeight - place.clientHeight - place.scrollTop];
+    const cut = { left: place.scrollLeft > 1, right: right > 1, below: below > 1 };
+    for (const [edge, more] of Object.entries(cut)) {
+        place.classList.toggle(`cut-${edge}`, more);
+    }
 }
 
 /** A closed table behind a chart; it is made when it is first opened. */

@@ -3,6 +3,7 @@
 const KINDS = {
     count: (entry) => [
         summary(entry.result),
+        entry.earlier && comparison(entry.result, entry.earlier, entry.against),
         estimates(entry.result),
         countedMemory(entry.result),
         timeline(entry.result),
@@ -17,6 +18,7 @@ const KINDS = {
         planSummary(entry.result),
         estimates(entry.result),
         plannedMemory(entry.result),
+        moreMemory(entry.result),
         alternatives(entry.result),
         hostFloors(entry.result),
     ],

@@ -3,14 +3,14 @@
 
 const FEW = 12;
 
-/** Whether the budget is on the axis: where it is so large that bars would vanish beside it, the caption has it. */
-function budgetFits(most, budget) {
-    return budget > 0 && budget <= 10 * most;
+/** Whether a budget or a bound is on the axis, which follows the bars: where it is so large that they would be short, the caption has it. */
+function onAxis(most, value) {
+    return value > 0 && value <= 4 * most;
 }
 
 function memoryOption({ rows, budget, series, lines, few, tipOf }, { colours, width }) {
     const most = greatest([...series, ...lines].map(({ top }) => greatest(rows.map(([, row]) => Number(top(row))))));
-    const shown = budgetFits(most, budget);
+    const shown = onAxis(most, budget);
     const values = { ...byteAxis(shown ? Math.max(most, budget) : most) };
     const names = {
         type: "category",
@@ -36,7 +36,9 @@ function memoryOption({ rows, budget, series, lines, few, tipOf }, { colours, wi
         data: data(of),
         barMaxWidth: 26,
         barCategoryGap: few ? "30%" : rows.length > 150 ? "0%" : "20%",
-        itemStyle: { color: colours[of.colour] },
+        itemStyle: of.bound
+            ? { color: "transparent", borderColor: colours[of.colour], borderType: "dashed", borderWidth: 1.5 }
+            : { color: colours[of.colour] },
         markLine: i === 0 && line ? line : undefined,
     }));
     const steps = lines.map((of) => ({
@@ -46,7 +48,7 @@ function memoryOption({ rows, budget, series, lines, few, tipOf }, { colours, wi
         step: "middle",
         showSymbol: rows.length === 1,
         symbol: "none",
-        lineStyle: { color: colours[of.colour], width: rows.length > 150 ? 1 : 1.5 },
+        lineStyle: { color: colours[of.colour], width: rows.length > 150 ? 1 : 1.5, type: of.bound ? "dashed" : "solid" },
         itemStyle: { color: colours[of.colour] },
     }));
     const zoom =
@@ -82,7 +84,7 @@ function orderControl(changed) {
 
 /**
  * The figure. `bars` and `lines` are series: `name`, `colour`, `value(partition)`, and for stacked ones `stack` and `top(partition)`, where
- * the stack ends. `sizeOf` orders partitions; `columns` is the table behind the chart.
+ * the stack ends; `bound: true` where values are at most so large, which is drawn as an outline. `sizeOf` orders partitions; `columns` is the table behind the chart.
  */
 function memoryFigure({ label, partitions, budget, bars, lines, sizeOf, columns, tipOf }) {
     const withTop = (series) => series.map((of) => ({ top: of.value, ...of }));
@@ -109,6 +111,11 @@ function memoryFigure({ label, partitions, budget, bars, lines, sizeOf, columns,
     return made;
 }
 
+/** Whether peaks are predicted as upper bounds: they are exact on a GPU in the in-place mode. */
+function isBound({ backend, mode }) {
+    return backend === "cpu" || mode === "spilled";
+}
+
 /** Predicted and actual memory of the partitions of a count. */
 function countedMemory(result) {
     const most = largest(result.partitions, (partition) => partition.peak_bytes);
@@ -116,11 +123,21 @@ function countedMemory(result) {
         return null;
     }
     const budget = result.device_memory;
-    const predicted = { name: "predicted peak", colour: "orange", value: (p) => p.peak_bytes_predicted };
+    const bound = isBound(result);
+    const predicted = {
+        name: bound ? "predicted, at most" : "predicted peak",
+        colour: "orange",
+        bound,
+        value: (p) => p.peak_bytes_predicted,
+    };
     const actual = { name: "actual peak", colour: "blue", value: (p) => p.peak_bytes };
     const few = result.partitions.length <= FEW;
-    const highest = greatest(result.partitions.map((p) => Math.max(p.peak_bytes, p.peak_bytes_predicted)));
-    const beyond = budgetFits(highest, budget) ? "" : ` The budget of ${bytes(budget)} is beyond the axis.`;
+    const [highest, promised] = ["peak_bytes", "peak_bytes_predicted"].map((of) => greatest(result.partitions.map((p) => p[of])));
+    const withBound = !bound || onAxis(highest, promised);
+    const far = withBound ? "" : " This upper bound is beyond the axis.";
+    const beyond = onAxis(withBound ? Math.max(highest, promised) : highest, budget)
+        ? ""
+        : ` The budget of ${bytes(budget)} is beyond the axis.`;
     const over = result.partitions.filter((p) => p.peak_bytes > budget).length;
     const exceeds = over > 0 ? ` ${counted(over, "partition")} took more than the budget.` : "";
     return section(
@@ -128,16 +145,16 @@ function countedMemory(result) {
         memoryFigure({
             label:
                 `Device memory of ${counted(result.parts, "partition")}: at most ${ofBudget(most.peak_bytes, budget)}, in partition ` +
-                `${most.id}, for which ${bytes(most.peak_bytes_predicted)} were predicted.${beyond}${exceeds}`,
+                `${most.id}, for which ${bound ? "at most " : ""}${bytes(most.peak_bytes_predicted)} were predicted.${far}${beyond}${exceeds}`,
             partitions: result.partitions,
             budget,
-            bars: few ? [predicted, actual] : [actual],
-            lines: few ? [] : [predicted],
+            bars: few && withBound ? [predicted, actual] : [actual],
+            lines: few || !withBound ? [] : [predicted],
             sizeOf: (p) => p.peak_bytes,
             columns: partitionColumns("file", result.mode),
             tipOf: (p) =>
                 tip(`Partition ${p.id}`, [
-                    ["predicted peak", bytes(p.peak_bytes_predicted)],
+                    [predicted.name, bytes(p.peak_bytes_predicted)],
                     ["actual peak", ofBudget(p.peak_bytes, budget)],
                     ["resident rows", bytes(p.resident_bytes)],
                     ["largest row block", bytes(p.largest_block_bytes)],

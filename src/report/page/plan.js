@@ -1,6 +1,40 @@
 // A plan: whether every partition fits its budget, what its memory consists of, and what other numbers of parts would take. Input: the result of
 // `trimill plan`. Output: elements.
 
+const REASONS = {
+    whole: "the whole graph fits at once",
+    fewest: "as few as fit",
+    asked: "as was asked for",
+    split: "what was asked for does not fit",
+    devices: "one for each device",
+};
+
+/** About how long the job takes. */
+function planTime(plan) {
+    const peeling = plan.peeling_seconds === null ? "" : `, peeling ${seconds(plan.peeling_seconds)}`;
+    return (
+        `The job takes about ${seconds(plan.seconds)}: preparing the graph ${seconds(plan.preparing.seconds)}, unless it is in the cache, ` +
+        `counting ${seconds(plan.counting_seconds)}${peeling}.`
+    );
+}
+
+/** What more memory would save. */
+function moreMemory(plan) {
+    if (plan.more_memory.length === 0) {
+        return section("More memory", el("p", {}, "More memory would not save time."));
+    }
+    const columns = [
+        { heading: "budget", text: true, cell: (m) => (m.budget === "host" ? "--host-memory" : "--device-memory") },
+        { heading: "at least", cell: (m) => bytes(m.bytes) },
+        { heading: "partitions", cell: (m) => thousands(m.parts) },
+        { heading: "preparing", cell: (m) => seconds(m.preparing.seconds) },
+        { heading: "counting", cell: (m) => seconds(m.counting_seconds) },
+        { heading: "the job, about", cell: (m) => seconds(m.seconds) },
+        { heading: "saves", cell: (m) => percent(1 - m.seconds / plan.seconds) },
+    ];
+    return section("More memory", table("More memory", columns, plan.more_memory));
+}
+
 /** What is neither resident rows nor the largest row block: the second row block, counters, what the method needs. */
 const restOf = (p) => Math.max(p.peak_bytes_predicted - p.resident_bytes - p.largest_block_bytes, 0);
 
@@ -26,9 +60,10 @@ function planSummary(plan) {
         ),
         sentences(
             `The graph has ${counted(plan.vertices, "vertex", "vertices")} and ${counted(plan.edges, "edge")}. Method ${plan.method} would count it on ` +
-                `${BACKENDS[plan.backend] ?? plan.backend}, in ${counted(plan.parts, "partition")} by ${plan.partitioner}, in the ${plan.mode} mode.`,
+                `${BACKENDS[plan.backend] ?? plan.backend}, in ${counted(plan.parts, "partition")} by ${plan.partitioner} (${REASONS[plan.parts_reason]}), in the ${plan.mode} mode.`,
             estimated,
         ),
+        sentences(planTime(plan)),
         plan.advice.length === 0
             ? null
             : el(
@@ -48,6 +83,7 @@ function planSummary(plan) {
             ["Streamed to the device", bytes(plan.stream_bytes)],
             ["On disk at once, at most", bytes(plan.disk_bytes)],
             ["Budget of the host", bytes(plan.host_memory)],
+            ["Smallest budget of the host", bytes(plan.smallest_host_memory)],
             ["Duplication: arcs kept / edges", plan.duplication.toFixed(3)],
         ]),
     ];
@@ -59,13 +95,13 @@ function plannedMemory(plan) {
         return null;
     }
     const budget = plan.device_memory;
-    const beyond = budgetFits(most.peak_bytes_predicted, budget) ? "" : ` The budget of ${bytes(budget)} is beyond the axis.`;
+    const beyond = onAxis(most.peak_bytes_predicted, budget) ? "" : ` The budget of ${bytes(budget)} is beyond the axis.`;
     const top = (p) => p.peak_bytes_predicted;
     return section(
         "Memory of each partition",
         memoryFigure({
             label:
-                `Predicted peak of the device's memory in each partition, and what it consists of. The largest is partition ${most.id} with ` +
+                `Predicted peak of the device's memory in each partition${isBound(plan) ? ", at most" : ""}, and what it consists of. The largest is partition ${most.id} with ` +
                 `${ofBudget(most.peak_bytes_predicted, budget)}.${beyond}`,
             partitions: plan.partitions,
             budget,
@@ -171,7 +207,7 @@ function alternatives(plan) {
 
 function floorsOption(floors, budget, { colours, width }) {
     const most = Math.max(...floors.map((floor) => floor.bytes));
-    const shown = budgetFits(most, budget);
+    const shown = onAxis(most, budget);
     const line = shown ? markLine("xAxis", [{ value: budget, name: `budget ${bytes(budget)}`, position: "start" }], colours) : undefined;
     return {
         grid: { left: width < 600 ? 110 : 200, right: 34, top: shown ? 24 : 10, bottom: 30 },

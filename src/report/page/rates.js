@@ -136,7 +136,7 @@ function limitSentence(rates) {
     return `Dashed lines: the disk ${known.join(" and ")}, ${source}. A file that is in memory already is read faster.`;
 }
 
-/** The section: times, unless the timeline has them, rates, and the table of both. */
+/** The section: the table, and beside each other times and rates. */
 function stages(result, rates) {
     const known = result.stages;
     if (known.length === 0) {
@@ -150,13 +150,11 @@ function stages(result, rates) {
         el(
             "div",
             { class: "pair" },
-            result.timeline
-                ? null
-                : figure({
-                      label: `Time of each stage. ${longestStage(result) ?? ""}`,
-                      height: () => 44 + 28 * known.length,
-                      option: (context) => timesOption(known, context),
-                  }),
+            figure({
+                label: `Time of each stage. ${longestStage(result) ?? ""}`,
+                height: () => 44 + 28 * known.length,
+                option: (context) => timesOption(known, context),
+            }),
             moved.length === 0
                 ? null
                 : figure({

@@ -9,7 +9,7 @@ use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 const CREATED: u64 = 1_795_435_200;
 
 fn entry(kind: ResultKind, title: &str, json: String) -> PageEntry {
-    PageEntry { kind, title: title.into(), job: None, rates: None, json }
+    PageEntry { kind, title: title.into(), job: None, rates: None, json, against: None }
 }
 
 /// The texts of the JSON elements of a page, found as a browser finds them: from the start tag to the next `</script`.
@@ -80,7 +80,7 @@ fn the_context_names_every_result() {
     assert_eq!((&first["rates"]["read_bytes"], &first["rates"]["measured"]), (&json!(3e9), &json!(true)));
     assert_eq!(
         context["entries"][1],
-        json!({ "id": "result-2", "kind": "bench", "title": "b", "job": null, "rates": null })
+        json!({ "id": "result-2", "kind": "bench", "title": "b", "job": null, "rates": null, "against": null })
     );
     for (i, kind) in ["count", "bench"].iter().enumerate() {
         assert!(page.contains(&format!("id=\"result-{}\" data-kind=\"{kind}\"", i + 1)));

@@ -12,6 +12,14 @@ pub(crate) struct ReportArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
+/// An earlier result to compare with.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AgainstArgs {
+    /// In the report, compare with an earlier result, a file of what --json printed
+    #[arg(long, value_name = "FILE.json", requires = "report", help_heading = "Output")]
+    pub(crate) against: Option<PathBuf>,
+}
+
 /// How an answer is printed.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AnswerArgs {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::args::{AnswerArgs, usual, without};
+use super::args::{AgainstArgs, AnswerArgs, usual, without};
 use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTable, ShardChoice, Tables, WorkTable};
 
 /// What `trimill plan` does not take: it writes a report alone.
@@ -64,10 +64,13 @@ pub(crate) struct CountCommand {
         conflicts_with_all = [
             "inputs", "format", "header", "columns", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
             "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "truss", "k", "files", "force", "report",
-            "trace",
+            "trace", "against",
         ]
     )]
     pub(crate) shard: Option<ShardChoice>,
+
+    #[command(flatten)]
+    pub(crate) against: AgainstArgs,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
@@ -100,6 +103,9 @@ impl GraphJobArgs {
 pub(crate) struct TrussCommand {
     #[command(flatten)]
     pub(crate) graph: GraphJobArgs,
+
+    #[command(flatten)]
+    pub(crate) against: AgainstArgs,
 }
 
 /// `trimill plan`

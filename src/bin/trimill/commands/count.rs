@@ -11,9 +11,9 @@ use trimill::RunResult;
 use trimill::program::execute::{self, Helper};
 use trimill::program::paths;
 use trimill::program::with_resume_advice;
+use trimill::program::{EarlierResult, PageEntry, files, rates, views};
 use trimill::program::{Job, Tables};
 use trimill::program::{WORKER, guarded};
-use trimill::program::{files, rates, views};
 use trimill::{Error, Result};
 
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -24,18 +24,24 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let shown = context.shown(&command.answer);
         return context.report(command.answer.json, &report, |report| reports::shard(report, shown));
     }
-    counted(&command.tables(), &command.answer, context)
+    counted(&command.tables(), command.against.against.as_deref(), &command.answer, context)
 }
 
 /// `trimill truss`
 pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    counted(&command.tables(), &command.graph.answer, context)
+    counted(&command.tables(), command.against.against.as_deref(), &command.graph.answer, context)
 }
 
-fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+fn counted(
+    tables: &Tables,
+    against: Option<&Path>,
+    how: &AnswerArgs,
+    context: &mut CommandContext<'_>,
+) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
     paths::check(&[job.paths()])?;
-    report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
+    let earlier = against.map(views::earlier).transpose()?;
+    report(count(&job, earlier, context.metis(), &context.control)?, Some(&job), how, context)
 }
 
 /// Prints the result of a job, or of the shards of one, and what went wrong with its files.
@@ -65,8 +71,13 @@ pub(super) struct CountAnswer {
     pub(super) written: Result<()>,
 }
 
-/// Counts `job` and writes its output files; checks the output directory first.
-pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Result<CountAnswer> {
+/// Counts `job` and writes its output files, a report that compares with an `earlier` result among them; checks the output directory first.
+pub(super) fn count(
+    job: &Job,
+    earlier: Option<EarlierResult>,
+    metis: Option<Helper>,
+    control: &Control,
+) -> Result<CountAnswer> {
     if let Some(dir) = &job.output.dir {
         files::prepare_result(dir)?;
     }
@@ -75,12 +86,15 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
     let tables = write_tables(&result, job.output.dir.as_deref());
-    let views = guarded(WORKER, || write_views(job, &result)).and_then(|viewed| viewed);
+    let views = guarded(WORKER, || write_views(job, &result, earlier)).and_then(|viewed| viewed);
     Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]) })
 }
 
-fn write_views(job: &Job, result: &RunResult) -> Result<()> {
-    let page = |file| views::write_report(file, &[job.page_of_count(result, rates(job.cache.dir.as_deref()))?]);
+fn write_views(job: &Job, result: &RunResult, against: Option<EarlierResult>) -> Result<()> {
+    let page = |file| {
+        let entry = job.page_of_count(result, rates(job.cache.dir.as_deref()))?;
+        views::write_report(file, &[PageEntry { against, ..entry }])
+    };
     let report = job.output.report.as_deref().map_or(Ok(()), page);
     let trace = job.output.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, &job.title(), result));
     Error::worst_of([report, trace])

@@ -71,7 +71,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             });
             continue;
         }
-        let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
+        let result = job.check_files().and_then(|()| count::count(job, None, context.metis(), &context.control));
         let mut line = SummaryLine {
             job: name.clone(),
             counted: None,

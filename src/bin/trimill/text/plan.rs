@@ -64,7 +64,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
         (memory, format!("{largest} of {}; {} would do", plan.device_memory, plan.smallest_device_memory)),
         ("host memory", format!("{} to {}", plan.smallest_host_memory, plan.host_memory)),
         ("disk", disk(plan)),
-        ("time", time(plan)),
+        ("time, about", time(plan)),
     ]);
     let saving: Vec<_> = plan.more_memory.iter().filter(|more| more.seconds < SAVES * plan.seconds).collect();
     let first =
@@ -109,7 +109,7 @@ fn disk(plan: &PlanReport) -> String {
 fn time(plan: &PlanReport) -> String {
     let peeling = plan.peeling_seconds.map_or(String::new(), |taken| format!(", peeling {}", seconds(taken)));
     let (preparing, counting) = (seconds(plan.preparing.seconds), seconds(plan.counting_seconds));
-    format!("about {}: preparing {preparing}, counting {counting}{peeling}", seconds(plan.seconds))
+    format!("{}: preparing {preparing}, counting {counting}{peeling}", seconds(plan.seconds))
 }
 
 /// The plan as text, of a job that has so many threads.
