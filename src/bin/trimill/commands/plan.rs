@@ -14,7 +14,7 @@ pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Re
     paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
-    let threads = threads(job.threads);
+    let threads = threads(job.counter.threads);
     context.report(command.graph.answer.json, &report, |report| plan::plan(report, threads, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
     let Some(file) = &job.output.report else { return Ok(short) };
