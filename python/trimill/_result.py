@@ -323,6 +323,21 @@ class Alternative(Record):
         fits: bool
 
 
+class MoreMemory(Record):
+    """A larger budget, and what a count would take with it."""
+
+    _classes = {"preparing": Preparing}
+
+    if TYPE_CHECKING:
+        #: ``device`` or ``host``.
+        budget: str
+        bytes: int
+        parts: int
+        preparing: Preparing
+        counting_seconds: float
+        seconds: float
+
+
 class Plan(Record):
     """What a count would take: the fields that ``trimill plan --json`` prints. Sizes are in bytes."""
 
@@ -332,6 +347,7 @@ class Plan(Record):
         "preparing": Preparing,
         "alternatives": Alternative,
         "methods": Method,
+        "more_memory": MoreMemory,
     }
 
     if TYPE_CHECKING:
@@ -347,6 +363,7 @@ class Plan(Record):
         partitioner: str
         prune: str
         parts: int
+        parts_reason: str
         #: One record for each partition, with its predicted sizes: ``pandas.DataFrame(plan.partitions)``.
         partitions: tuple[PlannedPartition, ...]
         device_memory: int
@@ -354,6 +371,7 @@ class Plan(Record):
         smallest_device_memory: int
         block_bytes: int
         host_memory: int
+        smallest_host_memory: int
         host_floors: tuple[HostFloor, ...]
         stream_bytes: int
         disk_bytes: int
@@ -361,6 +379,10 @@ class Plan(Record):
         graph_bytes: int
         preparing: Preparing
         counting_seconds: float
+        peeling_seconds: float | None
+        #: About what the whole job takes where the graph is not in the cache.
+        seconds: float
+        more_memory: tuple[MoreMemory, ...]
         duplication: float
         alternatives: tuple[Alternative, ...]
         advice: tuple[str, ...]
