@@ -188,6 +188,21 @@ mod tests {
         assert_eq!(Speed::lstc(&rates).whole(1_000_000, 0), 2.0 * LSTC.whole(1_000_000, 0));
     }
 
+    /// Seconds of docs/results/gapbs-cpu16.json.zst, of graphs whose arcs go to hubs, go far, and stay near.
+    #[test]
+    fn counting_on_16_cores_is_within_a_factor_of_three_of_what_was_measured() {
+        let machine = Machine { rates: Rates::default(), cores: 16, gpus: 0, cached: true };
+        for (graph, edges, probes, measured) in [
+            ("kron20", 15_699_687, 4_420_043_198, 0.093),
+            ("kron22", 64_155_718, 28_922_159_592, 0.542),
+            ("urand22", 67_108_598, 713_795_094, 0.309),
+            ("crawl6", 98_602_884, 5_312_897_568, 0.111),
+        ] {
+            let ratio: f64 = machine.counting_about(edges, probes) / measured;
+            assert!((1.0 / 3.0..3.0).contains(&ratio), "{graph}: {ratio}");
+        }
+    }
+
     #[test]
     fn what_spills_take_grows_with_the_arcs_that_are_kept() {
         for gpus in [0, 1] {
