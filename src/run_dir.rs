@@ -4,7 +4,7 @@
 //! DIR/lock             locked while a process uses the directory
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
 //! DIR/outputs.json     the files elsewhere that the job writes, and may therefore replace
-//! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
+//! DIR/plan.json        the chosen partitions, the mode and the size of row blocks, a fingerprint
 //! DIR/prepared.json    for shards: the settings, the file of the graph, what each partition is expected to cost
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted, until the job is done

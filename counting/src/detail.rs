@@ -23,7 +23,7 @@ pub enum Scope {
     Partitions,
     /// Whole graphs: each vertex local, all rows resident.
     WholeGraphs,
-    /// Whole graphs, and a [`EdgeShare`] of their edges.
+    /// Whole graphs, and an [`EdgeShare`] of their edges.
     SharesOfGraphs,
 }
 

@@ -1,4 +1,4 @@
-//! What a method of counting is, whatever it runs on: the rows of a partition that it gets, the memory that it takes, and what it gives.
+//! What a counting method is, on any device: the rows of a partition that it receives, the memory that it takes, the counts that it returns.
 //! The crates of the methods and the pipeline depend on it, not it on them.
 
 mod bits;

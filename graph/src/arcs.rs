@@ -13,7 +13,7 @@
 //! high   u64 words      a one for each key, behind as many zeros as its distance has steps of `2^low` more than the one before
 //! ```
 //!
-//! Cost: some instructions for each arc, and no memory beside.
+//! Cost: a few instructions for each arc, and no further memory.
 
 use super::sequence::{FOUND, WORDS, Wrong, find_ones};
 

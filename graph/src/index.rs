@@ -1,6 +1,6 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of an [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one bit for each of
+//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one bit for each of
 //! its rows and arcs; so nothing that is read through it has more numbers than the file has bits. Invariants of [`DegreeRuns`]: degrees fall
 //! strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. Memory: 32 bytes a block,
 //! 8 bytes a distinct degree.

@@ -13,7 +13,7 @@
 //! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data. So every number is found
 //! without those before it, and a device decodes all of them at once. 3 and 3 are nibbles; 0 and 3 suit gaps that are mostly 0. A sequence
 //! takes what makes it shortest (`Groups::shortest`). The successors of GAP-kron 20 then take 6% more than the entropy of their lengths and
-//! the bits below the highest one, those of cnr-2000 12% more; beside LEB128 they take 0.82 and 0.59 of its bytes.
+//! the bits below the highest one, those of cnr-2000 12% more; that is 0.82 and 0.59 of the bytes of LEB128.
 //!
 //! Cost: a few instructions a number, and no branch that depends on it.
 

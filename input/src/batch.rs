@@ -1,6 +1,6 @@
 //! Batches of arcs for the sink, and errors in the middle of a text.
 //!
-//! A reader's task owns a [`ArcBatch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
+//! A reader's task owns an [`ArcBatch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
 //! sink, unless the job is to stop.
 
 use super::ArcSink;

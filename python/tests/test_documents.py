@@ -8,7 +8,7 @@ from conftest import DATA, ROOT
 
 import trimill
 
-DOCUMENTS = ["docs/python.md", "python/README.md", "README.md"]
+DOCUMENTS = ["docs/python.md", "docs/guide.md", "python/README.md", "README.md"]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CRAWL = "tests/data/cnr-2000.graph"
-CRAWL_TRIANGLES = 20_977_629
-SLASHDOT = "tests/data/soc-Slashdot0902.txt.gz"
-SLASHDOT_TRIANGLES = 602_592
+# Graphs of tests/data that are blown up, and their triangles.
+BLOWN_UP = {
+    "crawl": ("cnr-2000.graph", 20_977_629), "slash": ("soc-Slashdot0902.txt.gz", 602_592),
+    "facebook": ("facebook_combined.txt", 1_612_010), "hepth": ("ca-HepTh.txt", 28_339),
+}
 KRON_TRIANGLES = {
     10: 74_720, 16: 15_656_287, 18: 82_728_031, 20: 423_625_371, 22: 2_111_140_967, 23: 4_670_391_762, 24: 10_283_205_554,
     27: 106_873_365_648,
@@ -31,29 +32,28 @@ class Wrong(Exception):
 
 
 class Graph:
-    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times), crawlKp (the same with permuted ids), slashK
-    (soc-Slashdot0902 blown up) or kingsN (king's moves on N x N squares, as kings500 or kings4k)."""
+    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times), crawlKp (the same with permuted ids), slashK,
+    facebookK, hepthK (other graphs of tests/data, blown up) or kingsN (king's moves on N x N squares, as kings500 or kings4k)."""
 
     def __init__(self, name):
-        match = re.fullmatch(r"(kron|urand|crawl|slash|kings)([1-9]\d*)((?<=\d)k|(?<=\d)p)?", name)
+        match = re.fullmatch(r"(kron|urand|kings|" + "|".join(BLOWN_UP) + r")([1-9]\d*)((?<=\d)k|(?<=\d)p)?", name)
         if match and match[3] and (match[1], match[3]) not in [("kings", "k"), ("crawl", "p")]:
             match = None
         family, size = (match[1], int(match[2]) * (1000 if match[3] == "k" else 1)) if match else (None, 0)
         # Each block of 2 x 2 squares has four triangles, and there are no others.
-        known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3,
-                 "slash": SLASHDOT_TRIANGLES * size**3, "kings": 4 * (size - 1)**2}
+        known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "kings": 4 * (size - 1)**2}
+        known |= {name: triangles * size**3 for name, (_, triangles) in BLOWN_UP.items()}
         if known.get(family) is None:
             kron, urand = (", ".join(map(str, scales)) for scales in (KRON_TRIANGLES, URAND_TRIANGLES))
             raise argparse.ArgumentTypeError(f"'{name}' is no graph with a known count; expected kronS (S of {kron}), "
-                                             f"urandS (S of {urand}), crawlK, crawlKp, slashK or kingsN")
+                                             f"urandS (S of {urand}), kingsN, crawlKp, or {', '.join(f'{name}K' for name in BLOWN_UP)}")
         self.name, self.triangles = name, known[family]
         self.recipe = {
             "kron": ["gap-kron", "--scale", str(size)],
             "urand": ["gap-urand", "--scale", str(size)],
-            "crawl": ["blowup", CRAWL, "--copies", str(size), *(["--permute", "1"] if name.endswith("p") else [])],
-            "slash": ["blowup", SLASHDOT, "--copies", str(size)],
             "kings": ["kings-grid", "--rows", str(size), "--columns", str(size)],
-        }[family]
+        }.get(family) or ["blowup", f"tests/data/{BLOWN_UP[family][0]}", "--copies", str(size),
+                          *(["--permute", "1"] if name.endswith("p") else [])]
         self.path = self.csr_bytes = self.edges = None
 
 

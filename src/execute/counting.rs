@@ -1,7 +1,7 @@
 //! The counting loop: a queue of partitions, and for each device a thread that takes the next one (`super::device`).
 //!
-//! A partition of the in-place mode is a rank range, and all of them are in the queue from the beginning. Those of the partition
-//! stream are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill is removed once it was
+//! A partition of the in-place mode is a rank range, and all of them are in the queue from the beginning. Those of the spilled
+//! mode are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill is removed once it was
 //! counted. Stages that overlap share one thread pool. Where the device has memory of its own, the first rows of the next
 //! partition are prefetched while the current one is counted. With several devices the largest partitions come first, so that
 //! all devices finish at about the same time; `super::workers` says what happens when a device fails. With a run directory each

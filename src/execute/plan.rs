@@ -1,4 +1,4 @@
-//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. CountsWanted
+//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. Counts
 //! nothing.
 
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! CountsWanted a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
+//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
 //!
 //! The share of a device that fails is counted by another one (`super::workers`).
 

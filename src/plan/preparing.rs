@@ -2,7 +2,7 @@
 //!
 //! Input: what is known of the graph before, and how the host's memory is divided ([`crate::clean::workspace`]). Output: an estimate, from
 //! rates of one core that were measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md). It weighs the
-//! stages of a job against each other, and docs/performance.md has it beside what was measured. Bounds of bytes, by which a job is refused,
+//! stages of a job against each other, and docs/how-big.md has it beside what was measured. Bounds of bytes, by which a job is refused,
 //! are where the bytes are written.
 
 use super::cost::Machine;

@@ -5,10 +5,10 @@ mod bench;
 mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
+mod how_big_doc;
 mod messages;
 mod methods_doc;
 mod outputs;
-mod performance_doc;
 mod pipes;
 mod plan;
 mod readme;

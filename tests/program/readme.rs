@@ -1,4 +1,5 @@
-//! Runs every command of the README as it is there, except for names that a user would choose.
+//! Runs every command of the README as it is there, except for names that a user would choose; and the commands that it
+//! and docs/guide.md show with their output, which is compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,6 +82,59 @@ fn every_command_of_the_readme_works() {
         ran += 1;
     }
     assert!(ran >= 8 && counted, "{commands:?}");
+}
+
+/// A line as far as every machine prints it: in one space, without times, bytes and numbers of threads.
+fn without_measures(line: &str) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "s", "threads"];
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let unit =
+        |word: Option<&&str>| word.is_some_and(|word| UNITS.contains(&word.trim_matches(|c| ",;()".contains(c))));
+    let kept = (0..words.len()).map(|at| if unit(words.get(at + 1)) || unit(words.get(at)) { "~" } else { words[at] });
+    let percent = |word: &&str| !word.ends_with("%)");
+    kept.filter(percent).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_the_readme_and_the_guide_show_is_what_the_program_prints() {
+    let documents = ["README.md", "docs/guide.md"].map(|path| fs::read_to_string(root().join(path)).unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    for (suffix, name) in
+        [("graph", "cnr-2000"), ("graph", "crawl"), ("properties", "cnr-2000"), ("properties", "crawl")]
+    {
+        let from = root().join(format!("tests/data/cnr-2000.{suffix}"));
+        fs::copy(from, dir.path().join(format!("{name}.{suffix}"))).unwrap();
+    }
+    let programs = Path::new(env!("CARGO_BIN_EXE_trimill")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let mut compared = 0;
+    let blocks = documents.iter().flat_map(|text| text.split("```console\n").skip(1));
+    for command in blocks.flat_map(|block| block.split("```").next().unwrap().split("$ ").skip(1)) {
+        let (command, expected) = command.split_once('\n').unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(dir.path()).env("PATH", &path);
+        // Without a GPU, even where there is one.
+        let run =
+            shell.env("XDG_CACHE_HOME", dir.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
+        let output = String::from_utf8(run.stdout).unwrap();
+        let printed: Vec<String> = output.lines().map(without_measures).collect();
+        let cut = expected.lines().any(|line| line == "...");
+        for line in expected.lines().filter(|line| *line != "...") {
+            assert!(printed.contains(&without_measures(line)), "{command}: not '{line}', but:\n{output}");
+            compared += 1;
+        }
+        let lines = expected.lines().count();
+        assert!(cut || lines == printed.len(), "{command}: {lines} lines and no '...', but:\n{output}");
+    }
+    assert!(compared > 30, "{compared} lines");
+}
+
+#[test]
+fn the_citation_is_of_this_version() {
+    let citation = fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = citation.lines().find_map(|line| line.strip_prefix("version: "));
+    assert_eq!(version, Some(env!("CARGO_PKG_VERSION")), "CITATION.cff");
 }
 
 #[test]

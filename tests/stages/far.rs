@@ -11,7 +11,7 @@
 //! | sets and ranks over 2^32 - 2 vertices | `graph/src/far/tests.rs` |
 //! | wedges past 2^64 | `graph/src/far/tests.rs` |
 //! | triangles of all partitions past 2^64 | `src/report/json.rs` |
-//! | estimates and bounds of graphs of 3.6 billion vertices and 129 billion arcs | `tests/program/performance_doc.rs` |
+//! | estimates and bounds of graphs of 3.6 billion vertices and 129 billion arcs | `tests/program/how_big_doc.rs` |
 //! | triangles past 2^32 | `tests/jobs/counts.rs`, `closed_forms_hold` |
 //! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `input/src/far/tests.rs` |
 //! | edges: sums and kept counts at arcs past 2^32 | `src/sums/blocks.rs`, `src/sums/part.rs` |

@@ -1,6 +1,6 @@
 //! The commands: glue between the command line, what the library executes, and the reports, one file each.
 //!
-//! Input: a parsed [`Command`] and a [`CommandContext`]. Output: text on the context's outputs, and an [`CommandOutcome`] or an error,
+//! Input: a parsed [`Command`] and a [`CommandContext`]. Output: text on the context's outputs, and a [`CommandOutcome`] or an error,
 //! which only the program turns into exit codes.
 
 use std::io::Write;
