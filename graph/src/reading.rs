@@ -115,7 +115,7 @@ impl OrientedGraph {
         Ok(decoded)
     }
 
-    /// Reads the rows of `ranks`: their begins, counted from 0 and with one more at the end, into `begins`, and their successors,
+    /// Reads the rows of `ranks`: their beginnings, counted from 0 and with one more at the end, into `begins`, and their successors,
     /// whose number [`Self::first_arc`] gives, into `successors`. Blocks are read and decoded by all threads of the current pool,
     /// directly into place. Takes `O(rows + arcs)` time, and a block per thread in addition to the result.
     ///
@@ -182,7 +182,7 @@ impl OrientedGraph {
     }
 
     /// Reads the file blocks with the rows of `ranks`, which are whole file blocks, as they are stored: their bytes, whose number
-    /// [`Self::stored_of`] gives, into `bytes`, and the begins of their rows, counted from `before`, into `begins`. Returns what a
+    /// [`Self::stored_of`] gives, into `bytes`, and the beginnings of their rows, counted from `before`, into `begins`. Returns what a
     /// device needs to decode them. Blocks are read by all threads of the current pool; of their rows only the lengths are
     /// decoded.
     pub fn read_stored<O: Offset>(

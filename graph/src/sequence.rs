@@ -220,7 +220,7 @@ impl<'a> NumberSequence<'a> {
     /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes behind it.
     ///
     /// # Errors
-    /// Bytes that cannot hold it, a header that no writer makes, another number of numbers, or bits behind the last one.
+    /// Bytes that cannot hold it, a header that no writer makes, more or fewer numbers, or bits behind the last one.
     pub fn split(bytes: &'a [u8], many: u64) -> Result<(Self, &'a [u8]), Wrong> {
         let (header, rest) = bytes.split_first_chunk::<8>().ok_or(CUT)?;
         let header = u64::from_le_bytes(*header);

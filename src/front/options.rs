@@ -12,7 +12,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
 use trimill_system::error::Result;
 
-/// How a graph is to be counted. Settings that are not made have the defaults of the program, which `docs/jobs.md` lists.
+/// How a graph is to be counted. Settings that are not given have the defaults of the program, which `docs/jobs.md` lists.
 ///
 /// Settings that contradict each other are refused when counting begins ([`Kind::Usage`](crate::Kind::Usage)).
 ///
