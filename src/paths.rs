@@ -5,7 +5,7 @@
 //! | found | refused |
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
-//! | an output that is an input: of this job or of another one of the batch | always |
+//! | an output that is an input, or in a directory that is one: of this job or of another one of the batch | always |
 //! | anything in a run directory that this job or another one has for itself; a run directory or kept spills of two jobs | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it |
 //! | a report, a trace or a comparison whose name holds something else | always |
@@ -55,6 +55,8 @@ type Check = fn(&Path) -> Result<()>;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Read,
+    /// A directory whose files are an input.
+    ReadAll,
     /// With a check, that one alone decides whether a file that is there is replaced.
     Write(Option<Check>),
     /// A directory that nothing else may use.
@@ -72,6 +74,9 @@ impl Job {
         let listed = if self.kept_spills().is_some() { None } else { files_of(&self.inputs).ok() };
         for input in listed.as_ref().unwrap_or(&self.inputs) {
             paths = paths.reads("the input", input);
+        }
+        for dir in self.inputs.iter().filter(|input| listed.is_some() && input.is_dir()) {
+            paths = paths.with("the input", dir, How::ReadAll);
         }
         if let Partitioner::File(path) = &self.cut.partitioner {
             paths = paths.reads("the assignment of the vertices", path);
@@ -160,9 +165,14 @@ pub fn check(all: &[Paths]) -> Result<()> {
         found.extend(paths.all.iter().filter_map(|announced| ResolvedPath::of(paths, announced)));
     }
     let (mut files, mut inodes, mut own, mut spills) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+    let mut inputs = HashMap::new();
     for this in &found {
         let other = match this.announced.how {
             How::Read => None,
+            How::ReadAll => {
+                inputs.insert(&*this.place, this);
+                None
+            }
             How::Write(_) => {
                 let same = this.inode.and_then(|inode| inodes.insert(inode, this));
                 files.insert(&*this.place, this).or(same)
@@ -179,6 +189,10 @@ pub fn check(all: &[Paths]) -> Result<()> {
         let inode = this.inode.and_then(|inode| inodes.get(&inode));
         if let (How::Read, Some(output)) = (how, files.get(&*this.place).or(inode)) {
             return Err(output.replaces(this));
+        }
+        let writes = !matches!(how, How::Read | How::ReadAll);
+        if let Some(input) = this.place.ancestors().find_map(|dir| inputs.get(dir)).filter(|_| writes) {
+            return Err(this.among(input));
         }
         for (above, dir) in this.place.ancestors().enumerate() {
             if let Some(output) = files.get(dir).filter(|_| above > 0 || is_dir) {
@@ -225,7 +239,7 @@ impl<'a> ResolvedPath<'a> {
                 let inode = file.metadata().ok().map(|there| (there.dev(), there.ino()));
                 (file, inode)
             }
-            How::Own | How::Spills => (place(path), None),
+            How::Own | How::Spills | How::ReadAll => (place(path), None),
         };
         Some(Self { of, announced, place, inode })
     }
@@ -262,6 +276,12 @@ impl<'a> ResolvedPath<'a> {
         input
             .usage(format!("is {}, and {} would replace it", input.whose(), self.whose()))
             .expected("another name for the output: an input is never replaced, with or without --force")
+    }
+
+    /// The error of an output among the files of an input.
+    fn among(&self, input: &Self) -> Error {
+        self.usage(format!("{} in {}, {}", self.whose(), input.whose(), input.announced.path.display()))
+            .expected("a place outside: every file in that directory is part of the graph")
     }
 
     /// The error of an output inside the run directory `run`.

@@ -121,7 +121,7 @@ pub struct JobEntry {
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct InputTable {
-    /// The file; `-` is standard input.
+    /// The file, or a directory or pattern of several files; `-` is standard input.
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
     #[cfg_attr(feature = "cli", arg(skip))]

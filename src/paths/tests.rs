@@ -112,6 +112,16 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     }
     refused(dir.path(), &["output = { report = 'r.html', force = true }"], "r.html: is there already");
     jobs(dir.path(), &["spill.dir = 's'"]).unwrap();
+    // All files of a directory are the input.
+    fs::create_dir(at("parts")).unwrap();
+    fs::write(at("parts/0.txt"), "0 1\n").unwrap();
+    for settings in ["output.per_vertex = 'parts/v.tsv'", "run.dir = 'parts/run'", "output.report = 'parts/y=1/r.html'"]
+    {
+        let text = format!("[[job]]\ninput.path = 'parts'\n{settings}\n");
+        let batch = Batch::parse(&text, &at("b.toml"), &[], &[]).unwrap();
+        let error = check(&[batch.jobs[0].job.paths()]).unwrap_err().to_string();
+        assert!(error.contains("every file in that directory is part of the graph"), "{error}");
+    }
     // What an earlier start in the run directory announced.
     fs::create_dir(at("run")).unwrap();
     let resumed = "[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'";

@@ -114,7 +114,7 @@ pub fn parent(path: &Path) -> &Path {
 
 /// Waits until the names in `dir` are on disk. Some file systems cannot sync a directory.
 pub fn sync_dir(dir: &Path) -> Result<()> {
-    match step(|| File::open(dir).and_then(|dir| dir.sync_all())) {
+    match step(|| File::open(dir).and_then(|dir| faults::sync(&dir))) {
         Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
         _ => Ok(()),
     }

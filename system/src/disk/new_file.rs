@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::temporary::{Claim, TemporaryFile, claimed, marked};
-use super::{pass, step, write_at};
+use super::{faults, pass, step, write_at};
 use crate::error::{Error, Result};
 
 /// Only the owner may read the file.
@@ -64,7 +64,7 @@ impl NewFile {
 
     /// Waits until all of it is on disk.
     pub fn sync(&self) -> Result<()> {
-        step(|| self.as_file().sync_all()).map_err(|e| self.failed(e))
+        step(|| faults::sync(self.as_file())).map_err(|e| self.failed(e))
     }
 
     /// Gives the file its final name, replacing any file of that name.

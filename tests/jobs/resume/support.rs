@@ -80,7 +80,9 @@ impl Place {
     }
 
     pub(crate) fn with_fault(&self, fault: &str, input: &str, arguments: &[&str]) -> Output {
-        self.command(input, arguments).env("TRIMILL_FAULT", fault).output().unwrap()
+        // After a signal the write goes on, and waits for the disk.
+        let sync = fault.starts_with("term:").then_some(("TRIMILL_SYNC", "1"));
+        self.command(input, arguments).env("TRIMILL_FAULT", fault).envs(sync).output().unwrap()
     }
 
     /// The job must succeed. Returns its result, which is checked, and standard error.

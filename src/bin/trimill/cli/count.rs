@@ -47,7 +47,7 @@ const NOT_OF_VERIFY: &[&str] = &[
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(arg, &[])))]
 pub(crate) struct CountCommand {
-    /// The graph's file, or several files of one graph; `-` is standard input
+    /// The graph's file, or several files or a directory of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required_unless_present = "shard")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -79,7 +79,7 @@ pub(crate) struct CountCommand {
 /// A graph, the settings of a job on it, and how the answer is printed.
 #[derive(Debug, Args)]
 pub(crate) struct GraphJobArgs {
-    /// The graph's file, or several files of one graph; `-` is standard input
+    /// The graph's file, or several files or a directory of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -131,7 +131,7 @@ pub(crate) struct PartitionCommand {
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_VERIFY), &[])))]
 #[command(mut_arg("force", |force| force.help("Replace files of vertices and edges that are there already")))]
 pub(crate) struct VerifyCommand {
-    /// The graph's file, or several files of one graph; `-` is standard input
+    /// The graph's file, or several files or a directory of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
 
