@@ -2,12 +2,12 @@
 //!
 //! Input: a run directory, and what each task gets. Output: files in that directory, which a user can read and change, and the command that
 //! submits them. The templates are in `src/cluster/`, each of them a file as the scheduler reads it: `@NAME@` stands for a value, and a
-//! line whose value was not given is left out.
+//! line whose value was not given is left out. Paths are quoted, and no directive names one: Slurm starts a job where it is submitted.
 
 mod template;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[cfg(feature = "cli")]
 use schemars::JsonSchema;
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::ClusterReport;
 use crate::shards;
 use template::TemplateValues;
+use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 
@@ -47,72 +48,104 @@ pub struct Cluster {
     pub partition: Option<String>,
     /// The account that is charged.
     pub account: Option<String>,
-    /// The host's memory of a task, as Slurm writes it.
-    pub memory: Option<String>,
+    /// The host's memory of a task.
+    pub memory: Option<Bytes>,
+    /// The most tasks that count at a time.
+    pub at_once: Option<NonZeroU32>,
+    /// Lines for the script that counts.
+    pub sbatch: Vec<String>,
+    /// The most time of the merge, as Slurm writes it.
+    pub merge_time: Option<String>,
+    /// The partition of the cluster that merges.
+    pub merge_partition: Option<String>,
+    /// Lines for the script that merges.
+    pub merge_sbatch: Vec<String>,
 }
 
 /// GPUs of a task, where the user does not say.
 pub const USUAL_GPUS: u32 = 1;
 /// Cores of a task, where the user does not say.
 pub const USUAL_CPUS: NonZeroU32 = NonZeroU32::new(4).unwrap();
+/// Mebibytes for each core of a task, where the user does not say.
+const USUAL_MIB: u64 = 4 << 10;
+/// The most time of a merge that only adds, where the user does not say.
+const USUAL_MERGE: &str = "1:00:00";
 
-impl Cluster {
-    /// Tasks with the usual resources.
-    pub fn new(engine: Scheduler) -> Self {
-        Self {
-            engine,
-            shards: None,
-            gpus_per_task: USUAL_GPUS,
-            cpus_per_task: USUAL_CPUS,
-            time: None,
-            partition: None,
-            account: None,
-            memory: None,
-        }
+/// What scripts must know of a prepared job.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterJob {
+    pub shards: NonZeroU32,
+    /// The budget that its partitions were cut for.
+    pub partitions: Bytes,
+    /// Whether the merge peels the graph.
+    pub peels: bool,
+}
+
+impl ClusterJob {
+    /// The memory of a task in mebibytes, of which three quarters are its budget. Cores count partitions in half of that budget, GPUs
+    /// in their own memory. Never 0, which to Slurm is all memory of a node.
+    fn mib_of_task(self, cluster: &Cluster) -> u64 {
+        let partitions = if cluster.gpus_per_task == 0 { self.partitions.get() / 3 * 8 } else { 0 };
+        let usual = USUAL_MIB * u64::from(cluster.cpus_per_task.get()) + (partitions >> 20);
+        cluster.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
     }
 
-    /// Refuses more shards than there may be, and values that scripts would misread.
-    pub fn check(&self) -> Result<()> {
-        let values = [
-            ("time", &self.time),
-            ("partition", &self.partition),
-            ("account", &self.account),
-            ("memory", &self.memory),
-        ];
-        self.shards.map_or(Ok(()), shards::check)?;
-        values.into_iter().try_for_each(|(name, value)| {
-            value.as_ref().map_or(Ok(()), |value| plain(name, value, |letter| letter.is_ascii_alphanumeric()))
-        })
+    fn time_of_merge(self, time_of_task: Option<&String>) -> Option<String> {
+        if self.peels { time_of_task.cloned() } else { Some(USUAL_MERGE.into()) }
     }
 }
 
-/// Writes the files for `shards` shards of the job in `run`, counted by `program`.
-pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) -> Result<ClusterReport> {
+impl Cluster {
+    /// Refuses more shards than there may be, and values that scripts would misread.
+    pub fn check(&self) -> Result<()> {
+        let names = [
+            ("time", &self.time),
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("time of the merge", &self.merge_time),
+            ("partition of the merge", &self.merge_partition),
+        ];
+        self.shards.map_or(Ok(()), shards::check)?;
+        if self.memory == Some(Bytes::ZERO) {
+            return Err(Error::usage("no memory for a task").expected("bytes, such as 64GiB"));
+        }
+        names.into_iter().try_for_each(|(what, name)| name.as_ref().map_or(Ok(()), |name| check_name(what, name)))?;
+        self.sbatch.iter().chain(&self.merge_sbatch).try_for_each(|line| check_line(line))
+    }
+}
+
+/// Writes the files for `job` in the directory `run`, counted by `program`.
+pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> Result<ClusterReport> {
     cluster.check()?;
-    let [run, program] = [run, program].map(|path| {
-        let path = std::path::absolute(path).map_err(|error| Error::write(path, error))?;
-        let text = path.display().to_string();
-        plain("the path", &text, char::is_alphanumeric).map(|()| text)
-    });
-    let (run, program) = (run?, program?);
-    let values = TemplateValues::new(cluster, &run, &program, shards);
-    let (folder, files, command): (_, &[(&str, &str)], _) = match cluster.engine {
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::write(path, error));
+    let (run, program) = (absolute(run)?, absolute(program)?);
+    let (name, files): (_, &[(&str, &str)]) = match cluster.engine {
         Scheduler::Slurm => (
             "slurm",
             &[
                 ("count.sbatch", include_str!("cluster/count.sbatch")),
                 ("merge.sbatch", include_str!("cluster/merge.sbatch")),
-                ("submit", include_str!("cluster/submit")),
+                ("submit", include_str!("cluster/submit-slurm")),
             ],
-            "sh @RUN@/slurm/submit",
         ),
         Scheduler::Hq => (
             "hq",
-            &[("job.toml", include_str!("cluster/job.toml")), ("submit.py", include_str!("cluster/submit.py"))],
-            "hq job submit-file @RUN@/hq/job.toml",
+            &[
+                ("count.toml", include_str!("cluster/count.toml")),
+                ("merge.toml", include_str!("cluster/merge.toml")),
+                ("submit", include_str!("cluster/submit-hq")),
+                ("submit.py", include_str!("cluster/submit.py")),
+            ],
         ),
     };
-    let folder = PathBuf::from(&run).join(folder);
+    check_directory(&run, cluster.engine)?;
+    let folder = run.join(name);
+    let paths = [("RUN", run.as_path()), ("PROGRAM", &program), ("FOLDER", &folder)];
+    let [run_path, program_path, folder_path] = paths.map(|(name, path)| -> Result<_> {
+        let text = text_of(path)?;
+        Ok((name, if cluster.engine == Scheduler::Slurm { for_shell(text) } else { for_toml(text) }))
+    });
+    let values = TemplateValues::new(cluster, job, [run_path?, program_path?, folder_path?]);
     disk::make_dir(&folder)?;
     let mut written = Vec::new();
     for (name, text) in files {
@@ -120,159 +153,288 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) 
         disk::replace(&path, values.fill(text).as_bytes())?;
         written.push(path);
     }
-    let without_hq = (cluster.engine == Scheduler::Hq).then(|| values.fill("python3 @RUN@/hq/submit.py"));
-    let commands = std::iter::once(values.fill(command)).chain(without_hq);
-    Ok(ClusterReport::new(
-        PathBuf::from(run),
-        shards,
-        written,
-        commands.map(|command| command.trim_end().into()).collect(),
-    ))
+    let command = |with: &str, name: &str| format!("{with} {}", for_shell(&folder.join(name).to_string_lossy()));
+    let without_hq = (cluster.engine == Scheduler::Hq).then(|| command("python3", "submit.py"));
+    let commands = std::iter::once(command("sh", "submit")).chain(without_hq).collect();
+    Ok(ClusterReport::new(run, job.shards, written, commands))
 }
 
-/// Characters that a shell, a TOML file and Slurm's patterns read as they are.
+/// Characters, with letters and digits, that a shell, a TOML file and Slurm's patterns read as they are.
 const PLAIN: &str = "_./,:+@=-";
 
-/// Refuses other ones; those of paths may be letters of any alphabet.
-fn plain(what: &str, text: &str, letters: fn(char) -> bool) -> Result<()> {
-    match text.chars().find(|&letter| !letters(letter) && !PLAIN.contains(letter)) {
-        None if !text.is_empty() => Ok(()),
+/// Refuses names that Slurm does not have, and that the line of a directive could not hold.
+fn check_name(what: &str, name: &str) -> Result<()> {
+    match name.chars().find(|letter| !letter.is_ascii_alphanumeric() && !PLAIN.contains(*letter)) {
+        None if !name.is_empty() => Ok(()),
         found => {
             let found = found.map_or_else(|| "is empty".into(), |letter| format!("has the character '{letter}'"));
-            Err(Error::usage(format!("{what} '{text}' {found}, which job scripts may misread"))
+            Err(Error::usage(format!("{what} '{name}' {found}, which job scripts may misread"))
                 .expected(format!("letters, digits and {PLAIN}")))
         }
     }
 }
 
+/// Refuses what is not one line, and options that are not in a directive.
+fn check_line(line: &str) -> Result<()> {
+    let one = !line.is_empty() && !line.starts_with('-') && !line.contains(|letter: char| letter.is_ascii_control());
+    if one {
+        return Ok(());
+    }
+    Err(Error::usage(format!("'{}' for a script of Slurm", line.escape_debug()))
+        .expected("one line: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'"))
+}
+
+/// The text of a path that scripts can name.
+fn text_of(path: &Path) -> Result<&str> {
+    let refused = || Error::usage("a path that is not UTF-8, which job scripts cannot name").at(path);
+    path.to_str().ok_or_else(refused)
+}
+
+/// Refuses a directory whose path a scheduler would read as a pattern, as it makes the names of logs with it.
+fn check_directory(run: &Path, engine: Scheduler) -> Result<()> {
+    let (scheduler, patterns): (_, &[&str]) = match engine {
+        Scheduler::Slurm => ("Slurm", &["%", "\\"]),
+        Scheduler::Hq => ("HyperQueue", &["%{"]),
+    };
+    let text = text_of(run)?;
+    match patterns.iter().find(|pattern| text.contains(**pattern)) {
+        None => Ok(()),
+        Some(pattern) => {
+            Err(Error::usage(format!("'{pattern}' in the path, which {scheduler} replaces in the names of its logs"))
+                .at(run)
+                .advice("rename the directory"))
+        }
+    }
+}
+
+/// One word of a shell, which reads nothing in it.
+fn for_shell(text: &str) -> String {
+    if text.chars().all(|letter| letter.is_alphanumeric() || PLAIN.contains(letter)) {
+        return text.into();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// A string of TOML, and of Python: as JSON writes it, but for one control character.
+fn for_toml(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\x7f', r"\u007f")
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
-    fn written(cluster: &Cluster, shards: u32) -> (tempfile::TempDir, ClusterReport) {
+    fn job(shards: u32) -> ClusterJob {
+        ClusterJob { shards: NonZeroU32::new(shards).unwrap(), partitions: Bytes(6 << 30), peels: false }
+    }
+
+    fn cluster(engine: Scheduler) -> Cluster {
+        crate::job::file::ClusterTable::default().of(engine)
+    }
+
+    /// The texts of the files, in order.
+    fn written(cluster: &Cluster, job: ClusterJob) -> Vec<String> {
         let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
-        let report =
-            write(cluster, dir.path(), Path::new("/usr/bin/trimill"), NonZeroU32::new(shards).unwrap()).unwrap();
-        (dir, report)
+        let report = write(cluster, dir.path(), Path::new("/usr/bin/trimill"), job).unwrap();
+        report.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
     }
 
     #[test]
     fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
-        for engine in [Scheduler::Slurm, Scheduler::Hq] {
-            let all = Cluster {
-                time: Some("1:00:00".into()),
-                partition: Some("gpu".into()),
-                account: Some("graphs".into()),
-                memory: Some("64G".into()),
-                ..Cluster::new(engine)
+        let all = Cluster {
+            time: Some("4:00:00".into()),
+            partition: Some("gpu".into()),
+            account: Some("graphs".into()),
+            memory: Some(Bytes(64 << 30)),
+            at_once: NonZeroU32::new(8),
+            sbatch: vec!["module load 'cuda/12'".into(), "#SBATCH --qos=@TIME@".into(), "#SBATCH -C h100".into()],
+            merge_partition: Some("cpu".into()),
+            merge_sbatch: vec!["#SBATCH --qos=short".into(), "export A='$B'".into()],
+            ..cluster(Scheduler::Slurm)
+        };
+        let texts = written(&all, job(20));
+        assert_eq!(texts.len(), 3);
+        let [count, merge] = [0, 1].map(|at| texts[at].lines().collect::<Vec<&str>>());
+        let at = |script: &[&str], line: &str| {
+            script.iter().position(|found| *found == line).unwrap_or_else(|| panic!("{line} is not in {script:#?}"))
+        };
+        for line in ["--array=0-19%8", "--time=4:00:00", "--partition=gpu", "--account=graphs", "--gres=gpu:1"] {
+            at(&count, &format!("#SBATCH {line}"));
+        }
+        for line in ["--time=1:00:00", "--partition=cpu", "--account=graphs"] {
+            at(&merge, &format!("#SBATCH {line}"));
+        }
+        for script in [&count, &merge] {
+            at(script, "#SBATCH --mem=65536M");
+            assert!(script.join(" ").contains("--host-memory 49152MiB"), "{script:#?}");
+        }
+        // Slurm reads directives up to the first command; of two that contradict each other the later one counts.
+        let order = ["#SBATCH --gres=gpu:1", "#SBATCH --qos=@TIME@", "#SBATCH -C h100", "module load 'cuda/12'"];
+        assert!(order.map(|line| at(&count, line)).is_sorted());
+        assert!(
+            ["#SBATCH --mem=65536M", "#SBATCH --qos=short", "export A='$B'"].map(|line| at(&merge, line)).is_sorted()
+        );
+        assert!(!texts[1].contains("gpu"), "{}", texts[1]);
+
+        let none = Cluster { gpus_per_task: 0, ..cluster(Scheduler::Slurm) };
+        let [count, merge] = [0, 1].map(|at| written(&none, job(3))[at].clone());
+        assert!(count.contains("\n#SBATCH --array=0-2\n") && merge.contains("\n#SBATCH --time=1:00:00\n"));
+        for option in ["--time", "--partition", "--account", "--gres"] {
+            assert!(!count.contains(&format!("#SBATCH {option}")), "{option}");
+        }
+        // Four cores, and partitions of 6 GiB in half of three quarters of 16 GiB.
+        assert!(count.contains("#SBATCH --mem=32768M\n") && count.contains("--host-memory 24576MiB"), "{count}");
+        // A merge that peels takes as long as a task may.
+        let peels = ClusterJob { peels: true, ..job(3) };
+        assert!(!written(&none, peels)[1].contains("--time") && written(&all, peels)[1].contains("--time=4:00:00"));
+    }
+
+    #[test]
+    fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
+        for memory in [None, Some(Bytes(1))] {
+            let some = Cluster { memory, ..cluster(Scheduler::Hq) };
+            let [few, many] = [10, shards::MOST_SHARDS].map(|shards| written(&some, job(shards)));
+            for (few, many) in few.iter().zip(&many) {
+                assert_eq!(few.lines().count(), many.lines().count());
+            }
+            let [count, merge]: [toml::Table; 2] = [0, 1].map(|at| many[at].parse().unwrap());
+            assert_eq!(count["array"]["ids"].as_str(), Some("0-1048575"));
+            let asked = |task: &toml::Value, what: &str| {
+                task["request"][0]["resources"].get(what).map(|n| n.as_integer().unwrap())
             };
-            let none = Cluster { gpus_per_task: 0, ..Cluster::new(engine) };
-            for cluster in [all, none] {
-                let (dir, report) = written(&cluster, 3);
-                let texts: Vec<String> =
-                    report.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-                for text in &texts {
-                    assert!(text.lines().all(|line| line.matches('@').count() < 2), "{text}");
-                }
-                let all = texts.concat();
-                assert!(all.contains(&dir.path().display().to_string()));
-                if engine == Scheduler::Slurm {
-                    let given = cluster.time.is_some();
-                    for option in ["--time=1:00:00", "--partition=gpu", "--account=graphs", "--mem=64G", "--gres=gpu:1"]
-                    {
-                        assert_eq!(all.contains(option), given, "{option}");
-                    }
-                    assert!(all.contains("--array=0-2"));
-                } else {
-                    let file: toml::Table = texts[0].parse().unwrap();
-                    assert_eq!(file["task"].as_array().unwrap().len(), 4);
-                    assert_eq!(all.contains("gpus/nvidia\" = "), cluster.gpus_per_task > 0);
-                    let last = &file["task"][3];
-                    assert_eq!(last["deps"].as_array().unwrap().len(), 3);
-                }
+            assert_eq!(asked(&count["array"], "gpus/nvidia"), Some(1));
+            assert_eq!(asked(&merge["task"][0], "gpus/nvidia"), None);
+            for task in [&count["array"], &merge["task"][0]] {
+                assert_eq!((asked(task, "cpus"), asked(task, "mem")), (Some(4), memory.map(|_| 1)));
             }
         }
     }
 
+    /// Runs a script of bash in which `srun` runs the words behind its options; returns the words that the program was called with.
+    fn words_of(script: &Path, folder: &Path) -> Vec<String> {
+        let bash = "srun() { while [ \"${1#--}\" != \"$1\" ]; do shift; done; \"$@\"; }; . \"$0\"";
+        let mut command = Command::new("bash");
+        command.env("SLURM_ARRAY_TASK_ID", "1").env("SLURM_CPUS_PER_TASK", "3").current_dir(folder);
+        words(command.args(["-c", bash]).arg(script))
+    }
+
+    fn words(command: &mut Command) -> Vec<String> {
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8(output.stdout).unwrap();
+        said.split_terminator('\0').map(str::to_owned).collect()
+    }
+
     #[test]
-    fn a_path_is_not_looked_into_and_arrives_as_it_is() {
-        let names = [
-            "RUN",
-            "PROGRAM",
-            "SHARDS",
-            "LAST",
-            "IDS",
-            "GPUS",
-            "GPUS_OR_0",
-            "ON",
-            "ON_LIST",
-            "CPUS",
-            "TIME",
-            "PARTITION",
-            "ACCOUNT",
-            "MEMORY",
-            "SHARD",
-            "TASKS",
-            "OTHER",
+    fn nothing_in_a_path_is_interpreted() {
+        let odd = [
+            "@RUN@@TIME@",
+            "a b",
+            "$(touch bad)`touch bad`",
+            "'\"",
+            "#SBATCH -n 9",
+            "x;touch bad&",
+            "two\nlines",
+            "*?[a]~",
+            "\u{7f}\u{e9}\u{1f600}",
+            "-x",
         ];
-        let folders =
-            names.map(|name| format!("@{name}@")).into_iter().chain([format!("\u{e9}{PLAIN}").replace('/', "")]);
         let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
-        for folder in folders {
-            let run = dir.path().join(folder).join("x");
+        let folders = odd
+            .iter()
+            .map(|folder| dir.path().join(folder))
+            .chain([odd.iter().fold(dir.path().to_path_buf(), |path, folder| path.join(folder))]);
+        // The program prints the words that it is called with.
+        let program = dir.path().join("it's %A\\n%{CWD} \"$(touch bad)");
+        std::fs::write(&program, "#!/bin/sh\nprintf '%s\\0' \"$0\" \"$@\"\n").unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        for run in folders {
             std::fs::create_dir_all(&run).unwrap();
-            let [program, shown] = [run.join("program"), run.clone()].map(|path| path.display().to_string());
-            for engine in [Scheduler::Slurm, Scheduler::Hq] {
-                let cluster = Cluster { gpus_per_task: 0, ..Cluster::new(engine) };
-                let shards = NonZeroU32::new(2).unwrap();
-                let report = write(&cluster, &run, Path::new(&program), shards).unwrap();
-                assert!(report.commands.iter().all(|command| command.contains(&shown)), "{:?}", report.commands);
-                if engine == Scheduler::Hq {
-                    let text = |name: &str| std::fs::read_to_string(run.join("hq").join(name)).unwrap();
-                    let file: toml::Table = text("job.toml").parse().unwrap();
-                    let tasks = file["task"].as_array().unwrap();
-                    assert_eq!(tasks.len(), 3);
-                    for task in tasks {
-                        let words: Vec<&str> =
-                            task["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-                        assert!(words[0] == program && words.contains(&&shown[..]), "{words:?}");
-                        assert_eq!(task["cwd"].as_str().unwrap(), format!("{shown}/hq"));
-                    }
-                    assert!(text("submit.py").contains(&format!("run = \"{shown}\"\n")));
-                    continue;
-                }
-                // The words that a shell makes of the scripts: the program prints those that it is called with.
-                std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\"\n").unwrap();
-                std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-                for (script, words) in [("count.sbatch", 4), ("merge.sbatch", 3)] {
-                    let bash = "srun() { shift 3; /bin/sh \"$@\"; }; . \"$0\"";
-                    let mut command = std::process::Command::new("bash");
-                    command.env("SLURM_ARRAY_TASK_ID", "1").env("SLURM_CPUS_PER_TASK", "3");
-                    let output = command.args(["-c", bash]).arg(run.join("slurm").join(script)).output().unwrap();
-                    let said = String::from_utf8(output.stdout).unwrap();
-                    let said: Vec<&str> = said.lines().collect();
-                    assert!(
-                        said.len() >= words && said[0] == program && said.contains(&&shown[..]),
-                        "{script}: {said:?}"
-                    );
-                    let folder = format!("\n#SBATCH --chdir={shown}/slurm\n");
-                    assert!(std::fs::read_to_string(run.join("slurm").join(script)).unwrap().contains(&folder));
-                }
+            let [shown, called] = [&run, &program].map(|path| path.to_str().unwrap().to_owned());
+
+            let slurm =
+                write(&Cluster { gpus_per_task: 0, ..cluster(Scheduler::Slurm) }, &run, &program, job(2)).unwrap();
+            let how = ["--threads", "3", "--host-memory", "24576MiB"];
+            let count = ["count", "--run-dir", &shown, "--shard", "1/2", "--backend", "cpu"];
+            assert_eq!(words_of(&slurm.files[0], dir.path())[..], [&[&called[..]], &count[..], &how].concat());
+            assert_eq!(words_of(&slurm.files[1], dir.path())[..], [&[&called[..], "merge", &shown], &how[..]].concat());
+            let directives = |file: &std::path::PathBuf| {
+                std::fs::read_to_string(file)
+                    .unwrap()
+                    .lines()
+                    .filter(|line| line.starts_with("#SBATCH"))
+                    .all(|line| !line.contains('/'))
+            };
+            assert!(slurm.files[..2].iter().all(directives));
+
+            // Both commands that submit run in the directory of their files: here with stand-ins for the schedulers.
+            let stand_in = run.join("bin");
+            std::fs::create_dir_all(&stand_in).unwrap();
+            for name in ["sbatch", "hq"] {
+                let path = stand_in.join(name);
+                std::fs::write(
+                    &path,
+                    "#!/bin/sh\nfor last; do :; done\ncase $last in *.*) test -f \"$last\" || exit 9 ;; esac\necho 7\n",
+                )
+                .unwrap();
+                std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             }
+            let submitted = |command: &str| {
+                let path = format!("PATH={}:$PATH; {command}", for_shell(stand_in.to_str().unwrap()));
+                let output = Command::new("bash").args(["-c", &path]).current_dir(dir.path()).output().unwrap();
+                let said = String::from_utf8(output.stdout).unwrap();
+                assert!(
+                    output.status.success() && said.contains(" is job 7"),
+                    "{said}{}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            };
+            submitted(&slurm.commands[0]);
+
+            let hq = write(&Cluster { gpus_per_task: 0, ..cluster(Scheduler::Hq) }, &run, &program, job(2)).unwrap();
+            submitted(&hq.commands[0]);
+            let texts: Vec<String> = hq.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+            let [count_file, merge_file]: [toml::Table; 2] = [0, 1].map(|at| texts[at].parse().unwrap());
+            let how = ["--threads", "4", "--host-memory", "24576MiB"];
+            for (task, expected) in [(&count_file["array"], &count[..]), (&merge_file["task"][0], &["merge", &shown])] {
+                let command: Vec<&str> =
+                    task["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+                let said =
+                    words(Command::new(command[0]).args(&command[1..]).env("HQ_TASK_ID", "1").current_dir(dir.path()));
+                assert_eq!(said[..], [&[&called[..]], expected, &how].concat());
+                assert_eq!(task["cwd"].as_str(), run.join("hq").to_str());
+            }
+            // What is assigned in this file is also TOML.
+            let line = texts[3].lines().find(|line| line.starts_with("run = ")).unwrap();
+            assert_eq!(line.parse::<toml::Table>().unwrap()["run"].as_str(), Some(&shown[..]));
+            assert!(!run.join("bad").exists() && !dir.path().join("bad").exists());
         }
     }
 
     #[test]
     fn what_scripts_would_misread_is_refused() {
-        let shards = NonZeroU32::MIN;
-        let cluster = Cluster::new(Scheduler::Slurm);
         let dir = tempfile::tempdir().unwrap();
-        let error = write(&cluster, &dir.path().join("my run"), Path::new("trimill"), shards).unwrap_err();
-        assert!(error.to_string().contains("character ' '"), "{error}");
-        let cluster = Cluster { partition: Some("a;rm".into()), ..cluster };
-        let error = write(&cluster, dir.path(), Path::new("trimill"), shards).unwrap_err();
-        assert!(error.to_string().contains("partition 'a;rm'"), "{error}");
+        let some = cluster(Scheduler::Slurm);
+        for (cluster, word) in [
+            (Cluster { partition: Some("a;rm".into()), ..some.clone() }, "partition 'a;rm'"),
+            (Cluster { merge_time: Some("1 hour".into()), ..some.clone() }, "'1 hour'"),
+            (Cluster { memory: Some(Bytes::ZERO), ..some.clone() }, "no memory"),
+            (Cluster { sbatch: vec!["--qos=a".into()], ..some.clone() }, "#SBATCH --qos=long"),
+            (Cluster { merge_sbatch: vec!["a\nb".into()], ..some.clone() }, "one line"),
+        ] {
+            let error = write(&cluster, dir.path(), Path::new("trimill"), job(1)).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        for (engine, folder) in [(Scheduler::Slurm, "50%"), (Scheduler::Slurm, "a\\b"), (Scheduler::Hq, "%{JOB_ID}")] {
+            let error = write(&cluster(engine), &dir.path().join(folder), Path::new("trimill"), job(1));
+            assert!(error.unwrap_err().to_string().contains("rename the directory"), "{folder}");
+        }
+        let not_text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
+        let error = write(&some, &dir.path().join(not_text), Path::new("trimill"), job(1)).unwrap_err().to_string();
+        assert!(error.contains("not UTF-8"), "{error}");
         assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
     }
 }

@@ -14,12 +14,14 @@ from hyperqueue import Client, Job
 from hyperqueue.client import FailedJobsException
 from hyperqueue.ffi.protocol import ResourceRequest
 
-program = "@PROGRAM@"
-run = "@RUN@"
+program = @PROGRAM@
+run = @RUN@
 shards = @SHARDS@
 cpus = @CPUS@
 gpus = @GPUS_OR_0@
-on = [@ON_LIST@]
+memory = @ASKED_OR_0@  # MiB of a task; 0: not asked for
+how = ["--threads", "@CPUS@", "--host-memory", "@HOST_MIB@MiB"]
+on = "@ON@".split()
 tries = 3
 crashes = 5
 
@@ -32,14 +34,15 @@ def new_job():
         settings = {"stdout": log + ".stdout", "stderr": log + ".stderr", "crash_limit": crashes}
         return job.program([program, *words], resources=resources, deps=after, **settings)
 
+    memory_of_worker = {"mem": memory} if memory else {}
+    # For gpus/nvidia HyperQueue sets CUDA_VISIBLE_DEVICES.
+    gpus_of_worker = {"gpus/nvidia": gpus} if gpus else {}
     counts = []
     for shard in range(shards):
-        # For gpus/nvidia HyperQueue sets CUDA_VISIBLE_DEVICES.
-        resources = ResourceRequest(cpus=cpus, resources={"gpus/nvidia": gpus} if gpus else None)
-        words = ["count", "--run-dir", run, "--shard", f"{shard}/{shards}", *on, "--threads", str(cpus)]
-        counts.append(task(words, resources))
+        resources = ResourceRequest(cpus=cpus, resources={**gpus_of_worker, **memory_of_worker})
+        counts.append(task(["count", "--run-dir", run, "--shard", f"{shard}/{shards}", *on, *how], resources))
     # It starts when all of them have succeeded.
-    task(["merge", run], ResourceRequest(cpus=1), counts)
+    task(["merge", run, *how], ResourceRequest(cpus=cpus, resources=memory_of_worker), counts)
     return job
 
 

@@ -1,52 +1,56 @@
 //! Templates: `@NAME@` stands for a value; a line whose value was not given is left out.
 
-use std::num::NonZeroU32;
-
-use super::Cluster;
+use super::{Cluster, ClusterJob};
 
 pub(super) struct TemplateValues(Vec<(&'static str, Option<String>)>);
 
-/// A task that counts a shard, in a job file of HyperQueue.
-const TASK: &str = include_str!("task.toml");
-
 /// The options that say what counts: with GPUs nothing else, so that a task whose GPU is missing fails instead of counting slowly.
-fn on(gpus: u32) -> Vec<&'static str> {
+fn on(gpus: u32) -> &'static str {
     match gpus {
-        0 => vec!["--backend", "cpu"],
-        1 => vec!["--backend", "cuda"],
-        _ => vec!["--backend", "cuda", "--devices", "all"],
+        0 => "--backend cpu",
+        1 => "--backend cuda",
+        _ => "--backend cuda --devices all",
     }
 }
 
+/// The lines that are directives, or those that are not.
+fn lines(all: &[String], directives: bool) -> Option<String> {
+    let some: Vec<&str> =
+        all.iter().map(String::as_str).filter(|line| line.starts_with("#SBATCH") == directives).collect();
+    (!some.is_empty()).then(|| some.join("\n"))
+}
+
 impl TemplateValues {
-    pub(super) fn new(cluster: &Cluster, run: &str, program: &str, shards: NonZeroU32) -> Self {
-        let gpus = cluster.gpus_per_task;
-        let ids = (0..shards.get()).map(|id| id.to_string()).collect::<Vec<_>>().join(", ");
-        let mut values = Self(vec![
-            ("RUN", Some(run.into())),
-            ("PROGRAM", Some(program.into())),
+    /// `paths`: names of paths and these, quoted.
+    pub(super) fn new(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, String); 3]) -> Self {
+        let (memory, shards) = (job.mib_of_task(cluster), job.shards);
+        let Cluster { gpus_per_task: gpus, time, partition, account, .. } = cluster.clone();
+        let asked = cluster.memory.map(|_| memory.to_string());
+        let at_once = cluster.at_once.map(|tasks| format!("%{tasks}"));
+        let mut values: Vec<_> = paths.into_iter().map(|(name, path)| (name, Some(path))).collect();
+        values.extend([
             ("SHARDS", Some(shards.to_string())),
             ("LAST", Some((shards.get() - 1).to_string())),
-            ("IDS", Some(ids)),
+            ("AT_ONCE", Some(at_once.unwrap_or_default())),
             ("GPUS", (gpus > 0).then(|| gpus.to_string())),
             ("GPUS_OR_0", Some(gpus.to_string())),
-            ("ON", Some(on(gpus).join(" "))),
-            ("ON_LIST", Some(on(gpus).iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", "))),
+            ("ON", Some(on(gpus).into())),
             ("CPUS", Some(cluster.cpus_per_task.to_string())),
-            ("TIME", cluster.time.clone()),
-            ("PARTITION", cluster.partition.clone()),
-            ("ACCOUNT", cluster.account.clone()),
-            ("MEMORY", cluster.memory.clone()),
+            ("MEMORY_MIB", Some(memory.to_string())),
+            ("HOST_MIB", Some((memory / 4 * 3).max(1).to_string())),
+            ("ASKED_OR_0", Some(asked.clone().unwrap_or_else(|| "0".into()))),
+            ("ASKED_MIB", asked),
+            ("MERGE_TIME", cluster.merge_time.clone().or_else(|| job.time_of_merge(time.as_ref()))),
+            ("MERGE_PARTITION", cluster.merge_partition.clone().or_else(|| partition.clone())),
+            ("TIME", time),
+            ("PARTITION", partition),
+            ("ACCOUNT", account),
+            ("DIRECTIVES", lines(&cluster.sbatch, true)),
+            ("COMMANDS", lines(&cluster.sbatch, false)),
+            ("MERGE_DIRECTIVES", lines(&cluster.merge_sbatch, true)),
+            ("MERGE_COMMANDS", lines(&cluster.merge_sbatch, false)),
         ]);
-        let of_shard = |shard: u32| {
-            values.0.push(("SHARD", Some(shard.to_string())));
-            let task = values.fill(TASK);
-            values.0.pop();
-            task
-        };
-        let tasks = (0..shards.get()).map(of_shard).collect();
-        values.0.push(("TASKS", Some(tasks)));
-        values
+        Self(values)
     }
 
     pub(super) fn fill(&self, template: &str) -> String {

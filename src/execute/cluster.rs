@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::cluster::{self, Cluster};
+use crate::cluster::{self, Cluster, ClusterJob};
 use crate::report::ClusterReport;
 use crate::run_dir::RunDir;
 use trimill_system::error::{Error, Result};
@@ -11,7 +11,7 @@ use trimill_system::error::{Error, Result};
 /// Writes the scripts, in which `program` counts.
 ///
 /// # Errors
-/// [`trimill_system::error::Kind::Resource`] where no job is prepared; paths that scripts would misread; files that cannot be written.
+/// [`trimill_system::error::Kind::Resource`] where no job is prepared; paths that scripts cannot name; files that cannot be written.
 pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
@@ -25,5 +25,6 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
         );
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;
-    cluster::write(cluster, run, program, shards)
+    let (partitions, peels) = (prepared.made.device_memory, prepared.job.output.counts().truss.is_some());
+    cluster::write(cluster, run, program, ClusterJob { shards, partitions, peels })
 }

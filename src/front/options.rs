@@ -76,7 +76,7 @@ impl Options {
     }
 
     /// The most bytes of host memory that the job may take in addition to what the process holds already; by default half of the
-    /// machine's.
+    /// machine's, or of the limit of the process's control groups.
     #[must_use]
     pub fn host_memory(mut self, bytes: Bytes) -> Self {
         self.tables.memory.host = Some(bytes);

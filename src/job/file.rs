@@ -192,7 +192,7 @@ pub struct MemoryTable {
         arg(id = "device_memory", long = "device-memory", value_name = "BYTES", help_heading = "Memory")
     )]
     pub device: Option<Bytes>,
-    /// The most memory of the host, such as 512MiB or 16GB [default: half of the RAM]
+    /// The most memory of the host, such as 512MiB or 16GB [default: half of the RAM, or of the limit of the process's control groups]
     #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
     #[cfg_attr(
         feature = "cli",
@@ -437,18 +437,61 @@ pub struct ClusterTable {
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
     #[cfg_attr(feature = "cli", arg(id = "account", long = "account", value_name = "NAME", help_heading = "Tasks"))]
     pub account: Option<String>,
-    /// The host's memory of a task, such as 64G [default: the cluster's]
+    /// The host's memory of a task, such as 64GiB; three quarters are its budget [default: 4 GiB a core, and the partitions' memory where cores count]
+    #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
+    #[cfg_attr(feature = "cli", arg(id = "memory", long = "memory", value_name = "BYTES", help_heading = "Tasks"))]
+    pub memory: Option<Bytes>,
+    /// The most tasks that count at a time [default: all]
+    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = 4_294_967_295_u32)))]
+    #[serde(deserialize_with = "whole")]
+    #[cfg_attr(feature = "cli", arg(id = "at_once", long = "at-once", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>))]
+    pub at_once: Option<NonZeroU32>,
+    /// A line for the script that counts, as it is: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'; may be repeated
+    #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
+    #[cfg_attr(feature = "cli", arg(id = "sbatch", long = "sbatch", value_name = "LINE", help_heading = "Tasks"))]
+    pub sbatch: Option<Vec<String>>,
+    /// The most time of the merge [default: 1:00:00; where trusses are found, that of a task]
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
-    #[cfg_attr(feature = "cli", arg(id = "memory", long = "memory", value_name = "SIZE", help_heading = "Tasks"))]
-    pub memory: Option<String>,
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "merge_time", long = "merge-time", value_name = "TIME", help_heading = "Merge")
+    )]
+    pub merge_time: Option<String>,
+    /// The partition of the cluster that merges [default: that of the tasks]
+    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "merge_partition", long = "merge-partition", value_name = "NAME", help_heading = "Merge")
+    )]
+    pub merge_partition: Option<String>,
+    /// A line for the script that merges, as --sbatch
+    #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "merge_sbatch", long = "merge-sbatch", value_name = "LINE", help_heading = "Merge")
+    )]
+    pub merge_sbatch: Option<Vec<String>>,
 }
 
 impl ClusterTable {
     /// What tasks of a scheduler get.
     pub fn of(&self, engine: Scheduler) -> Cluster {
-        let Self { shards, gpus_per_task, cpus_per_task, time, partition, account, memory, .. } = self.clone();
-        let (gpus_per_task, cpus_per_task) = (gpus_per_task.unwrap_or(USUAL_GPUS), cpus_per_task.unwrap_or(USUAL_CPUS));
-        Cluster { engine, shards, gpus_per_task, cpus_per_task, time, partition, account, memory }
+        let typed = self.clone();
+        Cluster {
+            engine,
+            shards: typed.shards,
+            gpus_per_task: typed.gpus_per_task.unwrap_or(USUAL_GPUS),
+            cpus_per_task: typed.cpus_per_task.unwrap_or(USUAL_CPUS),
+            time: typed.time,
+            partition: typed.partition,
+            account: typed.account,
+            memory: typed.memory,
+            at_once: typed.at_once,
+            sbatch: typed.sbatch.unwrap_or_default(),
+            merge_time: typed.merge_time,
+            merge_partition: typed.merge_partition,
+            merge_sbatch: typed.merge_sbatch.unwrap_or_default(),
+        }
     }
 }
 

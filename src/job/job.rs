@@ -40,7 +40,7 @@ pub struct Job {
     pub cut: CutSettings,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
-    /// The budget of the host; none: half of the RAM.
+    /// The budget of the host; none: half of the RAM, or of the limit of the process's control groups.
     pub host_memory: Option<Bytes>,
     /// What counts.
     #[serde(flatten)]

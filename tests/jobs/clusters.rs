@@ -490,8 +490,8 @@ fn more_shards_than_there_may_be_partitions_are_refused() {
     assert!(!place.path("new").exists());
     // As many tasks as there are partitions, whatever is asked for.
     place.prints(&["cluster", "hq", "run", "--shards", "1000000", "--gpus-per-task", "0", "--cpus-per-task", "1"]);
-    let file: toml::Table = fs::read_to_string(place.path("run/hq/job.toml")).unwrap().parse().unwrap();
-    assert_eq!(file["task"].as_array().unwrap().len(), 3 + 1);
+    let file: toml::Table = fs::read_to_string(place.path("run/hq/count.toml")).unwrap().parse().unwrap();
+    assert_eq!(file["array"]["ids"].as_str(), Some("0-2"));
     for shard in ["0/1048576", "1/1048576", "2/1048576", "3/1048576"] {
         place.count("run", shard);
     }
@@ -609,18 +609,21 @@ fn a_job_file_names_the_cluster() {
     place.refuses(&["run", "jobs.toml"], 2, &["crawl", "run.dir"]);
 }
 
-/// The task that a script describes, run as the scheduler would.
+/// The tasks that the files describe, run as the scheduler would.
 #[test]
-fn the_command_of_a_job_file_counts_its_shard() {
+fn the_commands_of_job_files_count_and_merge() {
     let place = Shared::new();
-    place.prepare("run", "2", &["--partitioner", "rank"]);
-    place.prints(&["cluster", "hq", "run", "--gpus-per-task", "0", "--cpus-per-task", "1"]);
-    let file: toml::Table = fs::read_to_string(place.path("run/hq/job.toml")).unwrap().parse().unwrap();
-    for task in file["task"].as_array().unwrap() {
+    place.prepare("a run", "2", &["--partitioner", "rank"]);
+    place.prints(&["cluster", "hq", "a run", "--gpus-per-task", "0", "--cpus-per-task", "1", "--memory", "1GiB"]);
+    let read =
+        |name: &str| -> toml::Table { fs::read_to_string(place.path("a run/hq").join(name)).unwrap().parse().unwrap() };
+    let (count, merge) = (read("count.toml"), read("merge.toml"));
+    for (task, id) in [(&count["array"], "0"), (&count["array"], "1"), (&merge["task"][0], "0")] {
         let words: Vec<&str> = task["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
         let mut command = Command::new(words[0]);
-        let output = command.args(&words[1..]).current_dir(task["cwd"].as_str().unwrap()).output().unwrap();
+        command.args(&words[1..]).env("HQ_TASK_ID", id).current_dir(task["cwd"].as_str().unwrap());
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
     }
-    place.merge("run");
+    place.merge("a run");
 }

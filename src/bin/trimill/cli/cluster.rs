@@ -25,7 +25,8 @@ const NOT_OF_MERGE: &[&str] = &[
     "prepare",
 ];
 /// What HyperQueue's scripts have no place for.
-const NOT_OF_HQ: &[&str] = &["time", "partition", "account", "memory"];
+const NOT_OF_HQ: &[&str] =
+    &["time", "partition", "account", "at_once", "sbatch", "merge_time", "merge_partition", "merge_sbatch"];
 
 /// `trimill prepare`
 #[derive(Debug, Args)]
@@ -84,7 +85,7 @@ pub(crate) struct MergeCommand {
 pub(crate) enum ClusterCommand {
     /// Write RUN/slurm: an array of tasks that count, a job that merges, and what submits both
     Slurm(TaskArgs),
-    /// Write RUN/hq: a job file for `hq job submit-file`, and a Python script that does the same
+    /// Write RUN/hq: job files of tasks that count and of the merge, what submits both, and a Python script that does the same
     #[command(mut_args(|arg| without(arg, NOT_OF_HQ)))]
     Hq(TaskArgs),
 }

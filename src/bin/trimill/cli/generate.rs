@@ -67,7 +67,7 @@ pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) input: InputTable,
 
-    /// The most memory of the host for cleaning [default: half of the RAM]
+    /// The most memory of the host for cleaning [default: half of the RAM, or of the limit of the process's control groups]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
     pub(crate) host_memory: Option<Bytes>,
 
