@@ -228,7 +228,8 @@ impl Planner<'_> {
         if device < least {
             return Err(Error::memory(format!("a device budget of {device} ({} bytes)", device.get()))
                 .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
-                .advice(limits.device_from.advice(least)));
+                .advice(limits.device_from.advice(least))
+                .wanting(least));
         }
         if let Some(row_block) =
             row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30))
@@ -254,7 +255,8 @@ impl Planner<'_> {
                  {device}",
                 needed.get(),
             ))
-            .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))))
+            .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed)))
+                .wanting(needed))
             }
             _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
         }

@@ -60,7 +60,7 @@ impl<'a> TextBlocks<'a> {
                 return Ok(true);
             }
             if block.bytes.len() as u64 > self.longest_line {
-                return Err(too_long(self.longest_line, &block.bytes).at(&self.file.path).line(self.line));
+                return Err(too_long(self.longest_line, &block.bytes).at(&self.file.path).at_line(self.line));
             }
         }
     }

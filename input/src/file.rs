@@ -218,7 +218,7 @@ impl InputFile {
     /// Completes an error about byte `at` of a plain file with the file and the line.
     pub(super) fn locate(&self, error: Error, at: u64) -> Error {
         match self.line_of(at) {
-            Ok(line) => error.at(&self.path).line(line),
+            Ok(line) => error.at(&self.path).at_line(line),
             Err(_) => error.at(&self.path),
         }
     }

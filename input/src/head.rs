@@ -82,6 +82,6 @@ impl<'a> Head<'a> {
 
     /// Adds that line to an error.
     pub(super) fn error_of(&self, error: Error) -> Error {
-        error.at(&self.file.path).line(self.number.max(1))
+        error.at(&self.file.path).at_line(self.number.max(1))
     }
 }

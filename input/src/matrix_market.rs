@@ -83,7 +83,7 @@ impl MatrixMarket {
             let (path, line) = (file.path.display(), head.number);
             tracing::info!(target: NOTE, "{path}:{line}: '{rows} {cols} {entries}' is the size of a matrix without a banner");
         }
-        check_vertices(rows).map_err(|error| error.at(&file.path).line(head.number))?;
+        check_vertices(rows).map_err(|error| error.at(&file.path).at_line(head.number))?;
         let start = head.end;
         let entry = head.next_content()?.and_then(|entry| Columns::of(&entry, false));
         if values && entry.is_some_and(|entry| entry.count < 3) {
@@ -152,7 +152,7 @@ impl MatrixMarket {
         }
         let line = if found > self.entries { self.first_surplus()? } else { self.file.line_of(self.file.bytes)? };
         Err(Error::data(&self.file.path, format!("{found} entries"))
-            .line(line)
+            .at_line(line)
             .expected(format!("{} entries, as the header says", self.entries))
             .advice("the file may be cut or joined; fetch it again"))
     }

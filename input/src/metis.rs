@@ -52,7 +52,7 @@ impl Metis {
                 .error(format!("the header '{}'", shown(&line)))
                 .expected("'n m [fmt [ncon]]': vertices, edges, and which weights there are"));
         };
-        check_vertices(header.vertices).map_err(|error| error.at(&file.path).line(head.number))?;
+        check_vertices(header.vertices).map_err(|error| error.at(&file.path).at_line(head.number))?;
         let start = head.end;
         drop(head);
         Ok(Self { file, header, start, window: sizes.window, first_vertices: OnceLock::new() })
@@ -183,7 +183,7 @@ impl Reader for Metis {
         let wrong = |found: String, expected: String| {
             let line = self.file.line_of(self.file.bytes)?;
             Err(Error::data(&self.file.path, found)
-                .line(line)
+                .at_line(line)
                 .expected(expected)
                 .advice("the header 'n m' counts each edge once, and each edge is in the lines of both its ends"))
         };

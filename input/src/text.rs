@@ -242,7 +242,7 @@ impl ListScan<'_> {
             |block| {
                 let mut batch = ArcBatch::new(self.sink, self.control);
                 pairs::parse(&block.bytes, start.columns, &AnyId(first.advice()), &mut batch)
-                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).line(block.line_of(at))))?;
+                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
                 delivered.fetch_add(batch.finish()?, Ordering::Relaxed);
                 Ok(())
             },
@@ -272,7 +272,7 @@ impl List {
     }
 
     fn error(&self, found: String) -> Error {
-        Error::data(&self.file.path, found).line(self.first.line)
+        Error::data(&self.file.path, found).at_line(self.first.line)
     }
 
     /// The error for a list without arcs: it has comments and blank lines, and at most a header.

@@ -71,7 +71,7 @@ pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
         } else {
             reading.take(text.trim_ascii(), number)
         };
-        taken.map_err(|error| error.at(path).line(number))?;
+        taken.map_err(|error| error.at(path).at_line(number))?;
     }
 }
 
@@ -177,13 +177,13 @@ impl<'a> AssignmentReader<'a> {
             let found = format!("too few lines: {} with a part number", self.data_lines);
             let expected =
                 format!("one line for each of the {lines} vertices that the input declares, also those without edges");
-            return Err(wrong(found).line(number).expected(expected));
+            return Err(wrong(found).at_line(number).expected(expected));
         }
         if let Some(compact) = self.assignment.iter().position(|&part| part == UNSEEN) {
             let missing = self.assignment.iter().filter(|&&part| part == UNSEEN).count();
             let id = original(compact as u32);
             let found = format!("{missing} vertices with edges have no line; the first is the vertex {id}");
-            return Err(wrong(found).line(number).expected(format!("{vertices} vertices with a part")));
+            return Err(wrong(found).at_line(number).expected(format!("{vertices} vertices with a part")));
         }
         Ok(FileAssignment { assignment: self.assignment, parts: self.largest + 1 })
     }

@@ -13,8 +13,8 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Kind::Usage => "UsageError",
         Kind::Resource if error.is_for_memory() => "MemoryBudgetError",
         Kind::Resource => "ResourceError",
-        Kind::Defect => "Error",
         Kind::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        _ => "Error",
     };
     let made = || {
         let text = in_python(py, &error.to_string())?;

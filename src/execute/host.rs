@@ -71,7 +71,10 @@ impl HostNeeds {
     /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         // The error of a stage names what that stage needs; the advice is for all of them.
-        self.divided_now(least, gpus).map_err(|error| error.advice(HostMemory::advice(self.enough(least, gpus))))
+        self.divided_now(least, gpus).map_err(|error| {
+            let enough = self.enough(least, gpus);
+            error.advice(HostMemory::advice(enough)).wanting(enough)
+        })
     }
 
     /// A budget, no less than this one, with which counting goes on to its end. What is needed may grow with the budget, as more is held

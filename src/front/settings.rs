@@ -11,6 +11,7 @@ use trimill_system::error::{Error, Result};
 
 /// The value of a setting that is made by its name.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Setting {
     /// As if it was not made.
     Default,

@@ -18,6 +18,7 @@ use super::suggest;
 
 /// How the vertices are assigned to partitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Partitioner {
     /// `rank` or `contiguous`, whichever is estimated to be faster.
     #[default]
@@ -216,6 +217,7 @@ impl JsonSchema for Parts {
 /// How a device is fed: which rows pass while a partition's resident rows are on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Mode {
     /// The rows of the graph below the partition's rank range; nothing is induced, pruned or spilled.
     InPlace,
@@ -236,6 +238,7 @@ impl fmt::Display for Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(JsonSchema, clap::ValueEnum), schemars(transform = gpu_is_cuda))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Backend {
     /// A GPU where there is one that can be used, otherwise the CPU.
     #[default]

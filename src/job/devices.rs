@@ -12,6 +12,7 @@ use trimill_system::whole::exact;
 
 /// The GPUs that count, by the driver's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Devices {
     /// Every GPU that the driver shows.
     All,

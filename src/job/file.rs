@@ -511,7 +511,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
         match error.span() {
             Some(span) => {
                 let before = &text.as_bytes()[..span.start.min(text.len())];
-                usage.line(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64)
+                usage.at_line(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64)
             }
             None => usage,
         }

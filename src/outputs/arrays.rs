@@ -27,6 +27,24 @@ pub struct VertexColumns {
     pub triangles: Vec<u64>,
 }
 
+impl VertexColumns {
+    /// Each vertex: its id, its neighbours, its triangles.
+    ///
+    /// ```
+    /// use trimill::{Graph, Options};
+    ///
+    /// let options = Options::new();
+    /// let (_, vertices) = Graph::from_edges([(5, 6), (6, 7), (7, 5), (7, 8)]).prepare(&options)?.vertices(&options)?;
+    /// let most = vertices.iter().max_by_key(|&(_, degree, _)| degree);
+    /// assert_eq!(most, Some((7, 3, 1)));
+    /// # Ok::<(), trimill::Error>(())
+    /// ```
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, u32, u64)> + DoubleEndedIterator + Clone + '_ {
+        let Self { ids, degrees, triangles } = self;
+        ids.iter().zip(degrees).zip(triangles).map(|((&id, &degree), &triangles)| (id, degree, triangles))
+    }
+}
+
 /// The edges, in the order of `u`, then `v`: arrays of one length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,6 +55,23 @@ pub struct EdgeColumns {
     pub v: Vec<u64>,
     /// What was counted there: its triangles, or its trussness.
     pub counts: Vec<u32>,
+}
+
+impl EdgeColumns {
+    /// Each edge: its smaller id, its larger one, and what was counted there.
+    ///
+    /// ```
+    /// use trimill::{Graph, Options};
+    ///
+    /// let options = Options::new();
+    /// let (_, edges) = Graph::from_edges([(5, 6), (6, 7), (7, 5), (7, 8)]).prepare(&options)?.edges(&options)?;
+    /// assert_eq!(edges.iter().filter(|&(_, _, triangles)| triangles == 0).collect::<Vec<_>>(), [(7, 8, 0)]);
+    /// # Ok::<(), trimill::Error>(())
+    /// ```
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, u64, u32)> + DoubleEndedIterator + Clone + '_ {
+        let Self { u, v, counts } = self;
+        u.iter().zip(v).zip(counts).map(|((&u, &v), &count)| (u, v, count))
+    }
 }
 
 /// The arrays that a job fills. Clones are the same arrays.

@@ -28,6 +28,7 @@ pub struct Candidate<'a> {
 
 /// The estimate for a method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MethodEstimate {
     /// The method.
     pub method: String,

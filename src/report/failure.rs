@@ -51,7 +51,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
         Kind::Data => "data",
         Kind::Usage => "usage",
         Kind::Resource => "resource",
-        Kind::Defect => "defect",
         Kind::Interrupted => "interrupted",
+        _ => "defect",
     }
 }

@@ -61,7 +61,7 @@ pub fn unwritten(error: std::io::Error) -> Error {
 pub fn read_result(path: &Path) -> Result<RunResult> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a result"))?;
     let result: RunResult = serde_json::from_str(&text).map_err(|error| {
-        Error::data(path, format!("{error}")).line(error.line() as u64).expected("a result as `trimill` writes it")
+        Error::data(path, format!("{error}")).at_line(error.line() as u64).expected("a result as `trimill` writes it")
     })?;
     result.check(path)?;
     Ok(result)

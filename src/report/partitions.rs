@@ -16,6 +16,7 @@ use trimill_system::path_text;
 /// A partition: its sizes before and after pruning, what it takes, and once it is counted its triangles. Before that, and in the spilled
 /// mode, some figures are upper bounds (docs/result.md).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PartitionFigures {
     /// The partition, from 0.
     pub id: u32,
@@ -54,6 +55,7 @@ pub struct PartitionFigures {
 
 /// What counting a partition found, and took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CountedFigures {
     /// The peak of device (or counting) memory that was measured.
     pub peak_bytes: Bytes,

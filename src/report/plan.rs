@@ -13,6 +13,7 @@ use trimill_system::memory::HostFloor;
 
 /// The plan of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PlanReport {
     /// The version of this object: 1.
     pub schema_version: u32,
@@ -130,6 +131,7 @@ pub struct MoreMemory {
 
 /// What preparing a graph takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PreparingFigures {
     /// How often the input is read.
     pub passes: u64,
@@ -141,6 +143,7 @@ pub struct PreparingFigures {
 
 /// Another number of parts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Alternative {
     /// The number.
     pub parts: u32,

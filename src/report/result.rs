@@ -25,6 +25,7 @@ use trimill_system::timeline::Timeline;
 
 /// The result of a job, with all measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RunResult {
     /// The version of this object: 1.
     pub schema_version: u32,
@@ -92,6 +93,7 @@ pub struct RunResult {
 
 /// The input, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct InputReport {
     /// The vertices that the input says it has; null where it says nothing.
     pub vertices_declared: Option<u64>,
@@ -109,6 +111,7 @@ pub struct InputReport {
 
 /// What a GPU did, and how much of its memory was in use. A GPU with several workers has one entry for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DeviceResult {
     /// The driver's number.
     pub device: u32,
@@ -134,6 +137,7 @@ pub struct DeviceResult {
 
 /// A stage of the pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Stage {
     /// Its name: `input`, `clean`, `orient`, ...
     pub name: String,

@@ -24,6 +24,7 @@ const SMALL_K: usize = 1 << 11;
 
 /// What a truss decomposition found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Trusses {
     /// The largest k whose truss has an edge, or the k at which peeling ended; 0 without edges.
     pub largest_k: u32,
@@ -39,6 +40,7 @@ pub struct Trusses {
 
 /// The size of a truss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Truss {
     /// Each edge is in k - 2 triangles of the truss at least.
     pub k: u32,

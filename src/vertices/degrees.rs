@@ -17,6 +17,7 @@ const FINE: u32 = 4;
 
 /// The vertices whose degree is in a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DegreeBin {
     /// The lowest degree of the range.
     pub from: u32,

@@ -21,6 +21,7 @@ const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 
 /// The summary.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Clustering {
     /// The average of the local clustering coefficients over the vertices of degree 2 and more.
     pub average_clustering_of_degree_2: f64,
@@ -43,6 +44,7 @@ pub struct Clustering {
 
 /// A quantile of the triangles at all vertices, and of the local clustering coefficients at those of degree 2 and more.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Quantile {
     /// At least this share of the vertices has no more.
     pub share: f64,

@@ -26,6 +26,7 @@ pub trait Observer: Send + Sync {
 
 /// What a task counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unit {
     /// Bytes read, written or sent.
     Bytes,

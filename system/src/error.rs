@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::bytes::Bytes;
 use crate::free_disk::free_disk;
 use crate::text::shown;
 
@@ -18,6 +19,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Whose fault an error is; the program's exit code follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// Missing, empty, malformed or damaged data (exit code 1).
     Data,
@@ -47,6 +49,7 @@ struct Inner {
     advice: Option<String>,
     source: Option<io::Error>,
     memory: bool,
+    wanted: Option<Bytes>,
     answer: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -61,6 +64,7 @@ impl Error {
             advice: None,
             source: None,
             memory: false,
+            wanted: None,
             answer: None,
         }))
     }
@@ -126,8 +130,15 @@ impl Error {
 
     /// Adds the (1-based) line of the file.
     #[must_use]
-    pub fn line(mut self, line: u64) -> Self {
+    pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);
+        self
+    }
+
+    /// Adds the bytes that would be enough.
+    #[must_use]
+    pub fn wanting(mut self, bytes: Bytes) -> Self {
+        self.0.wanted = Some(bytes);
         self
     }
 
@@ -232,6 +243,16 @@ impl Error {
     /// The file or directory that it is about.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
+    }
+
+    /// The line of that file, from 1.
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+
+    /// The bytes of memory or disk that would have been enough, where that is known: of a budget, the smallest one that is accepted.
+    pub fn bytes_wanted(&self) -> Option<Bytes> {
+        self.0.wanted
     }
 
     /// Whose fault it is.

@@ -91,6 +91,7 @@ impl HostMemory {
         Error::memory(format!("a host budget of {budget} ({} bytes) to {}", budget.get(), needs.stage))
             .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
             .advice(Self::advice(floor.bytes.max(all)))
+            .wanting(floor.bytes.max(all))
     }
 
     /// What to do for a budget of at least `bytes`.
@@ -160,6 +161,7 @@ impl Needs {
 
 /// The smallest budget of the host with which a stage works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HostFloor {
     /// What the stage does: prepare the graph, say.
     pub stage: String,
@@ -178,6 +180,7 @@ impl HostFloor {
 
 /// A part of a floor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FloorPart {
     /// What takes it.
     pub what: String,
@@ -198,7 +201,9 @@ mod tests {
             assert_eq!(floor.parts.iter().map(|part| part.bytes).sum::<Bytes>(), floor.bytes);
             let left = |bytes: u64| HostMemory::new(Bytes(bytes), threads).left(&needs);
             assert!(left(floor.bytes.get()).unwrap() >= Bytes::mib(9));
-            let below = left(floor.bytes.get() - 2 * ALLOCATOR).unwrap_err().to_string();
+            let below = left(floor.bytes.get() - 2 * ALLOCATOR).unwrap_err();
+            assert_eq!(below.bytes_wanted(), Some(floor.bytes));
+            let below = below.to_string();
             let named = format!("--host-memory to {}", floor.bytes.get());
             assert!(below.contains(&named) && below.contains("12 bytes for each of 1000003 ids"), "{below}");
         }

@@ -23,6 +23,7 @@ const SHORTEST_WAIT: Duration = Duration::from_micros(20);
 /// What a track shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum TrackKind {
     /// The stages of the job, one after another.
     Stages,
@@ -56,6 +57,8 @@ impl TrackKind {
 
 /// What ran when.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+// Tests make some.
+#[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Timeline {
     /// The time that it covers: the whole job.
     pub seconds: f64,
@@ -65,6 +68,8 @@ pub struct Timeline {
 
 /// The spans of a thread, or of a queue of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// Tests make some.
+#[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Track {
     /// What it is called.
     pub name: String,
@@ -78,6 +83,8 @@ pub struct Track {
 
 /// A piece of work, or a wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// Tests make some.
+#[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Span {
     /// What was done, or what was waited for.
     pub name: String,

@@ -210,7 +210,8 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     let named: u64 = named.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap();
     let result: RunResult = serde_json::from_slice(&with(named).stdout).unwrap();
     // Neighbours on the ring have 2 k - 2 triangles at most, and those at distance k have k - 1, which fall first, and then all do.
-    assert_eq!(result.truss.unwrap().by_k, [trimill::Truss { k: 5, vertices: 500_000, edges: 2_000_000 }]);
+    let by_k = result.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges));
+    assert!(by_k.eq([(5, 500_000, 2_000_000)]));
     assert!(result.peak_host_bytes.get() <= named, "{} of {named}", result.peak_host_bytes);
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
+mod examples;
 mod how_big_doc;
 mod messages;
 mod methods_doc;

@@ -136,7 +136,7 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
     match level {
         Prune::None => [present.clone(), present],
         Prune::Direct => [(0..n).map(|rank| is_local(rank) || pointed[rank]).collect(), pointed],
-        Prune::ZeroIndegree => loop {
+        _ => loop {
             let mut entered = vec![false; n];
             for (_, row) in rows.iter().enumerate().filter(|&(tail, _)| present[tail]) {
                 row.iter().for_each(|&successor| entered[successor as usize] = true);

@@ -103,7 +103,7 @@ fn by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Pru
                 kept.retain(|&(u, _)| u != h);
             }
         },
-        Prune::Direct => {
+        _ => {
             let pointed: BTreeSet<u32> = arcs.iter().filter(|(u, _)| locals.contains(u)).map(|&(_, v)| v).collect();
             kept_vertices.retain(|v| locals.contains(v) || pointed.contains(v));
             kept.retain(|(u, v)| locals.contains(u) || (pointed.contains(u) && pointed.contains(v)));

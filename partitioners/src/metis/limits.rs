@@ -53,4 +53,5 @@ pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOpt
     Error::memory(format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"))
         .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
         .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
+        .wanting(Bytes(needed))
 }

@@ -130,7 +130,7 @@ impl Manifest {
         }
         let not_json = |error: serde_json::Error| {
             let found = format!("not a manifest: {error}");
-            Error::data(&path, found).line(error.line() as u64).advice(ADVICE)
+            Error::data(&path, found).at_line(error.line() as u64).advice(ADVICE)
         };
         let Any { version } = serde_json::from_slice(&text).map_err(not_json)?;
         if version != MANIFEST_VERSION {

@@ -157,9 +157,9 @@ fn code(kind: Kind) -> u8 {
         Kind::Data => 1,
         Kind::Usage => 2,
         Kind::Resource => 3,
-        // The exit code of Rust's own panics.
-        Kind::Defect => 101,
         Kind::Interrupted => signals::INTERRUPTED,
+        // The exit code of Rust's own panics.
+        _ => 101,
     }
 }
 

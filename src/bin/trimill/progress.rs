@@ -189,16 +189,16 @@ impl ShownTask {
     fn amount(&self, units: f64) -> String {
         match self.unit {
             Unit::Bytes => Bytes(units as u64).to_string(),
-            Unit::Arcs | Unit::Partitions | Unit::Runs => digits(units),
+            _ => digits(units),
         }
     }
 
     fn unit(&self) -> &'static str {
         match self.unit {
-            Unit::Bytes => "",
             Unit::Arcs => " arcs",
             Unit::Partitions => " partitions",
             Unit::Runs => " runs",
+            _ => "",
         }
     }
 

@@ -94,7 +94,8 @@ impl DiskNeeds {
             return Err(Error::resource(format!("{free} free on its disk"))
                 .at(dir)
                 .expected(format!("at least {least} for {parts}"))
-                .advice(format!("free some space or name another {options}")));
+                .advice(format!("free some space or name another {options}"))
+                .wanting(*least));
         }
         if most > free {
             let (dir, parts, options) = named(needs, at_most);

@@ -31,7 +31,7 @@ fn faster(estimates: &Estimates) -> String {
 
 /// What preparing the graph takes.
 fn preparing(figures: &PreparingFigures) -> String {
-    let PreparingFigures { passes, scratch_bytes, seconds: taken } = figures;
+    let PreparingFigures { passes, scratch_bytes, seconds: taken, .. } = figures;
     let times = if *passes == 1 { "once".into() } else { format!("{passes} times") };
     format!("about {}, in which the input is read {times}; {scratch_bytes} of disk meanwhile", seconds(*taken))
 }

@@ -104,7 +104,7 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
 pub(crate) fn truss(trusses: &Trusses) -> String {
     match trusses.largest() {
         None => "none, there is no edge".into(),
-        Some(Truss { k, vertices, edges }) => {
+        Some(Truss { k, vertices, edges, .. }) => {
             let is = if trusses.until == Some(*k) { "the k that was asked for is" } else { "the largest k is" };
             let (vertices, edges) = (thousands(*vertices), thousands(*edges));
             format!("{is} {k}, whose truss has {vertices} vertices and {edges} edges")
@@ -229,7 +229,7 @@ fn totals(result: &RunResult) -> String {
     let streamed: u128 = result.partitions.iter().map(|p| u128::from(p.stream_bytes.get())).sum();
     let mut entries = match result.mode {
         Mode::InPlace => Vec::new(),
-        Mode::Spilled => vec![
+        _ => vec![
             ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", result.duplication)),
             (
                 "compression",
@@ -266,7 +266,7 @@ pub(crate) fn parts(parts: u32) -> String {
 pub(crate) fn mode(mode: Mode, prune: Prune) -> String {
     match mode {
         Mode::InPlace => "in-place mode".into(),
-        Mode::Spilled => format!("spilled mode, prune {prune}"),
+        _ => format!("spilled mode, prune {prune}"),
     }
 }
 
