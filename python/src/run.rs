@@ -121,10 +121,10 @@ impl Tasks {
 impl Observer for Tasks {
     fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
         let unit = match unit {
-            Unit::Bytes => "B",
             Unit::Arcs => "arcs",
             Unit::Partitions => "partitions",
             Unit::Runs => "runs",
+            _ => "B",
         };
         self.with(|state| {
             state.begun += 1;
