@@ -161,7 +161,8 @@ fn a_report_compares_with_an_earlier_result() {
     let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
     let before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
     assert!(before.timeline.is_some() && before.parts == 3);
-    let wanted = RunResult { timeline: None, degrees: None, ..before };
+    let mut wanted = before;
+    (wanted.timeline, wanted.degrees) = (None, None);
     assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), wanted);
 }
 
