@@ -37,7 +37,7 @@ pub struct Rates {
     pub gpu: ArcRates,
     /// Arcs that are copied to a GPU as they are stored, and decoded there.
     pub gpu_arcs: f64,
-    /// How fast a core counts, as a multiple of the speed of the server's core that [`crate::plan::cost`] was fitted to.
+    /// How fast a core counts, as a multiple of the speed of the server's core that `plan::cost` was fitted to.
     pub bitmap: f64,
     /// How fast method `lstc` is on the GPU, as a multiple of an H200's speed.
     pub lstc: f64,
