@@ -18,15 +18,15 @@ struct SchedulerVariables {
     count: Option<&'static str>,
 }
 
-/// In the order in which they are asked. A task of an array may also have a rank, so arrays come first.
+/// In the order in which they are asked: a worker of HyperQueue may be a task of an array, and a task of an array may have a rank.
 const SCHEDULERS: [SchedulerVariables; 6] = [
+    SchedulerVariables { name: "HyperQueue", index: "HQ_TASK_ID", first: None, count: None },
     SchedulerVariables {
         name: "a Slurm array",
         index: "SLURM_ARRAY_TASK_ID",
         first: Some(("SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP")),
         count: Some("SLURM_ARRAY_TASK_COUNT"),
     },
-    SchedulerVariables { name: "HyperQueue", index: "HQ_TASK_ID", first: None, count: None },
     SchedulerVariables { name: "an indexed Kubernetes job", index: "JOB_COMPLETION_INDEX", first: None, count: None },
     SchedulerVariables {
         name: "Open MPI",
@@ -110,6 +110,7 @@ mod tests {
             (&ranks, None, "0/3"),
             (&ranks[..2], None, "1/2"),
             (&[("HQ_TASK_ID", "3")], Some(8), "3/8"),
+            (&[("HQ_TASK_ID", "3"), array[0], array[1], array[2]], Some(8), "3/8"),
             (&[("HQ_TASK_ID", "3"), (COUNT, "5")], Some(8), "3/5"),
             (&[("JOB_COMPLETION_INDEX", "0"), ("SLURM_PROCID", "1")], Some(2), "0/2"),
             (&[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2"), ranks[2], ranks[3]], Some(9), "1/2"),
