@@ -1,0 +1,210 @@
+use std::process::Command;
+
+use super::*;
+
+fn job(shards: u32) -> ClusterJob {
+    ClusterJob { shards: NonZeroU32::new(shards).unwrap(), partitions: Bytes(6 << 30), peels: false }
+}
+
+fn cluster(engine: Scheduler) -> Cluster {
+    crate::job::file::ClusterTable::default().of(engine)
+}
+
+/// The texts of the files, in order.
+fn written(cluster: &Cluster, job: ClusterJob) -> Vec<String> {
+    let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
+    let report = write(cluster, dir.path(), Path::new("/usr/bin/trimill"), job).unwrap();
+    report.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+#[test]
+fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
+    let all = Cluster {
+        time: Some("4:00:00".into()),
+        partition: Some("gpu".into()),
+        account: Some("graphs".into()),
+        memory: Some(Bytes(64 << 30)),
+        at_once: NonZeroU32::new(8),
+        sbatch: vec!["module load 'cuda/12'".into(), "#SBATCH --qos=@TIME@".into(), "#SBATCH -C h100".into()],
+        merge_partition: Some("cpu".into()),
+        merge_sbatch: vec!["#SBATCH --qos=short".into(), "export A='$B'".into()],
+        ..cluster(Scheduler::Slurm)
+    };
+    let texts = written(&all, job(20));
+    assert_eq!(texts.len(), 3);
+    let [count, merge] = [0, 1].map(|at| texts[at].lines().collect::<Vec<&str>>());
+    let at = |script: &[&str], line: &str| {
+        script.iter().position(|found| *found == line).unwrap_or_else(|| panic!("{line} is not in {script:#?}"))
+    };
+    for line in ["--array=0-19%8", "--time=4:00:00", "--partition=gpu", "--account=graphs", "--gres=gpu:1"] {
+        at(&count, &format!("#SBATCH {line}"));
+    }
+    for line in ["--time=1:00:00", "--partition=cpu", "--account=graphs"] {
+        at(&merge, &format!("#SBATCH {line}"));
+    }
+    for script in [&count, &merge] {
+        at(script, "#SBATCH --mem=65536M");
+        assert!(script.join(" ").contains("--host-memory 49152MiB"), "{script:#?}");
+    }
+    // Slurm reads directives up to the first command; of two that contradict each other the later one counts.
+    let order = ["#SBATCH --gres=gpu:1", "#SBATCH --qos=@TIME@", "#SBATCH -C h100", "module load 'cuda/12'"];
+    assert!(order.map(|line| at(&count, line)).is_sorted());
+    assert!(["#SBATCH --mem=65536M", "#SBATCH --qos=short", "export A='$B'"].map(|line| at(&merge, line)).is_sorted());
+    assert!(!texts[1].contains("gpu"), "{}", texts[1]);
+
+    let none = Cluster { gpus_per_task: 0, ..cluster(Scheduler::Slurm) };
+    let [count, merge] = [0, 1].map(|at| written(&none, job(3))[at].clone());
+    assert!(count.contains("\n#SBATCH --array=0-2\n") && merge.contains("\n#SBATCH --time=1:00:00\n"));
+    for option in ["--time", "--partition", "--account", "--gres"] {
+        assert!(!count.contains(&format!("#SBATCH {option}")), "{option}");
+    }
+    // Four cores, and partitions of 6 GiB in half of three quarters of 16 GiB.
+    assert!(count.contains("#SBATCH --mem=32768M\n") && count.contains("--host-memory 24576MiB"), "{count}");
+    // A merge that peels takes as long as a task may.
+    let peels = ClusterJob { peels: true, ..job(3) };
+    assert!(!written(&none, peels)[1].contains("--time") && written(&all, peels)[1].contains("--time=4:00:00"));
+}
+
+#[test]
+fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
+    for memory in [None, Some(Bytes(1))] {
+        let some = Cluster { memory, ..cluster(Scheduler::Hq) };
+        let [few, many] = [10, shards::MOST_SHARDS].map(|shards| written(&some, job(shards)));
+        for (few, many) in few.iter().zip(&many) {
+            assert_eq!(few.lines().count(), many.lines().count());
+        }
+        let [count, merge]: [toml::Table; 2] = [0, 1].map(|at| many[at].parse().unwrap());
+        assert_eq!(count["array"]["ids"].as_str(), Some("0-1048575"));
+        let asked =
+            |task: &toml::Value, what: &str| task["request"][0]["resources"].get(what).map(|n| n.as_integer().unwrap());
+        assert_eq!(asked(&count["array"], "gpus/nvidia"), Some(1));
+        assert_eq!(asked(&merge["task"][0], "gpus/nvidia"), None);
+        for task in [&count["array"], &merge["task"][0]] {
+            assert_eq!((asked(task, "cpus"), asked(task, "mem")), (Some(4), memory.map(|_| 1)));
+        }
+    }
+}
+
+/// Runs a script of bash in which `srun` runs the words behind its options; returns the words that the program was called with.
+fn words_of(script: &Path, folder: &Path) -> Vec<String> {
+    let bash = "srun() { while [ \"${1#--}\" != \"$1\" ]; do shift; done; \"$@\"; }; . \"$0\"";
+    let mut command = Command::new("bash");
+    command.env("SLURM_ARRAY_TASK_ID", "1").env("SLURM_CPUS_PER_TASK", "3").current_dir(folder);
+    words(command.args(["-c", bash]).arg(script))
+}
+
+fn words(command: &mut Command) -> Vec<String> {
+    let output = command.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[test]
+fn nothing_in_a_path_is_interpreted() {
+    let odd = [
+        "@RUN@@TIME@",
+        "a b",
+        "$(touch bad)`touch bad`",
+        "'\"",
+        "#SBATCH -n 9",
+        "x;touch bad&",
+        "two\nlines",
+        "*?[a]~",
+        "\u{7f}\u{e9}\u{1f600}",
+        "-x",
+    ];
+    let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
+    let folders = odd
+        .iter()
+        .map(|folder| dir.path().join(folder))
+        .chain([odd.iter().fold(dir.path().to_path_buf(), |path, folder| path.join(folder))]);
+    // The program prints the words that it is called with.
+    let program = dir.path().join("it's %A\\n%{CWD} \"$(touch bad)");
+    std::fs::write(&program, "#!/bin/sh\nprintf '%s\\0' \"$0\" \"$@\"\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for run in folders {
+        std::fs::create_dir_all(&run).unwrap();
+        let [shown, called] = [&run, &program].map(|path| path.to_str().unwrap().to_owned());
+
+        let slurm = write(&Cluster { gpus_per_task: 0, ..cluster(Scheduler::Slurm) }, &run, &program, job(2)).unwrap();
+        let how = ["--threads", "3", "--host-memory", "24576MiB"];
+        let count = ["count", "--run-dir", &shown, "--shard", "1/2", "--backend", "cpu"];
+        assert_eq!(words_of(&slurm.files[0], dir.path())[..], [&[&called[..]], &count[..], &how].concat());
+        assert_eq!(words_of(&slurm.files[1], dir.path())[..], [&[&called[..], "merge", &shown], &how[..]].concat());
+        let directives = |file: &std::path::PathBuf| {
+            std::fs::read_to_string(file)
+                .unwrap()
+                .lines()
+                .filter(|line| line.starts_with("#SBATCH"))
+                .all(|line| !line.contains('/'))
+        };
+        assert!(slurm.files[..2].iter().all(directives));
+
+        // Both commands that submit run in the directory of their files: here with stand-ins for the schedulers.
+        let stand_in = run.join("bin");
+        std::fs::create_dir_all(&stand_in).unwrap();
+        for name in ["sbatch", "hq"] {
+            let path = stand_in.join(name);
+            std::fs::write(
+                &path,
+                "#!/bin/sh\nfor last; do :; done\ncase $last in *.*) test -f \"$last\" || exit 9 ;; esac\necho 7\n",
+            )
+            .unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let submitted = |command: &str| {
+            let path = format!("PATH={}:$PATH; {command}", for_shell(stand_in.to_str().unwrap()));
+            let output = Command::new("bash").args(["-c", &path]).current_dir(dir.path()).output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            assert!(
+                output.status.success() && said.contains(" is job 7"),
+                "{said}{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        };
+        submitted(&slurm.commands[0]);
+
+        let hq = write(&Cluster { gpus_per_task: 0, ..cluster(Scheduler::Hq) }, &run, &program, job(2)).unwrap();
+        submitted(&hq.commands[0]);
+        let texts: Vec<String> = hq.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        let [count_file, merge_file]: [toml::Table; 2] = [0, 1].map(|at| texts[at].parse().unwrap());
+        let how = ["--threads", "4", "--host-memory", "24576MiB"];
+        for (task, expected) in [(&count_file["array"], &count[..]), (&merge_file["task"][0], &["merge", &shown])] {
+            let command: Vec<&str> =
+                task["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+            let said =
+                words(Command::new(command[0]).args(&command[1..]).env("HQ_TASK_ID", "1").current_dir(dir.path()));
+            assert_eq!(said[..], [&[&called[..]], expected, &how].concat());
+            assert_eq!(task["cwd"].as_str(), run.join("hq").to_str());
+        }
+        // What is assigned in this file is also TOML.
+        let line = texts[3].lines().find(|line| line.starts_with("run = ")).unwrap();
+        assert_eq!(line.parse::<toml::Table>().unwrap()["run"].as_str(), Some(&shown[..]));
+        assert!(!run.join("bad").exists() && !dir.path().join("bad").exists());
+    }
+}
+
+#[test]
+fn what_scripts_would_misread_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let some = cluster(Scheduler::Slurm);
+    for (cluster, word) in [
+        (Cluster { partition: Some("a;rm".into()), ..some.clone() }, "partition 'a;rm'"),
+        (Cluster { merge_time: Some("1 hour".into()), ..some.clone() }, "'1 hour'"),
+        (Cluster { memory: Some(Bytes::ZERO), ..some.clone() }, "no memory"),
+        (Cluster { sbatch: vec!["--qos=a".into()], ..some.clone() }, "#SBATCH --qos=long"),
+        (Cluster { merge_sbatch: vec!["a\nb".into()], ..some.clone() }, "one line"),
+    ] {
+        let error = write(&cluster, dir.path(), Path::new("trimill"), job(1)).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    for (engine, folder) in [(Scheduler::Slurm, "50%"), (Scheduler::Slurm, "a\\b"), (Scheduler::Hq, "%{JOB_ID}")] {
+        let error = write(&cluster(engine), &dir.path().join(folder), Path::new("trimill"), job(1));
+        assert!(error.unwrap_err().to_string().contains("rename the directory"), "{folder}");
+    }
+    let not_text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
+    let error = write(&some, &dir.path().join(not_text), Path::new("trimill"), job(1)).unwrap_err().to_string();
+    assert!(error.contains("not UTF-8"), "{error}");
+    assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
+}
