@@ -3,7 +3,8 @@
 //!
 //! Values are changed at random by all threads at once, so they are always on the device, with what has the size of the vertices. Rows of
 //! neighbours come next. If not all of them fit, half of the memory that is left has those of the first vertices, which are the longest
-//! and are searched most; the other half is a cache for the rows of edges that fall.
+//! and are searched most; most of the other half is a cache for the rows of edges that fall. The rest, a sixteenth of what is left, is for
+//! sorting these edges by their longer rows, so that a row is used while it is in the cache.
 
 use super::constants::COUNTS;
 use crate::arena::{ALIGNMENT, padded};
