@@ -43,7 +43,10 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
         Some(paths) => paths.collect::<Result<Vec<_>, _>>(),
         None => Ok(Vec::new()),
     };
-    let found = found.map_err(|error| Error::read(&error.path().to_path_buf(), error.into_error()))?;
+    let found = found.map_err(|error| {
+        let path = error.path().to_path_buf();
+        Error::read(path, error.into())
+    })?;
     Ok(if found.is_empty() { vec![input.to_path_buf()] } else { found })
 }
 
