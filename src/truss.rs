@@ -12,7 +12,6 @@ pub(crate) mod by_k;
 mod cores;
 mod neighbours;
 mod remaining;
-mod states;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -201,6 +200,10 @@ impl PeelingPlaces<'_, '_> {
                 device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values })
             }
             _ => {
+                if vertices > neighbours::MOST_VERTICES {
+                    return Err(Error::resource(format!("{vertices} vertices"))
+                        .expected(format!("at most {} to peel the graph on the CPU", neighbours::MOST_VERTICES)));
+                }
                 let needed = memory(vertices as u32, many, rayon::current_num_threads() as u64);
                 if needed > self.host {
                     return Err(Error::resource(format!(

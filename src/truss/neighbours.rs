@@ -1,11 +1,11 @@
 //! The neighbours of every vertex, as far as the edges between them are left.
 //!
-//! A row holds all neighbours of its vertex, ascending, each with the number of the edge. Edges that fell stay in it until they are a
-//! quarter of it; then the row is made shorter where it lies. Memory: 16 bytes an edge and 16 a vertex.
+//! A row holds all neighbours of its vertex, ascending, each with the number of the edge and whether it falls or fell. Edges that fell stay
+//! in it until they are a quarter of it; then the row is made shorter where it lies. Memory: 16 bytes an edge and 16 a vertex.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 
@@ -21,16 +21,26 @@ const HUBS: usize = 1 << 14;
 /// Chunks of edges for each thread.
 const CHUNKS: usize = 4;
 
+/// The vertex of an entry, and marks: the edge falls in this round; it fell before.
+pub(super) const VERTEX: u32 = FALLS - 1;
+pub(super) const FALLS: u32 = 1 << 30;
+pub(super) const FELL: u32 = 1 << 31;
+
+/// Two bits of an entry are marks.
+pub(super) const MOST_VERTICES: u64 = 1 << 30;
+
 /// Each edge in the rows of both of its ends.
 pub(super) struct Neighbours {
     /// Where each row begins, and the end.
     starts: Vec<u64>,
     /// The entries of each row.
     lengths: Vec<AtomicU32>,
-    /// How many entries of each row are edges that fell.
+    /// How many entries of each row are edges that fall or fell.
     fallen: Vec<AtomicU32>,
-    /// Entries: the neighbour in the high half, the edge in the low one.
-    pub(super) entries: Vec<AtomicU64>,
+    /// The neighbour of each entry, with marks.
+    pub(super) vertices: Vec<AtomicU32>,
+    /// The edge of each entry.
+    pub(super) edges: Vec<AtomicU32>,
 }
 
 impl Neighbours {
@@ -64,7 +74,8 @@ impl Neighbours {
             Some(*end)
         }));
         let lengths = starts.windows(2).map(|row| AtomicU32::new((row[1] - row[0]) as u32)).collect();
-        let all = Self { starts, lengths, fallen: zeros(many), entries: zeros(2 * heads.len()) };
+        let entries = 2 * heads.len();
+        let all = Self { starts, lengths, fallen: zeros(many), vertices: zeros(entries), edges: zeros(entries) };
         // Where the larger neighbours of a vertex are, which follow its smaller ones.
         let after = |v: usize| all.starts[v] as usize + (firsts[v + 1] - firsts[v]) as usize;
         // Those of hubs are put in order, chunk by chunk; those of others in any order, from the end, and are sorted.
@@ -83,11 +94,12 @@ impl Neighbours {
         });
         (hubs..many).into_par_iter().with_min_len(ROWS).for_each_init(Vec::new, |sorted: &mut Vec<u64>, v| {
             let places = after(v)..all.starts[v + 1] as usize;
-            let entries = &all.entries[places];
+            let entry =
+                |at: usize| u64::from(all.vertices[at].load(Relaxed)) << 32 | u64::from(all.edges[at].load(Relaxed));
             sorted.clear();
-            sorted.extend(entries.iter().map(|entry| entry.load(Relaxed)));
+            sorted.extend(places.clone().map(entry));
             sorted.sort_unstable();
-            entries.iter().zip(sorted.iter()).for_each(|(entry, &sorted)| entry.store(sorted, Relaxed));
+            places.zip(sorted.iter()).for_each(|(at, &entry)| all.put(at, (entry >> 32) as u32, entry as u32));
         });
         all
     }
@@ -97,8 +109,9 @@ impl Neighbours {
         16 * (vertices + edges)
     }
 
-    fn put(&self, place: usize, vertex: u32, edge: u32) {
-        self.entries[place].store(u64::from(vertex) << 32 | u64::from(edge), Relaxed);
+    fn put(&self, at: usize, vertex: u32, edge: u32) {
+        self.vertices[at].store(vertex, Relaxed);
+        self.edges[at].store(edge, Relaxed);
     }
 
     /// How many entries the row of a vertex has.
@@ -117,24 +130,53 @@ impl Neighbours {
         self.lengths[vertex as usize].load(Relaxed) - self.fallen[vertex as usize].load(Relaxed)
     }
 
-    /// Notes that an edge of a vertex fell; whether the row is now to be made shorter, which is said once.
-    pub(super) fn note_fallen(&self, vertex: u32) -> bool {
-        let fallen = self.fallen[vertex as usize].fetch_add(1, Relaxed) + 1;
-        fallen == self.lengths[vertex as usize].load(Relaxed) / 4 + 1
+    /// The place in a row of the first vertex that is no smaller than `vertex`, from `place` on, of which it is searched by steps that
+    /// double.
+    pub(super) fn search(&self, row: Range<usize>, mut place: usize, vertex: u32) -> usize {
+        let row = &self.vertices[row];
+        let is_before = |entry: &AtomicU32| entry.load(Relaxed) & VERTEX < vertex;
+        let mut step = 1;
+        while place + step < row.len() && is_before(&row[place + step]) {
+            place += step;
+            step *= 2;
+        }
+        place + row[place..row.len().min(place + step + 1)].partition_point(is_before)
     }
 
-    /// Keeps of a row the edges that are `left`.
-    pub(super) fn shorten(&self, vertex: u32, left: impl Fn(u32) -> bool) {
-        let row = &self.entries[self.row(vertex)];
-        let mut end = 0;
-        for entry in row {
-            let entry = entry.load(Relaxed);
-            if left(entry as u32) {
-                row[end].store(entry, Relaxed);
+    /// Marks an edge that falls, in the row of one of its ends.
+    pub(super) fn fall(&self, vertex: u32, place: usize) {
+        let entry = &self.vertices[self.starts[vertex as usize] as usize + place];
+        entry.store(entry.load(Relaxed) | FALLS, Relaxed);
+    }
+
+    /// Notes that `many` marked edges of a vertex fall.
+    pub(super) fn note_falling(&self, vertex: u32, many: usize) {
+        self.fallen[vertex as usize].fetch_add(many as u32, Relaxed);
+    }
+
+    /// Ends the fall of edges at these places of a row, which is made shorter if it has many that fell. No other thread uses the row.
+    pub(super) fn settle(&self, vertex: u32, places: impl Iterator<Item = usize>) {
+        let row = self.row(vertex);
+        if self.fallen[vertex as usize].load(Relaxed) as usize > row.len() / 4 {
+            return self.shorten(vertex, row);
+        }
+        for place in places {
+            let entry = &self.vertices[row.start + place];
+            entry.store(entry.load(Relaxed) & VERTEX | FELL, Relaxed);
+        }
+    }
+
+    /// Keeps of a row the edges that are left.
+    fn shorten(&self, vertex: u32, row: Range<usize>) {
+        let mut end = row.start;
+        for at in row.clone() {
+            let entry = self.vertices[at].load(Relaxed);
+            if entry < FALLS {
+                self.put(end, entry, self.edges[at].load(Relaxed));
                 end += 1;
             }
         }
-        self.lengths[vertex as usize].store(end as u32, Relaxed);
+        self.lengths[vertex as usize].store((end - row.start) as u32, Relaxed);
         self.fallen[vertex as usize].store(0, Relaxed);
     }
 }

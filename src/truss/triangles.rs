@@ -1,170 +1,184 @@
 //! The triangles of edges that fall, on the cores: what they take from the values of other edges.
 //!
-//! Edges come in groups that have the longer row in common. Their shorter rows are looked up in it: where a group has enough of them, in a set
-//! of bits that is made of the longer row once, else by galloping. Every triangle of edges that are left, or fall in this round, takes 1
-//! from the values of those that are left; one with two or three edges that fall is taken once, for the one with the smallest number. The
-//! values are not changed here: what is to be taken from them is noted in lists, each of which one thread applies later.
+//! A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)`, which is counted at `a`, and 1 from `(b, c)`, counted
+//! at `b`: each time a row is read from the other end, and what is taken from the edges of the own row adds up in the core's cache. Where
+//! one row is much longer, its end counts both. If two edges of a triangle fall, the third is lowered once, by the smaller of its
+//! ends; if three fall, nothing is.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::neighbours::Neighbours;
-use super::states::EdgeStates;
+use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
+use trimill_system::mapped::zeros;
 
-/// Entries of a longer row that are put into the set of bits in the time of one look-up by galloping.
-pub(super) const ENTRIES_PER_PROBE: usize = 6;
+/// With a row so many times as long as the other, the end with the longer row counts for both.
+const MUCH_LONGER: usize = 4;
 
-/// Vertices of a shorter row that are looked up together.
-const AT_A_TIME: usize = 256;
+/// Entries of a row that are put into the table, and taken out again, in the time of one look-up by galloping.
+const ENTRIES_PER_PROBE: usize = 6;
 
-/// Lists of edges whose values are lowered.
-pub(super) const LISTS: usize = 64;
+/// In the table: the vertex is in the row.
+const IN_ROW: u32 = 1 << 31;
 
-/// Neighbouring edges, which are in the same list.
-const VALUES: usize = 1 << 10;
+/// An end of an edge that falls: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
+pub(super) type FallingEnd = u64;
 
-/// An edge that falls, by the end with the longer row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FallingEdge {
-    pub(super) long: u32,
-    pub(super) short: u32,
-    pub(super) edge: u32,
+/// The vertex of an end.
+pub(super) fn vertex(end: FallingEnd) -> u32 {
+    (end >> 32) as u32
 }
 
 /// The buffers of a thread.
 pub(super) struct PeelingScratch {
-    /// The set of the vertices of a row, empty but while a group is treated, and the place in the row of the first vertex of each word.
-    words: Vec<u64>,
-    firsts: Vec<u32>,
-    /// How much is to be taken from the value of each edge of the row.
-    taken: Vec<u32>,
-    /// The lists: edges, in the high half, and what is to be taken from their values.
-    pub(super) lowered: Vec<Vec<u64>>,
-}
-
-/// A vertex of both rows: its place and the vertex, then the edges to it; its place in the longer row.
-#[derive(Debug, Clone, Copy, Default)]
-struct RowHit {
-    short: u32,
-    long: u32,
-    i: u32,
+    /// For each vertex: 0; while a row is treated, for its vertices what is to be taken from the edge, with [`IN_ROW`] and [`FALLS`].
+    table: Vec<u32>,
+    /// The edges that come to fall, and those that come to be gathered.
+    pub(super) falling: Vec<u32>,
+    pub(super) gathered: Vec<u32>,
 }
 
 impl PeelingScratch {
     pub(super) fn new(vertices: usize) -> Self {
-        let words = vertices / 64 + 1;
-        Self { words: vec![0; words], firsts: vec![0; words], taken: Vec::new(), lowered: vec![Vec::new(); LISTS] }
+        Self { table: zeros(vertices), falling: Vec::new(), gathered: Vec::new() }
     }
 }
 
-/// Where triangles are searched.
+/// Where triangles are searched, and what becomes of edges.
 #[derive(Clone, Copy)]
 pub(super) struct TriangleSearch<'a> {
-    pub(super) states: &'a EdgeStates,
     pub(super) neighbours: &'a Neighbours,
+    pub(super) values: &'a [AtomicU32],
+    /// Edges with values up to this fall in the next round; up to the bound, they are gathered.
+    pub(super) level: u32,
+    pub(super) bound: u32,
+}
+
+/// The triangles of an edge that falls, as its end `a` sees them.
+#[derive(Clone, Copy)]
+struct FallingPair {
+    a: u32,
+    b: u32,
+    /// Whether `a` also counts what is taken from the edges of `b`.
+    for_both: bool,
+}
+
+/// Whether a triangle takes 1 from its edge `(of, third)`: that has to be left, and so has the third edge, `(other, third)`; if that falls,
+/// too, it takes the 1 if it is at the larger end.
+fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
+    edge & (FALLS | FELL) == 0 && (third_edge & (FALLS | FELL) == 0 || third_edge & FALLS != 0 && of < third)
+}
+
+/// The row entries that are read at the end `a` of an edge: none where the other end counts for both.
+pub(super) fn entries_read(rows: &Neighbours, a: u32, b: u32) -> usize {
+    let (of_a, of_b) = (rows.length(a), rows.length(b));
+    if of_b > MUCH_LONGER * of_a { 0 } else { of_b }
 }
 
 impl TriangleSearch<'_> {
-    /// Notes the values that the triangles of a group lower.
-    pub(super) fn take_group(&self, group: &[FallingEdge], scratch: &mut PeelingScratch) {
-        let PeelingScratch { words, firsts, taken, lowered } = scratch;
+    /// What is counted at `a` for the edge at a place of its row; none where `b` counts for both, or no edge is left that could be lowered.
+    fn pair(&self, end: FallingEnd) -> Option<FallingPair> {
         let rows = self.neighbours;
-        let long = &rows.entries[rows.row(group[0].long)];
-        let probes: usize = group.iter().map(|falling| rows.length(falling.short)).sum();
-        if probes * ENTRIES_PER_PROBE < long.len() {
-            group.iter().filter(|falling| self.lowers(falling)).for_each(|falling| self.gallop(falling, lowered));
+        let a = vertex(end);
+        let b = rows.vertices[rows.row(a).start + end as u32 as usize].load(Relaxed) & VERTEX;
+        let (of_a, of_b) = (rows.length(a), rows.length(b));
+        let for_both = of_a > MUCH_LONGER * of_b;
+        let lowers = rows.left(a) > 0 || for_both && rows.left(b) > 0;
+        (lowers && of_b <= MUCH_LONGER * of_a).then_some(FallingPair { a, b, for_both })
+    }
+
+    /// Lowers the values of edges at the vertex that is the end of these edges, and of others where it counts for both.
+    pub(super) fn take_group(&self, ends: &[FallingEnd], scratch: &mut PeelingScratch) {
+        let rows = self.neighbours;
+        let row = rows.row(vertex(ends[0]));
+        let pairs = || ends.iter().filter_map(|&end| self.pair(end));
+        let probes: usize = pairs().map(|pair| rows.length(pair.b).min(row.len())).sum();
+        if probes * ENTRIES_PER_PROBE < row.len() {
+            pairs().for_each(|pair| self.gallop(pair, scratch));
             return;
         }
-        let mut hits = [RowHit::default(); AT_A_TIME + 1];
-        taken.clear();
-        taken.resize(long.len(), 0);
-        for (i, entry) in (0..).zip(long) {
-            let vertex = (entry.load(Relaxed) >> 32) as u32;
-            let word = &mut words[vertex as usize / 64];
-            if *word == 0 {
-                firsts[vertex as usize / 64] = i;
-            }
-            *word |= 1 << (vertex % 64);
+        for entry in &rows.vertices[row.clone()] {
+            let entry = entry.load(Relaxed);
+            scratch.table[(entry & VERTEX) as usize] = (entry & (FALLS | FELL)) ^ IN_ROW;
         }
-        for falling in group.iter().filter(|falling| self.lowers(falling)) {
-            for short in rows.entries[rows.row(falling.short)].chunks(AT_A_TIME) {
-                // In three steps, so that the processor waits for many values at the same time.
-                let mut many = 0;
-                for entry in short {
-                    let entry = entry.load(Relaxed);
-                    let vertex = (entry >> 32) as u32;
-                    hits[many] = RowHit { short: entry as u32, long: vertex, i: 0 };
-                    many += (words[vertex as usize / 64] >> (vertex % 64) & 1) as usize;
-                }
-                for hit in &mut hits[..many] {
-                    let (word, below) = (hit.long as usize / 64, (1 << (hit.long % 64)) - 1);
-                    hit.i = firsts[word] + (words[word] & below).count_ones();
-                    hit.long = long[hit.i as usize].load(Relaxed) as u32;
-                    self.states.prefetch(hit.short);
-                    self.states.prefetch(hit.long);
-                }
-                for hit in &hits[..many] {
-                    taken[hit.i as usize] += u32::from(self.triangle(falling.edge, hit.short, hit.long, lowered));
-                }
+        for pair in pairs() {
+            match pair.for_both {
+                true => self.look_up_for_both(pair, scratch),
+                false => self.look_up(pair, &mut scratch.table),
             }
         }
-        for (entry, &by) in long.iter().zip(&*taken).filter(|(_, by)| **by > 0) {
-            lower(entry.load(Relaxed) as u32, by, lowered);
-        }
-        for entry in long {
-            words[(entry.load(Relaxed) >> 32) as usize / 64] = 0;
+        for (entry, edge) in rows.vertices[row.clone()].iter().zip(&rows.edges[row]) {
+            let entry = entry.load(Relaxed);
+            let by = std::mem::take(&mut scratch.table[(entry & VERTEX) as usize]) & !IN_ROW;
+            if entry & (FALLS | FELL) == 0 && by > 0 {
+                self.lower(edge.load(Relaxed), by, scratch);
+            }
         }
     }
 
-    /// The same for one edge, whose shorter row is far shorter than the other: vertices are searched from the last one found on.
-    fn gallop(&self, falling: &FallingEdge, lowered: &mut [Vec<u64>]) {
+    /// Adds what the triangles of an edge take from the edges in the table. There are no branches to guess.
+    fn look_up(&self, FallingPair { a, b, .. }: FallingPair, table: &mut [u32]) {
+        for entry in &self.neighbours.vertices[self.neighbours.row(b)] {
+            let entry = entry.load(Relaxed);
+            let by = u32::from(entry < FALLS) | u32::from(entry & FALLS != 0) & u32::from(a < entry & VERTEX);
+            let taken = &mut table[(entry & VERTEX) as usize];
+            *taken += by & (*taken >> 31);
+        }
+    }
+
+    /// The same where the row in the table is the longer one by far: what is taken from the edges of the shorter one is lowered at once.
+    fn look_up_for_both(&self, FallingPair { a, b, .. }: FallingPair, scratch: &mut PeelingScratch) {
+        let row = self.neighbours.row(b);
+        for (by_b, edge) in self.neighbours.vertices[row.clone()].iter().zip(&self.neighbours.edges[row]) {
+            let by_b = by_b.load(Relaxed);
+            let c = by_b & VERTEX;
+            let taken = &mut scratch.table[c as usize];
+            let by_a = *taken & FALLS;
+            if *taken & IN_ROW != 0 {
+                *taken += u32::from(takes(by_a, by_b, a, c));
+                if takes(by_b, by_a, b, c) {
+                    self.lower(edge.load(Relaxed), 1, scratch);
+                }
+            }
+        }
+    }
+
+    /// The same without a table: the vertices of the shorter row are searched in the other one, each from the last one found on.
+    fn gallop(&self, FallingPair { a, b, for_both }: FallingPair, scratch: &mut PeelingScratch) {
         let rows = self.neighbours;
-        let (long, mut from) = (&rows.entries[rows.row(falling.long)], 0);
-        for entry in &rows.entries[rows.row(falling.short)] {
-            let (entry, mut step) = (entry.load(Relaxed), 1);
-            let is_before = |place: usize| long[place].load(Relaxed) >> 32 < entry >> 32;
-            while from + step < long.len() && is_before(from + step) {
-                from += step;
-                step *= 2;
+        let a_is_short = rows.length(a) < rows.length(b);
+        let (short, long) = if a_is_short { (a, b) } else { (b, a) };
+        let (long, mut place) = (rows.row(long), 0);
+        for at in rows.row(short) {
+            let by_short = rows.vertices[at].load(Relaxed);
+            let c = by_short & VERTEX;
+            place = rows.search(long.clone(), place, c);
+            if place == long.len() {
+                return;
             }
-            let within = &long[from..long.len().min(from + step + 1)];
-            from += within.partition_point(|other| other.load(Relaxed) >> 32 < entry >> 32);
-            let Some(found) = long.get(from).map(|found| found.load(Relaxed)) else { return };
-            if found >> 32 == entry >> 32 && self.triangle(falling.edge, entry as u32, found as u32, lowered) {
-                lower(found as u32, 1, lowered);
+            let by_long = rows.vertices[long.start + place].load(Relaxed);
+            if by_long & VERTEX != c || (by_short | by_long) & FELL != 0 {
+                continue;
+            }
+            let (at_short, at_long) = ((by_short, at), (by_long, long.start + place));
+            let ((by_a, at_a), (by_b, at_b)) = if a_is_short { (at_short, at_long) } else { (at_long, at_short) };
+            if takes(by_a, by_b, a, c) {
+                self.lower(rows.edges[at_a].load(Relaxed), 1, scratch);
+            }
+            if for_both && takes(by_b, by_a, b, c) {
+                self.lower(rows.edges[at_b].load(Relaxed), 1, scratch);
             }
         }
     }
 
-    /// Whether an edge that falls may lower a value: not if all other edges of its ends fall, too.
-    fn lowers(&self, falling: &FallingEdge) -> bool {
-        self.neighbours.left(falling.long) > 0 || self.neighbours.left(falling.short) > 0
-    }
-
-    /// The triangle of a falling edge and two others, `by_short` on its shorter row. Returns whether the value of the third is to be
-    /// lowered, which the caller does.
+    /// Takes some triangles from the value of an edge that is left.
     #[inline]
-    fn triangle(&self, falling: u32, by_short: u32, by_long: u32, lowered: &mut [Vec<u64>]) -> bool {
-        let states = self.states;
-        match (states.is_left(by_short), states.is_left(by_long)) {
-            (true, true) => {
-                lower(by_short, 1, lowered);
-                true
-            }
-            (false, true) => !states.is_fallen(by_short) && falling < by_short,
-            (true, false) => {
-                if !states.is_fallen(by_long) && falling < by_long {
-                    lower(by_short, 1, lowered);
-                }
-                false
-            }
-            (false, false) => false,
+    fn lower(&self, edge: u32, by: u32, scratch: &mut PeelingScratch) {
+        let before = self.values[edge as usize].fetch_sub(by, Relaxed);
+        let after = before - by;
+        if before > self.level && after <= self.level {
+            scratch.falling.push(edge);
+        } else if before > self.bound && after <= self.bound {
+            scratch.gathered.push(edge);
         }
     }
-}
-
-/// Notes that `by` is to be taken from the value of an edge that is left. Neighbouring edges, which are often lowered together, are in
-/// the same list, and all lists become about as long.
-#[inline]
-fn lower(edge: u32, by: u32, lowered: &mut [Vec<u64>]) {
-    lowered[edge as usize / VALUES % LISTS].push(u64::from(edge) << 32 | u64::from(by));
 }
