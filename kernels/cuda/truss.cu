@@ -3,7 +3,7 @@
 //
 // An edge's number is its place in `heads`, the rows of the oriented graph. Every vertex also has a row of all its neighbours,
 // ascending, each with the number of the edge. An edge's value is the number of triangles of edges that are left; of one that falls now
-// or fell before, its level with a mark.
+// the same with a mark; of one that fell before, its level with a mark.
 //
 // Rows are built from the oriented graph: `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins;
 // `put_smaller` puts the smaller neighbours; the larger ones follow, a chunk of edges at a time, by `put_keys`, a sort of `prepare.cu`
@@ -21,7 +21,8 @@
 //     settle       marks the edges as fallen
 //     shorten      removes fallen edges from rows of which they are more than a quarter
 //
-// A triangle with two or three edges that fall in the same round is counted for the one with the smallest number.
+// A triangle with two or three edges that fall in the same round is counted for the one with the smallest number. The search for the
+// triangles of an edge ends when as many are found as its value says; where that is 0, none are searched.
 
 constexpr u32 FALLEN = 1u << 31, FALLING = 3u << 30;
 
@@ -164,13 +165,13 @@ extern "C" __global__ void begin_level(const __grid_constant__ PeeledGraph graph
     });
 }
 
-extern "C" __global__ void note_falls(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 level) {
+extern "C" __global__ void note_falls(const __grid_constant__ PeeledGraph graph, u64 from, u64 to) {
     in_warps(to - from, [&](u64 i) {
         const bool there = from + i < to;
         u32 ends[2] = {0, 0};
         if (there) {
             const u32 edge = graph.falls[from + i];
-            graph.values[edge] = FALLING | (u32)level;
+            graph.values[edge] |= FALLING;
             ends[0] = tail_of(graph, edge);
             ends[1] = graph.heads[edge];
         }
@@ -208,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS) fetch_rows(const __gr
         const u32 edge = graph.falls[from + i / 2], tail = tail_of(graph, edge), head = graph.heads[edge];
         const u32 vertex = i % 2 ? tail : head, length = graph.lengths[vertex];
         u64 *const stored = stored_row(graph, vertex);
-        if (graph.starts[vertex] < graph.near || length / FAR_LONGER > graph.lengths[i % 2 ? head : tail]) continue;
+        if (graph.values[edge] == FALLING || graph.starts[vertex] < graph.near || length / FAR_LONGER > graph.lengths[i % 2 ? head : tail]) continue;
         u64 place = NO_PLACE;
         // Addresses are even; an odd one says that the row is being fetched.
         if (this_lane() == 0 && *(volatile u64 *)graph.taken + length <= graph.room &&
@@ -229,6 +230,8 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
     const u64 warps = all_threads() / WARP;
     for (u64 i = this_thread() / WARP; i < (to - from) * parts; i += warps) {
         const u32 edge = graph.falls[from + i / parts];
+        u32 left = graph.values[edge] & ~FALLING; // triangles that are not found yet, among those of this warp and of others
+        if (left == 0) continue;
         u32 row = tail_of(graph, edge), other = graph.heads[edge];
         if (graph.fallen[row] == graph.lengths[row] && graph.fallen[other] == graph.lengths[other]) continue; // nothing is left beside it
         if (graph.lengths[row] > graph.lengths[other]) {
@@ -239,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
         const u64 *const entries = row_of(graph, row), *const other_entries = row_of(graph, other);
         const u32 length = graph.lengths[row], other_length = graph.lengths[other];
         u32 begin = 0; // entries of the other row before this one are smaller than what is searched
-        for (u64 first = i % parts * WARP; first < length && begin < other_length; first += parts * WARP) {
+        for (u64 first = i % parts * WARP; left > 0 && first < length && begin < other_length; first += parts * WARP) {
             const u32 j = (u32)first + this_lane();
             const u64 entry = j < length ? entries[j] : ~0ull;
             const u64 vertex = entry >> 32 << 32; // entries of smaller vertices are below it
@@ -256,17 +259,19 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
                 else high = middle;
             }
             begin = __shfl_sync(ALL, low, WARP - 1);
-            if (j >= length || low == other_length) continue;
-            const u64 found = other_entries[low];
-            if (found >> 32 != entry >> 32) continue;
-            const u32 a = (u32)entry, b = (u32)found;
-            // Marks do not change in this kernel; values do.
-            const u32 at_a = *(volatile u32 *)&graph.values[a], at_b = *(volatile u32 *)&graph.values[b];
-            const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
-            const bool gone_a = (at_a & FALLING) == FALLEN, gone_b = (at_b & FALLING) == FALLEN;
-            if (gone_a || gone_b) continue;
-            if (left_a && (left_b || edge < b)) lower(graph, a, (u32)level, (u32)bound);
-            if (left_b && (left_a || edge < a)) lower(graph, b, (u32)level, (u32)bound);
+            const bool there = j < length && low < other_length;
+            const u64 found = there ? other_entries[low] : ~0ull;
+            bool is_triangle = there && found >> 32 == entry >> 32;
+            if (is_triangle) {
+                const u32 a = (u32)entry, b = (u32)found;
+                // Marks do not change in this kernel; values do.
+                const u32 at_a = *(volatile u32 *)&graph.values[a], at_b = *(volatile u32 *)&graph.values[b];
+                const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
+                is_triangle = (at_a & FALLING) != FALLEN && (at_b & FALLING) != FALLEN;
+                if (is_triangle && left_a && (left_b || edge < b)) lower(graph, a, (u32)level, (u32)bound);
+                if (is_triangle && left_b && (left_a || edge < a)) lower(graph, b, (u32)level, (u32)bound);
+            }
+            left -= min(left, (u32)__popc(__ballot_sync(ALL, is_triangle)));
         }
     }
 }

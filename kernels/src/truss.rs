@@ -325,11 +325,13 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
     fn round(&mut self, level: u32) -> Result<u64> {
         let ([from, to], level) = (self.falling, u64::from(level));
         self.space.engine.fill(Stream::Compute, self.graph.counts + 4 * SHORTER as u64, 0, 4)?;
-        self.for_each("note_falls", to - from, THREADS, &[from, to, level])?;
-        if to - from >= WORTH_SORTING && self.sorted >= WORTH_SORTING {
+        self.for_each("note_falls", to - from, THREADS, &[from, to])?;
+        // At level 0, there are no triangles.
+        if level > 0 && to - from >= WORTH_SORTING && self.sorted >= WORTH_SORTING {
             self.sort_falls(self.falling)?;
         }
         match self.graph.room {
+            _ if level == 0 => {}
             0 => self.take(self.falling, level)?,
             _ => self.take_fetched(self.falling, level)?,
         }

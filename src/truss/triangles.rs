@@ -5,17 +5,21 @@
 //! one row is much longer, its end counts both. If two edges of a triangle fall, the third is lowered once, by the smaller of its
 //! ends; if three fall, nothing is.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
-use trimill_system::mapped::zeros;
+use trimill_system::mapped::{prefetch, zeros};
 
 /// With a row so many times as long as the other, the end with the longer row counts for both.
-const MUCH_LONGER: usize = 4;
+const MUCH_LONGER: usize = 2;
 
 /// Entries of a row that are put into the table, and taken out again, in the time of one look-up by galloping.
-const ENTRIES_PER_PROBE: usize = 6;
+const ENTRIES_PER_PROBE: usize = 20;
+
+/// Entries of a row that are treated together, so that the processor waits for many values at the same time.
+const TOGETHER: usize = 64;
 
 /// In the table: the vertex is in the row.
 const IN_ROW: u32 = 1 << 31;
@@ -32,6 +36,8 @@ pub(super) fn vertex(end: FallingEnd) -> u32 {
 pub(super) struct PeelingScratch {
     /// For each vertex: 0; while a row is treated, for its vertices what is to be taken from the edge, with [`IN_ROW`] and [`FALLS`].
     table: Vec<u32>,
+    /// The edges of a group.
+    pairs: Vec<FallingPair>,
     /// The edges that come to fall, and those that come to be gathered.
     pub(super) falling: Vec<u32>,
     pub(super) gathered: Vec<u32>,
@@ -39,7 +45,7 @@ pub(super) struct PeelingScratch {
 
 impl PeelingScratch {
     pub(super) fn new(vertices: usize) -> Self {
-        Self { table: zeros(vertices), falling: Vec::new(), gathered: Vec::new() }
+        Self { table: zeros(vertices), pairs: Vec::new(), falling: Vec::new(), gathered: Vec::new() }
     }
 }
 
@@ -65,7 +71,8 @@ struct FallingPair {
 /// Whether a triangle takes 1 from its edge `(of, third)`: that has to be left, and so has the third edge, `(other, third)`; if that falls,
 /// too, it takes the 1 if it is at the larger end.
 fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
-    edge & (FALLS | FELL) == 0 && (third_edge & (FALLS | FELL) == 0 || third_edge & FALLS != 0 && of < third)
+    // Without branches: the processor could not guess them.
+    (edge < FALLS) & ((third_edge < FALLS) | ((third_edge & FALLS != 0) & (of < third)))
 }
 
 /// The row entries that are read at the end `a` of an edge: none where the other end counts for both.
@@ -90,28 +97,41 @@ impl TriangleSearch<'_> {
     pub(super) fn take_group(&self, ends: &[FallingEnd], scratch: &mut PeelingScratch) {
         let rows = self.neighbours;
         let row = rows.row(vertex(ends[0]));
-        let pairs = || ends.iter().filter_map(|&end| self.pair(end));
-        let probes: usize = pairs().map(|pair| rows.length(pair.b).min(row.len())).sum();
+        let mut pairs = std::mem::take(&mut scratch.pairs);
+        pairs.clear();
+        pairs.extend(ends.iter().filter_map(|&end| self.pair(end)));
+        let probes: usize = pairs.iter().map(|pair| rows.length(pair.b).min(row.len())).sum();
         if probes * ENTRIES_PER_PROBE < row.len() {
-            pairs().for_each(|pair| self.gallop(pair, scratch));
-            return;
+            pairs.iter().for_each(|&pair| self.gallop(pair, scratch));
+        } else {
+            self.take_by_table(row, &pairs, scratch);
         }
+        scratch.pairs = pairs;
+    }
+
+    /// The same, where reading the row of the vertex pays.
+    fn take_by_table(&self, row: Range<usize>, pairs: &[FallingPair], scratch: &mut PeelingScratch) {
+        let rows = self.neighbours;
         for entry in &rows.vertices[row.clone()] {
             let entry = entry.load(Relaxed);
             scratch.table[(entry & VERTEX) as usize] = (entry & (FALLS | FELL)) ^ IN_ROW;
         }
-        for pair in pairs() {
+        for &pair in pairs {
             match pair.for_both {
                 true => self.look_up_for_both(pair, scratch),
                 false => self.look_up(pair, &mut scratch.table),
             }
         }
-        for (entry, edge) in rows.vertices[row.clone()].iter().zip(&rows.edges[row]) {
-            let entry = entry.load(Relaxed);
-            let by = std::mem::take(&mut scratch.table[(entry & VERTEX) as usize]) & !IN_ROW;
-            if entry & (FALLS | FELL) == 0 && by > 0 {
-                self.lower(edge.load(Relaxed), by, scratch);
+        let (row_vertices, row_edges) = (&rows.vertices[row.clone()], &rows.edges[row]);
+        for (vertices, edges) in row_vertices.chunks(TOGETHER).zip(row_edges.chunks(TOGETHER)) {
+            let (mut lowered, mut many) = ([(0, 0); TOGETHER], 0);
+            for (entry, edge) in vertices.iter().zip(edges) {
+                let entry = entry.load(Relaxed);
+                let by = std::mem::take(&mut scratch.table[(entry & VERTEX) as usize]) & !IN_ROW;
+                lowered[many] = (edge.load(Relaxed), by);
+                many += usize::from(entry & (FALLS | FELL) == 0 && by > 0);
             }
+            self.lower(&lowered[..many], scratch);
         }
     }
 
@@ -128,17 +148,19 @@ impl TriangleSearch<'_> {
     /// The same where the row in the table is the longer one by far: what is taken from the edges of the shorter one is lowered at once.
     fn look_up_for_both(&self, FallingPair { a, b, .. }: FallingPair, scratch: &mut PeelingScratch) {
         let row = self.neighbours.row(b);
-        for (by_b, edge) in self.neighbours.vertices[row.clone()].iter().zip(&self.neighbours.edges[row]) {
-            let by_b = by_b.load(Relaxed);
-            let c = by_b & VERTEX;
-            let taken = &mut scratch.table[c as usize];
-            let by_a = *taken & FALLS;
-            if *taken & IN_ROW != 0 {
-                *taken += u32::from(takes(by_a, by_b, a, c));
-                if takes(by_b, by_a, b, c) {
-                    self.lower(edge.load(Relaxed), 1, scratch);
-                }
+        let (row_vertices, row_edges) = (&self.neighbours.vertices[row.clone()], &self.neighbours.edges[row]);
+        for (vertices, edges) in row_vertices.chunks(TOGETHER).zip(row_edges.chunks(TOGETHER)) {
+            let (mut lowered, mut many) = ([(0, 1); TOGETHER], 0);
+            for (by_b, edge) in vertices.iter().zip(edges) {
+                let by_b = by_b.load(Relaxed);
+                let c = by_b & VERTEX;
+                let taken = &mut scratch.table[c as usize];
+                let (is_triangle, by_a) = (*taken & IN_ROW != 0, *taken & FALLS);
+                *taken += u32::from(is_triangle & takes(by_a, by_b, a, c));
+                lowered[many].0 = edge.load(Relaxed);
+                many += usize::from(is_triangle & takes(by_b, by_a, b, c));
             }
+            self.lower(&lowered[..many], scratch);
         }
     }
 
@@ -162,23 +184,25 @@ impl TriangleSearch<'_> {
             let (at_short, at_long) = ((by_short, at), (by_long, long.start + place));
             let ((by_a, at_a), (by_b, at_b)) = if a_is_short { (at_short, at_long) } else { (at_long, at_short) };
             if takes(by_a, by_b, a, c) {
-                self.lower(rows.edges[at_a].load(Relaxed), 1, scratch);
+                self.lower(&[(rows.edges[at_a].load(Relaxed), 1)], scratch);
             }
             if for_both && takes(by_b, by_a, b, c) {
-                self.lower(rows.edges[at_b].load(Relaxed), 1, scratch);
+                self.lower(&[(rows.edges[at_b].load(Relaxed), 1)], scratch);
             }
         }
     }
 
-    /// Takes some triangles from the value of an edge that is left.
-    #[inline]
-    fn lower(&self, edge: u32, by: u32, scratch: &mut PeelingScratch) {
-        let before = self.values[edge as usize].fetch_sub(by, Relaxed);
-        let after = before - by;
-        if before > self.level && after <= self.level {
-            scratch.falling.push(edge);
-        } else if before > self.bound && after <= self.bound {
-            scratch.gathered.push(edge);
+    /// Takes from the values of edges that are left.
+    fn lower(&self, lowered: &[(u32, u32)], scratch: &mut PeelingScratch) {
+        lowered.iter().for_each(|&(edge, _)| prefetch(self.values, edge as usize));
+        for &(edge, by) in lowered {
+            let before = self.values[edge as usize].fetch_sub(by, Relaxed);
+            let after = before - by;
+            if before > self.level && after <= self.level {
+                scratch.falling.push(edge);
+            } else if before > self.bound && after <= self.bound {
+                scratch.gathered.push(edge);
+            }
         }
     }
 }
