@@ -7,7 +7,7 @@
 //!
 //! Cost of a round: for each edge that falls, a row of each end, or twice the shorter one where they differ much; and the row of each end,
 //! once or twice. Memory: that of [`Neighbours`]; 16 bytes for each edge that falls, of at most a quarter of the edges; and for each thread
-//! 4 bytes a vertex.
+//! 4 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
 use std::ops::Range;
@@ -30,9 +30,10 @@ use trimill_system::{lock, parallel};
 const FEW: usize = 1 << 11;
 const FEW_ENTRIES: usize = 1 << 15;
 
-/// Row entries that a task reads, more or less; of ends of one vertex, whose row is not much longer.
+/// Row entries that a task reads, more or less; of ends of one vertex, whose row is not much longer; and how many of these it has.
 const TASK_ENTRIES: usize = 1 << 13;
 const GROUP_ENTRIES: usize = 1 << 16;
+const GROUP_ENDS: usize = 1 << 14;
 
 /// Tasks of a step for each thread.
 const TASKS: usize = 4;
@@ -44,6 +45,14 @@ const NO_END: FallingEnd = FallingEnd::MAX;
 struct EndsTask {
     ends: Range<usize>,
     entries: usize,
+}
+
+impl EndsTask {
+    /// Returns this one; the next one begins at its end.
+    fn begin_next(&mut self) -> Self {
+        let next = Self { ends: self.ends.end..self.ends.end, entries: 0 };
+        std::mem::replace(self, next)
+    }
 }
 
 /// The edges that are left, on the cores.
@@ -70,9 +79,11 @@ impl<'a> OnCores<'a> {
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
-    /// are gathered, all of them at worst; the ends of some; the tables.
+    /// are gathered, all of them at worst; the ends of some; the buffers of threads.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
-        Neighbours::bytes(vertices, edges) + (4 + 4 + 4) * edges + threads * 4 * vertices
+        Neighbours::bytes(vertices, edges)
+            + (4 + 4 + 4) * edges
+            + threads * PeelingScratch::bytes(vertices, GROUP_ENDS as u64)
     }
 
     fn value(&self, edge: u32) -> u32 {
@@ -151,21 +162,19 @@ impl<'a> OnCores<'a> {
             rows.note_falling(a, group.len());
             let most = TASK_ENTRIES + GROUP_ENTRIES.max(4 * row.len());
             task.entries += row.len().min(TASK_ENTRIES);
-            for end in group {
+            for (i, end) in (1..).zip(group) {
                 let b = *end as u32;
                 place = rows.search(row.clone(), place, b);
                 rows.fall(a, place);
                 *end = u64::from(a) << 32 | place as u64;
                 task.ends.end += 1;
                 task.entries += entries_read(rows, a, b);
-                if task.entries > most {
-                    let next = task.ends.end..task.ends.end;
-                    tasks.push(std::mem::replace(&mut task, EndsTask { ends: next, entries: 0 }));
+                if task.entries > most || i % GROUP_ENDS == 0 {
+                    tasks.push(task.begin_next());
                 }
             }
             if task.entries > TASK_ENTRIES {
-                let next = task.ends.end..task.ends.end;
-                tasks.push(std::mem::replace(&mut task, EndsTask { ends: next, entries: 0 }));
+                tasks.push(task.begin_next());
             }
         }
         tasks.push(task);

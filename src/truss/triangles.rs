@@ -44,6 +44,11 @@ pub(super) struct PeelingScratch {
 }
 
 impl PeelingScratch {
+    /// Bytes for so many vertices, and groups of at most so many edges.
+    pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
+        4 * vertices + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
+    }
+
     pub(super) fn new(vertices: usize) -> Self {
         Self { table: zeros(vertices), pairs: Vec::new(), falling: Vec::new(), gathered: Vec::new() }
     }
