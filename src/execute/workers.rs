@@ -63,9 +63,9 @@ fn name(backend: &dyn CountBackend) -> String {
     backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
 }
 
-/// All shares, or the error that made the others stop. If the job itself was stopped, that is the error.
+/// All shares, also if the job was stopped when they were finished; or the error that made the others stop. If the job itself was stopped
+/// before, that is the error.
 pub(super) fn all_or_first_error<S>(outcomes: Vec<Result<S>>, control: &Control) -> Result<Vec<S>> {
-    control.check()?;
     let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
     for outcome in outcomes {
         match outcome {
@@ -74,5 +74,25 @@ pub(super) fn all_or_first_error<S>(outcomes: Vec<Result<S>>, control: &Control)
             Err(_) => {}
         }
     }
-    cause.map_or(Ok(shares), Err)
+    match cause {
+        None => Ok(shares),
+        Some(error) => control.check().and(Err(error)),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_finished_before_the_job_was_stopped_is_kept() {
+        let control = Control::default();
+        control.stop();
+        assert_eq!(all_or_first_error(vec![Ok(1), Ok(2)], &control).unwrap(), [1, 2]);
+        let failed = vec![Ok(1), Err(Error::defect("a device"))];
+        assert_eq!(all_or_first_error(failed, &control).unwrap_err().kind(), Kind::Interrupted);
+        let failed = vec![Err(Error::interrupted()), Err::<u32, _>(Error::defect("a device"))];
+        assert_eq!(all_or_first_error(failed, &Control::default()).unwrap_err().kind(), Kind::Defect);
+    }
 }
