@@ -14,6 +14,7 @@ mod counts;
 mod dialects;
 mod edges;
 pub(crate) mod graph_file;
+mod graphalytics;
 mod jobs;
 mod manifest;
 mod readers;
@@ -35,7 +36,7 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
     Target { name, check }
 }
 
-pub(crate) const TARGETS: [Target; 24] = [
+pub(crate) const TARGETS: [Target; 25] = [
     target("archive", readers::archive),
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
@@ -48,6 +49,7 @@ pub(crate) const TARGETS: [Target; 24] = [
     target("gapbs-sg", readers::gapbs_sg),
     target("graph-file", graph_file::check),
     target("graph500", readers::graph500),
+    target("graphalytics", graphalytics::check),
     target("job", jobs::check),
     target("manifest", manifest::check),
     target("matrix-market", readers::matrix_market),

@@ -14,6 +14,7 @@ use super::compression::Compression;
 use super::detect::{self, is_zip};
 use super::file::InputFile;
 use super::format::Format;
+use super::graphalytics::member_of_each;
 use super::spool::Spool;
 use member::{Member, graph};
 use tar::TarMembers;
@@ -35,32 +36,35 @@ enum ArchiveKind {
     Zip,
 }
 
-/// The graph in a file: a member if the file is an archive, else the file itself. `format`: what the user says of the graph.
+/// The graph in a file: a member if the file is an archive, or the three members of a Graphalytics graph, else the file itself. `format`: what
+/// the user says of the graph.
 pub(super) fn unpacked(
     file: InputFile,
     format: Option<Format>,
     work_dir: &Path,
     control: &Control,
-) -> Result<InputFile> {
-    let (member, bytes, unpacked) = match kind(&file, format)? {
-        None => return Ok(file),
-        Some(ArchiveKind::Tar) => from_tar(&file, work_dir, control)?,
+) -> Result<Vec<InputFile>> {
+    let unpacked = match kind(&file, format)? {
+        None => return Ok(vec![file]),
+        Some(ArchiveKind::Tar) => from_tar(&file, format, work_dir, control)?,
         Some(ArchiveKind::Zip) => match from_zip(&file, work_dir, control)? {
-            Some(unpacked) => unpacked,
-            None => return Ok(file),
+            Some(unpacked) => vec![unpacked],
+            None => return Ok(vec![file]),
         },
     };
-    let (archive, name) = (file.path.display(), shown(Path::new(&member)));
-    tracing::info!(target: NOTE, "{archive}: its member '{name}' is read ({})", Bytes(bytes));
-    if kind(&unpacked, format)?.is_some() {
-        return Err(Error::data(&unpacked.path, "is an archive in an archive")
-            .expected("the file of a graph")
-            .advice("unpack the outer archive first"));
+    for member in &unpacked {
+        let (archive, name) = (file.path.display(), shown(member.name()));
+        tracing::info!(target: NOTE, "{archive}: its member '{name}' is read ({})", Bytes(member.bytes));
+        if kind(member, format)?.is_some() {
+            return Err(Error::data(&member.path, "is an archive in an archive")
+                .expected("the file of a graph")
+                .advice("unpack the outer archive first"));
+        }
     }
     Ok(unpacked)
 }
 
-fn is_named(path: &Path) -> bool {
+pub(super) fn is_named(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
     plain.ends_with(".tar") || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
@@ -80,8 +84,8 @@ fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>>
     Ok(tar::is_header(&head, is_named(file.name())).then_some(ArchiveKind::Tar))
 }
 
-/// The name, the size and the contents of the graph in a tar archive.
-fn from_tar(file: &InputFile, work_dir: &Path, control: &Control) -> Result<(String, u64, InputFile)> {
+/// The member of a tar archive that is the graph, or the three of a Graphalytics graph.
+fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
     let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
     while let Some(member) = archive.next()? {
         if found.len() == MOST_MEMBERS {
@@ -91,19 +95,33 @@ fn from_tar(file: &InputFile, work_dir: &Path, control: &Control) -> Result<(Str
         }
         found.push(member);
     }
-    let place = graph(&found).map_err(|error| error.at(&file.path))?;
-    let Member { name, bytes, .. } = &found[place];
-    let mut spool = begin(file, *bytes, work_dir)?;
+    let three = match format {
+        None | Some(Format::Graphalytics) => {
+            let names: Vec<&str> = found.iter().map(|member| member.name.as_str()).collect();
+            member_of_each(&names).filter(|places| places.iter().all(|&place| found[place].plain))
+        }
+        Some(_) => None,
+    };
+    let places = match three {
+        Some(places) => places.to_vec(),
+        None => vec![graph(&found).map_err(|error| error.at(&file.path))?],
+    };
     let mut archive = TarMembers::new(file, control)?;
-    for _ in 0..=place {
+    let mut unpacked: Vec<Option<InputFile>> = places.iter().map(|_| None).collect();
+    for (at, Member { name, bytes, .. }) in
+        found.iter().enumerate().take_while(|(at, _)| places.iter().any(|place| place >= at))
+    {
         archive.next()?;
+        let Some(which) = places.iter().position(|&place| place == at) else { continue };
+        let mut spool = begin(file, *bytes, work_dir)?;
+        archive.contents(|chunk| spool.write(chunk))?;
+        unpacked[which] = Some(file.member(name, spool.finish())?);
     }
-    archive.contents(|chunk| spool.write(chunk))?;
-    Ok((name.clone(), *bytes, file.member(name, spool.finish())?))
+    Ok(unpacked.into_iter().flatten().collect())
 }
 
 /// The same of a zip archive; `None` if it is a matrix of SciPy.
-fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Option<(String, u64, InputFile)>> {
+fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Option<InputFile>> {
     let archive = Zip::open(file)?;
     let numpy = file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"));
     if numpy || archive.place(OF_SCIPY).is_some() {
@@ -113,8 +131,7 @@ fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Opti
     let Member { name, bytes, .. } = archive.members[place].clone();
     let mut spool = begin(file, bytes, work_dir)?;
     archive.contents(place, control, |chunk| spool.write(chunk))?;
-    let unpacked = file.member(&name, spool.finish())?;
-    Ok(Some((name, bytes, unpacked)))
+    file.member(&name, spool.finish()).map(Some)
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {

@@ -10,7 +10,7 @@ pub use edges::EdgeSource;
 pub use memory::{ArcList, checked};
 
 use crate::rows::AdjacencyRows;
-use crate::{ArcSink, Source};
+use crate::{ArcSink, Source, VertexList};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
@@ -65,6 +65,16 @@ pub trait ArcSource: Sync {
         Ok(None)
     }
 
+    /// As [`Source::listed`].
+    fn listed(&self) -> Option<&VertexList> {
+        None
+    }
+
+    /// As [`Source::directed`].
+    fn directed(&self) -> Option<bool> {
+        None
+    }
+
     /// As [`Source::unchanged`].
     fn unchanged(&self) -> Result<()> {
         Ok(())
@@ -114,6 +124,14 @@ impl ArcSource for Source {
 
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         Self::rows(self, memory, control)
+    }
+
+    fn listed(&self) -> Option<&VertexList> {
+        Self::listed(self)
+    }
+
+    fn directed(&self) -> Option<bool> {
+        Self::directed(self)
     }
 
     fn unchanged(&self) -> Result<()> {

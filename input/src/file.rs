@@ -87,6 +87,12 @@ impl InputFile {
         Ok(input)
     }
 
+    /// The same file once more.
+    pub(super) fn again(&self) -> Result<Self> {
+        let file = self.file.try_clone().map_err(|e| Error::read(&self.path, e))?;
+        Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
+    }
+
     /// The member `name` of this archive, whose bytes were copied to `file`.
     pub(super) fn member(&self, name: &str, file: File) -> Result<Self> {
         let path = PathBuf::from(format!("{}: {name}", self.path.display()));

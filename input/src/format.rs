@@ -35,11 +35,13 @@ pub enum Format {
     ScipyNpz,
     /// Apache Parquet: two columns of integers; in builds with the feature `parquet`.
     Parquet,
+    /// LDBC Graphalytics: `.v`, `.e` and `.properties`.
+    Graphalytics,
 }
 
 impl Format {
     /// All formats, in the order in which help texts list them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Bvgraph,
         Self::Text,
         Self::MatrixMarket,
@@ -51,6 +53,7 @@ impl Format {
         Self::Npy,
         Self::ScipyNpz,
         Self::Parquet,
+        Self::Graphalytics,
     ];
 
     /// The name as it is typed.
@@ -67,6 +70,7 @@ impl Format {
             Self::Npy => "npy",
             Self::ScipyNpz => "scipy-npz",
             Self::Parquet => "parquet",
+            Self::Graphalytics => "graphalytics",
         }
     }
 
@@ -84,6 +88,7 @@ impl Format {
             Self::Npy => "NumPy .npy: an array of integers of two columns",
             Self::ScipyNpz => "SciPy .npz: a sparse matrix (CSR, CSC, COO)",
             Self::Parquet => "Parquet: two columns of integers; in builds with the feature parquet",
+            Self::Graphalytics => "LDBC Graphalytics: .v, .e and .properties",
         }
     }
 

@@ -15,6 +15,7 @@
 //! | `gapbs`, `binary` | binary formats |
 //! | `npy`, `scipy` | arrays of NumPy, sparse matrices of SciPy |
 //! | `parquet` | tables, in builds with the feature `parquet` |
+//! | `graphalytics` | the graphs of the LDBC Graphalytics benchmark |
 //! | `archive` | the graph in a tar or zip archive |
 //! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
@@ -22,6 +23,7 @@
 //! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
 //! | `rows`, `row_store` | rows of inputs that store them |
 //! | `dataset` | the files that a directory or a pattern stands for |
+//! | `java_properties` | files of names and values beside graphs |
 //! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
 mod archive;
@@ -41,10 +43,12 @@ mod file;
 pub mod format;
 mod frames;
 mod gapbs;
+mod graphalytics;
 mod head;
 mod header;
 mod hints;
 pub mod identity;
+mod java_properties;
 mod lines;
 mod matrix_market;
 mod metis;
@@ -75,11 +79,15 @@ mod tests;
 pub use bvgraph::{companions, name_without_dots};
 pub use column_names::ColumnNames;
 pub use dataset::files_of;
+pub use graphalytics::VertexList;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
 pub use source::{InputSettings, Source};
 
+use graphalytics::GraphalyticsFiles;
 use rows::AdjacencyRows;
+
+use std::path::{Path, PathBuf};
 
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
@@ -104,6 +112,12 @@ pub trait ArcSink: Sync {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         expand(self, rows, heads)
     }
+}
+
+/// The files that are read together with `path`, whether or not they exist.
+pub fn read_together(path: &Path) -> Vec<PathBuf> {
+    let graphalytics = GraphalyticsFiles::of(path, false).map(GraphalyticsFiles::paths);
+    companions(path).into_iter().chain(graphalytics.into_iter().flatten()).collect()
 }
 
 /// The heads of a row, which ascend, below its tail; whether the tail is one of them; and those above it.
@@ -167,6 +181,16 @@ trait Reader: Send + Sync {
     /// As [`Source::is_ordered`].
     fn is_ordered(&self) -> bool {
         false
+    }
+
+    /// As [`Source::listed`].
+    fn listed(&self) -> Option<&VertexList> {
+        None
+    }
+
+    /// As [`Source::directed`].
+    fn directed(&self) -> Option<bool> {
+        None
     }
 
     /// Delivers every arc once; returns their number. Advances `task` by the bytes read.

@@ -14,6 +14,7 @@ use super::detect;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
+use super::graphalytics::{self, Graphalytics, GraphalyticsFiles, VertexList};
 use super::header::Header;
 use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
@@ -128,6 +129,11 @@ impl Source {
         if !others.is_empty() && inputs.iter().any(is_stdin) {
             return Err(Error::usage("- among other inputs").expected("- alone, for standard input"));
         }
+        if !archive::is_named(first)
+            && let Some(files) = GraphalyticsFiles::among(inputs, reading.format)?
+        {
+            return Self::open_graphalytics(&files, reading, sizes);
+        }
         let bvgraph = match reading.format {
             Some(format) => format == Format::Bvgraph,
             None => !is_stdin(first) && detect::names_bvgraph(first),
@@ -153,9 +159,11 @@ impl Source {
             let file = file.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
             archive::unpacked(file, reading.format, work_dir, control)
         };
-        let files: Vec<InputFile> = opened.into_iter().map(copied).collect::<Result<_>>()?;
+        let files: Vec<Vec<InputFile>> = opened.into_iter().map(copied).collect::<Result<_>>()?;
+        let files: Vec<InputFile> = files.into_iter().flatten().collect();
         let format = match reading.format {
             Some(format) => format,
+            None if graphalytics::are_members(&files) => Format::Graphalytics,
             None => common_format(&files)?,
         };
         if format == Format::Bvgraph {
@@ -169,7 +177,7 @@ impl Source {
         check_number(inputs, format)?;
         check_reading(&files[0].path, format, &reading)?;
         let bytes;
-        let identified = watched.len() == files.len() && files.iter().all(|file| !file.spooled);
+        let identified = watched.len() == inputs.len() && files.iter().all(|file| !file.spooled);
         let reader: Box<dyn Reader> = match format {
             Format::Text => {
                 bytes = files.iter().map(|file| file.bytes).sum();
@@ -190,6 +198,10 @@ impl Source {
                 } else {
                     open_parquet(files, reading.columns.as_ref())?
                 }
+            }
+            Format::Graphalytics => {
+                bytes = files.iter().map(|file| file.bytes).sum();
+                Box::new(Graphalytics::in_archive(files, first, sizes)?)
             }
             Format::ScipyNpz => {
                 let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
@@ -232,6 +244,16 @@ impl Source {
             bytes,
             reader: Box::new(reader),
         })
+    }
+
+    fn open_graphalytics(files: &GraphalyticsFiles, reading: InputSettings, sizes: ReadSizes) -> Result<Self> {
+        check_reading(&files.edges, Format::Graphalytics, &reading)?;
+        let watched = watch(files.clone().paths());
+        let opened = files.open()?;
+        let bytes = opened.iter().map(|file| file.bytes).sum();
+        let reader = Box::new(Graphalytics::open(opened, sizes)?);
+        let identified = watched.len() == 3;
+        Ok(Self { format: Format::Graphalytics, reading, watched, identified, bytes, reader })
     }
 
     /// The format, given or found.
@@ -277,6 +299,16 @@ impl Source {
     /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
     pub fn is_ordered(&self) -> bool {
         self.reader.is_ordered()
+    }
+
+    /// The file that lists all vertices, if the format has one (Graphalytics): some may have no edge.
+    pub fn listed(&self) -> Option<&VertexList> {
+        self.reader.listed()
+    }
+
+    /// Whether arcs have a direction, if the format says that (Graphalytics).
+    pub fn directed(&self) -> Option<bool> {
+        self.reader.directed()
     }
 
     /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per

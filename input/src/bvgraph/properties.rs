@@ -1,12 +1,11 @@
 //! The `.properties` file of a BVGraph: the numbers of vertices and arcs, and how rows are encoded.
 
-use std::collections::HashMap;
-
 use dsi_bitstream::dispatch::Codes;
 
 use super::BvGraphFiles;
 use super::row::Encoding;
 use crate::check_vertices;
+use crate::java_properties::PropertyValues;
 use trimill_system::error::{Error, Result};
 
 /// The contents of the file, checked.
@@ -38,27 +37,7 @@ impl Properties {
     }
 }
 
-struct PropertyValues(HashMap<String, String>);
-
 impl PropertyValues {
-    /// Of a file of Java properties: `name=value` in each line, comments after `#` or `!`, escapes by `\`.
-    fn of(text: &str) -> Self {
-        let line = |line: &str| {
-            let (name, value) = line.trim_start().split_once(['=', ':'])?;
-            Some((name.trim_end().to_owned(), value.trim().replace('\\', "")))
-        };
-        Self(text.lines().filter(|text| !text.trim_start().starts_with(['#', '!'])).filter_map(line).collect())
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    fn number(&self, name: &str) -> Result<Option<u64>, String> {
-        let parsed = |value: &str| value.parse().map_err(|_| format!("'{name}' is '{value}', no number"));
-        self.get(name).map(parsed).transpose()
-    }
-
     fn properties(&self) -> Result<Properties, String> {
         if let Some(class) = self.get("graphclass").filter(|class| !class.ends_with("BVGraph")) {
             return Err(format!("a graph of class {class}"));

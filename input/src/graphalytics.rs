@@ -1,0 +1,237 @@
+//! Graphs of the LDBC Graphalytics benchmark: `NAME.v` with the id of each vertex, `NAME.e` with the ends of each edge, and
+//! `NAME.properties`, which says whether edges have a direction (`graph.NAME.directed`) and where the other two are.
+//!
+//! Ids are any `u64`, and sparse; a vertex may have no edge. What follows the two ends of an edge, such as its weight, is not read. The three
+//! files may be compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]); the list of vertices is read when it
+//! is asked for ([`VertexList`]).
+
+mod properties;
+mod vertices;
+
+use std::path::{Path, PathBuf};
+
+use super::compression::Compression;
+use super::file::InputFile;
+use super::format::Format;
+use super::header::Header;
+use super::lines::ReadSizes;
+use super::text::EdgeListText;
+use super::{ArcSink, Reader};
+use properties::GraphalyticsProperties;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+pub use vertices::VertexList;
+
+/// The suffixes of the three files.
+const SUFFIXES: [&str; 3] = [".properties", ".v", ".e"];
+
+/// The paths of the three files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GraphalyticsFiles {
+    pub(super) properties: PathBuf,
+    pub(super) vertices: PathBuf,
+    pub(super) edges: PathBuf,
+}
+
+impl GraphalyticsFiles {
+    /// The files meant by one of the three or by their base name; none where `path` is something else. With `named` the user said that it is
+    /// such a graph.
+    pub(super) fn of(path: &Path, named: bool) -> Option<Self> {
+        let (base, suffix) = split(path);
+        if suffix.is_none() && path.exists() && !named {
+            return None;
+        }
+        let [properties, vertices, edges] = SUFFIXES.map(|suffix| there(with_suffix(&base, suffix)));
+        // Two files of a graph whose third is missing are no edge list, either.
+        let is_incomplete = || vertices.is_file() && edges.is_file() && !properties.exists();
+        let Some(told) = GraphalyticsProperties::look(&properties) else {
+            return (named || is_incomplete()).then_some(Self { properties, vertices, edges });
+        };
+        // Wherever they were when the properties were written, they are beside these.
+        let in_folder =
+            |named: Option<String>, usual| match named.as_deref().and_then(|named| Path::new(named).file_name()) {
+                Some(name) => there(base.with_file_name(name)),
+                None => usual,
+            };
+        Some(Self { vertices: in_folder(told.vertices, vertices), edges: in_folder(told.edges, edges), properties })
+    }
+
+    /// The files that inputs name, which are one of the three, their base name, or all three.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Usage`]: other inputs beside them.
+    pub(super) fn among(inputs: &[PathBuf], format: Option<Format>) -> Result<Option<Self>> {
+        let ([first, others @ ..], None | Some(Format::Graphalytics)) = (inputs, format) else { return Ok(None) };
+        let of = |path: &PathBuf| Self::of(path, format.is_some()).filter(|_| path.as_os_str() != "-");
+        let Some(files) = of(first) else { return Ok(None) };
+        match others.iter().find(|path| of(path).as_ref() != Some(&files)) {
+            Some(other) => Err(Error::usage(format!("{} and {}", first.display(), other.display()))
+                .expected("one Graphalytics graph, whose three files are read together")),
+            None => Ok(Some(files)),
+        }
+    }
+
+    pub(super) fn paths(self) -> [PathBuf; 3] {
+        [self.properties, self.vertices, self.edges]
+    }
+
+    pub(super) fn open(&self) -> Result<[InputFile; 3]> {
+        let Self { properties, vertices, edges } = self;
+        let open = |path: &Path, what: &str| {
+            let expected =
+                format!("{what} of a Graphalytics graph, which is three files: NAME.properties, NAME.v and NAME.e");
+            if !path.exists() {
+                return Err(Error::data(path, "does not exist").expected(expected).advice(
+                    "fetch it, too; to count the edges alone, copy the .e to a name that ends with .txt and count that",
+                ));
+            }
+            InputFile::open(path)?.map_err(|_| Error::data(path, "is no regular file").expected(expected))
+        };
+        Ok([open(properties, "the properties")?, open(vertices, "the vertices")?, open(edges, "the edges")?])
+    }
+}
+
+/// Whether these are the three members of an archive that [`member_of_each`] found.
+pub(super) fn are_members(files: &[InputFile]) -> bool {
+    let suffixes = files.iter().map(|file| file.member.as_deref().and_then(|name| split(name).1));
+    suffixes.eq(SUFFIXES.map(Some))
+}
+
+/// The places of the properties, the vertices and the edges among the names of the members of an archive, if it holds one such graph.
+pub(super) fn member_of_each(names: &[&str]) -> Option<[usize; 3]> {
+    let split: Vec<_> = names.iter().map(|name| split(Path::new(name))).collect();
+    let place = |of: &(PathBuf, Option<&str>)| split.iter().position(|other| other == of);
+    let mut bases = split.iter().filter(|(_, suffix)| *suffix == Some(SUFFIXES[1])).map(|(base, _)| base);
+    let base = bases.next().filter(|_| bases.next().is_none())?;
+    let [properties, vertices, edges] = SUFFIXES.map(|suffix| place(&(base.clone(), Some(suffix))));
+    Some([properties?, vertices?, edges?])
+}
+
+/// A path without the suffix of one of the three files, and that suffix, if it has one.
+fn split(path: &Path) -> (PathBuf, Option<&'static str>) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
+    let found = SUFFIXES.into_iter().find_map(|suffix| Some((plain.strip_suffix(suffix)?, suffix)));
+    match found.filter(|(base, _)| !base.is_empty()) {
+        Some((base, suffix)) => (path.with_file_name(base), Some(suffix)),
+        None => (path.to_path_buf(), None),
+    }
+}
+
+/// The path, or that of the compressed file beside it, if only that is there.
+fn there(path: PathBuf) -> PathBuf {
+    if path.exists() {
+        return path;
+    }
+    Compression::SUFFIXES
+        .iter()
+        .map(|suffix| with_suffix(&path, suffix))
+        .find(|packed| packed.is_file())
+        .unwrap_or(path)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A graph whose properties were read and checked.
+pub(super) struct Graphalytics {
+    edges: EdgeListText,
+    /// Where the properties are, and how many edges they say there are.
+    properties: PathBuf,
+    declared_edges: Option<u64>,
+    directed: bool,
+    list: VertexList,
+}
+
+impl Graphalytics {
+    /// Of the properties, the vertices and the edges.
+    pub(super) fn open([properties, vertices, edges]: [InputFile; 3], sizes: ReadSizes) -> Result<Self> {
+        let told = GraphalyticsProperties::read(&properties)?;
+        let list = VertexList::new(vertices, edges.again()?, told.declared_vertices, sizes);
+        let edges = EdgeListText::open(vec![edges], Some(Header::No), true, sizes)?;
+        let (declared_edges, directed) = (told.declared_edges, told.directed);
+        Ok(Self { edges, properties: properties.path, declared_edges, directed, list })
+    }
+}
+
+impl Graphalytics {
+    /// Of what was found in the archive `input`.
+    pub(super) fn in_archive(files: Vec<InputFile>, input: &Path, sizes: ReadSizes) -> Result<Self> {
+        let files: [InputFile; 3] = files.try_into().map_err(|_| {
+            Error::usage("no Graphalytics graph")
+                .at(input)
+                .expected("NAME, NAME.v, NAME.e or NAME.properties, or a tar archive of the three")
+        })?;
+        Self::open(files, sizes)
+    }
+}
+
+impl Reader for Graphalytics {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.declared_edges.unwrap_or(u64::MAX).min(self.edges.arcs_at_most())
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let arcs = self.edges.scan(sink, control, task)?;
+        match self.declared_edges.filter(|&declared| declared != arcs) {
+            Some(declared) => Err(Error::data(self.list.edges_path(), format!("{arcs} edges"))
+                .expected(format!("{declared}, as {} says with meta.edges", self.properties.display()))
+                .advice("fetch the files again")),
+            None => Ok(arcs),
+        }
+    }
+
+    fn listed(&self) -> Option<&VertexList> {
+        Some(&self.list)
+    }
+
+    fn directed(&self) -> Option<bool> {
+        Some(self.directed)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_of_the_three_names_and_the_base_name_stand_for_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let write = |name: &str, text: &str| std::fs::write(at(name), text).unwrap();
+        let of = |name: &str| GraphalyticsFiles::of(&at(name), false).map(GraphalyticsFiles::paths);
+        write("a.v", "1\n");
+        assert_eq!(of("a.v"), None);
+        write("a.e.zst", "");
+        let all = [at("a.properties"), at("a.v"), at("a.e.zst")];
+        for name in ["a", "a.v", "a.e", "a.e.zst", "a.properties"] {
+            // Without properties it is such a graph, too, and it is said what is missing.
+            assert_eq!(of(name).as_ref(), Some(&all), "{name}");
+        }
+        write("a.properties", "nodes=1\narcs=0\n");
+        assert_eq!(of("a.v"), None);
+        write("a.properties", "graph.a.directed = true\ngraph.a.vertex-file = other.v\n");
+        let all = [at("a.properties"), at("other.v"), at("a.e.zst")];
+        assert_eq!(of("a").as_ref(), Some(&all));
+        // A file of the base name is that file.
+        write("a", "0 1\n");
+        assert_eq!((of("a"), of("a.v").as_ref(), of("none.e")), (None, Some(&all), None));
+    }
+
+    #[test]
+    fn an_archive_holds_one_graph_with_its_three_files() {
+        let names = ["g/README", "g/x-LCC", "g/x.e", "g/x.properties", "g/x.v.zst"];
+        assert_eq!(member_of_each(&names), Some([3, 4, 2]));
+        for names in [&["x.e", "x.v"][..], &["x.e", "x.v", "y.properties"], &["x.e", "x.v", "x.properties", "y.v"]] {
+            assert_eq!(member_of_each(names), None);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The `.properties` of a Graphalytics graph: where its vertices and edges are, how many there are, whether edges have a direction.
+
+use std::path::Path;
+
+use crate::file::InputFile;
+use crate::java_properties::PropertyValues;
+use trimill_system::error::{Error, Result};
+
+/// The most bytes of such a file that are read. Usual ones have a thousand.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What a key ends with, after `graph.NAME`, of the keys by which such a file is known.
+const KEYS: [&str; 3] = [".vertex-file", ".edge-file", ".directed"];
+
+/// What is needed of the file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct GraphalyticsProperties {
+    /// The names of the other two files, in the same folder.
+    pub(super) vertices: Option<String>,
+    pub(super) edges: Option<String>,
+    pub(super) directed: bool,
+    pub(super) declared_vertices: Option<u64>,
+    pub(super) declared_edges: Option<u64>,
+}
+
+impl GraphalyticsProperties {
+    /// Those of the file at `path`, if it is there and is such a file; names of files alone if something else is wrong.
+    pub(super) fn look(path: &Path) -> Option<Self> {
+        let text = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
+        let values = PropertyValues::of(&String::from_utf8_lossy(&text.and_then(|_| std::fs::read(path).ok())?));
+        let name = name(&values).ok()??;
+        Some(Self::of(&values, &name).unwrap_or_else(|_| Self::files(&values, &name)))
+    }
+
+    pub(super) fn read(file: &InputFile) -> Result<Self> {
+        let values = PropertyValues::of(&String::from_utf8_lossy(&file.head(MOST_BYTES)?));
+        let named = name(&values).and_then(|name| name.ok_or_else(|| "no 'graph.NAME.directed'".into()));
+        named.and_then(|name| Self::of(&values, &name)).map_err(|found| {
+            Error::data(&file.path, found)
+                .expected("the properties of one Graphalytics graph, such as 'graph.NAME.directed = true'")
+                .advice("fetch the file again; of a graph without such a file, count the edges as an edge list, with --format text")
+        })
+    }
+
+    fn of(values: &PropertyValues, name: &str) -> Result<Self, String> {
+        let key = |rest: &str| format!("graph.{name}.{rest}");
+        let directed = match values.get(&key("directed")) {
+            Some("true") => true,
+            Some("false") => false,
+            Some(other) => return Err(format!("'{}' is '{other}', not 'true' or 'false'", key("directed"))),
+            None => return Err(format!("no '{}'", key("directed"))),
+        };
+        let number = |rest: &str| values.number(&key(rest));
+        let (declared_vertices, declared_edges) = (number("meta.vertices")?, number("meta.edges")?);
+        Ok(Self { directed, declared_vertices, declared_edges, ..Self::files(values, name) })
+    }
+
+    fn files(values: &PropertyValues, name: &str) -> Self {
+        let file = |rest: &str| values.get(&format!("graph.{name}.{rest}")).map(str::to_owned);
+        Self { vertices: file("vertex-file"), edges: file("edge-file"), ..Self::default() }
+    }
+}
+
+/// The name of the graph in the keys; none where no key is that of such a graph.
+fn name(values: &PropertyValues) -> Result<Option<String>, String> {
+    let of_key = |key: &str| {
+        let rest = key.strip_prefix("graph.")?;
+        KEYS.iter().find_map(|end| rest.strip_suffix(end)).map(str::to_owned)
+    };
+    let mut names: Vec<String> = values.names().filter_map(of_key).collect();
+    names.sort_unstable();
+    names.dedup();
+    match &mut names[..] {
+        [] => Ok(None),
+        [name] => Ok(Some(std::mem::take(name))),
+        [first, second, ..] => Err(format!("properties of several graphs, '{first}' and '{second}'")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Option<GraphalyticsProperties>, String> {
+        let values = PropertyValues::of(text);
+        name(&values)?.map(|name| GraphalyticsProperties::of(&values, &name)).transpose()
+    }
+
+    #[test]
+    fn properties_are_those_of_the_one_graph() {
+        let text = "# Filenames\ngraph.dg-7.5-fb.vertex-file = dg.v\ngraph.dg-7.5-fb.edge-file = dg.e\n\n\
+             graph.dg-7.5-fb.meta.vertices = 10\ngraph.dg-7.5-fb.meta.edges = 17\ngraph.dg-7.5-fb.directed = true\n\
+             graph.dg-7.5-fb.edge-properties.names = weight\ngraph.dg-7.5-fb.algorithms = bfs, lcc\n";
+        let expected = GraphalyticsProperties {
+            vertices: Some("dg.v".into()),
+            edges: Some("dg.e".into()),
+            directed: true,
+            declared_vertices: Some(10),
+            declared_edges: Some(17),
+        };
+        assert_eq!(read(text), Ok(Some(expected)));
+        assert_eq!(read("nodes=5\narcs=20\ngraphclass=it.unimi.dsi.webgraph.BVGraph\n"), Ok(None));
+        for (text, named) in [
+            ("graph.a.directed=true\ngraph.b.directed=true", "'a' and 'b'"),
+            ("graph.a.vertex-file=a.v", "no 'graph.a.directed'"),
+            ("graph.a.directed=yes", "'yes', not 'true' or 'false'"),
+            ("graph.a.directed=true\ngraph.a.meta.edges=many", "'many', no number"),
+        ] {
+            assert!(read(text).unwrap_err().contains(named), "{text}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The list of all vertices of a graph, `NAME.v`: one id a line, usually ascending.
+
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::compressed::TextBlocks;
+use crate::file::InputFile;
+use crate::lines::{self, ReadSizes};
+use crate::number::{columns, describe, whole};
+use crate::pairs::is_blank_or_comment;
+use crate::parallel::{in_order, produce_and_drain};
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+
+/// The fewest bytes of a line.
+const SHORTEST_LINE: u64 = 2;
+
+/// Ids for each byte of a compressed list, about.
+const IDS_PER_BYTE: u64 = 4;
+
+/// A file that lists the vertices of a graph, of which some may have no edge.
+pub struct VertexList {
+    file: InputFile,
+    /// The edges between them, for errors.
+    edges: InputFile,
+    /// How many there are, as the properties say.
+    declared: Option<u64>,
+    sizes: ReadSizes,
+}
+
+/// The ids of some lines, by where these are in the file.
+type IdsOfLines = Mutex<Vec<(u64, Vec<u64>)>>;
+
+impl VertexList {
+    pub(super) fn new(file: InputFile, edges: InputFile, declared: Option<u64>, sizes: ReadSizes) -> Self {
+        Self { file, edges, declared, sizes }
+    }
+
+    pub(super) fn edges_path(&self) -> &Path {
+        &self.edges.path
+    }
+
+    /// The most ids that it has, as its properties or its size say; of a compressed list without properties about as many. Each takes 8
+    /// bytes of memory.
+    pub fn at_most(&self) -> u64 {
+        let by_size = match self.file.compression {
+            Some(_) => self.file.bytes.saturating_mul(IDS_PER_BYTE),
+            None => self.file.bytes.div_ceil(SHORTEST_LINE),
+        };
+        self.declared.unwrap_or(by_size)
+    }
+
+    /// All ids, ascending. Reads the file with all threads of the current pool.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`]: a line that is no id, an id that is there twice, another number of ids than declared.
+    pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
+        let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
+        let found = IdsOfLines::default();
+        match self.file.compression {
+            None => {
+                let ranges: Vec<_> = lines::ranges(&self.file, 0, self.sizes.window).collect();
+                in_order(&ranges, |range| {
+                    control.check()?;
+                    let text = lines::read(&self.file, 0, range, self.sizes)?;
+                    let located = |(at, error)| self.file.locate(error, text.at + at as u64);
+                    lock(&found).push((text.at, parse(&text).map_err(located)?));
+                    task.advance(range.end - range.start);
+                    Ok(0)
+                })?;
+            }
+            Some(_) => {
+                let mut blocks = TextBlocks::new(&self.file, self.file.stream(Some(&task))?, 1, self.sizes);
+                produce_and_drain(
+                    |block| {
+                        control.check()?;
+                        blocks.next(block)
+                    },
+                    |block| {
+                        let located =
+                            |(at, error): (usize, Error)| error.at(&self.file.path).at_line(block.line_of(at));
+                        lock(&found).push((block.line_of(0), parse(&block.bytes).map_err(located)?));
+                        Ok(())
+                    },
+                )?;
+            }
+        }
+        self.checked(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    fn checked(&self, mut found: Vec<(u64, Vec<u64>)>) -> Result<Vec<u64>> {
+        found.sort_unstable_by_key(|&(at, _)| at);
+        let many: usize = found.iter().map(|(_, ids)| ids.len()).sum();
+        if let Some(declared) = self.declared.filter(|&declared| declared != many as u64) {
+            return Err(Error::data(&self.file.path, format!("{many} vertices"))
+                .expected(format!("{declared}, as the properties say with meta.vertices"))
+                .advice("fetch the files again"));
+        }
+        let mut all = Vec::with_capacity(many);
+        found.into_iter().for_each(|(_, ids)| all.extend_from_slice(&ids));
+        if !all.is_sorted() {
+            all.par_sort_unstable();
+        }
+        match all.windows(2).find(|two| two[0] == two[1]) {
+            Some(two) => {
+                let error = Error::data(&self.file.path, format!("the vertex {} is there twice", two[0]));
+                Err(at(error, line_of(&self.file, 1, two[0], 2)?).expected("each vertex once"))
+            }
+            None => Ok(all),
+        }
+    }
+
+    /// The error for an edge whose end `id` is not in the list. Reads the edges again, for their line.
+    pub fn lacks(&self, id: u64) -> Error {
+        let error = Error::data(
+            &self.edges.path,
+            format!("an edge of the vertex {id}, which {} lacks", self.file.path.display()),
+        )
+        .expected("edges between vertices of the list")
+        .advice("fetch the files again");
+        match line_of(&self.edges, 2, id, 1) {
+            Ok(line) => at(error, line),
+            Err(_) => error,
+        }
+    }
+}
+
+fn at(error: Error, line: Option<u64>) -> Error {
+    match line {
+        Some(line) => error.at_line(line),
+        None => error,
+    }
+}
+
+/// The ids of whole lines, or the byte where a line begins that has none.
+fn parse(lines: &[u8]) -> Result<Vec<u64>, (usize, Error)> {
+    let (mut ids, mut from) = (Vec::with_capacity(lines.len() / 8), 0);
+    for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
+        let line = &lines[from.min(end)..end];
+        let mut words = columns(line);
+        match (words.next().and_then(whole), words.next()) {
+            (Some(id), None) if id < u64::MAX => ids.push(id),
+            _ if is_blank_or_comment(line) => {}
+            _ => {
+                let found = match columns(line).count() {
+                    0 | 1 => describe(line.trim_ascii()),
+                    many => format!("{many} columns"),
+                };
+                return Err((from, Error::data("", found).expected("the id of a vertex, a non-negative integer")));
+            }
+        }
+        from = end + 1;
+    }
+    Ok(ids)
+}
+
+/// The line of a file that has `id` among its first `ends` columns the n-th time. Reads lines one after another: for errors only.
+fn line_of(file: &InputFile, ends: usize, id: u64, nth: usize) -> Result<Option<u64>> {
+    let (mut stream, mut line, mut number, mut seen) = (file.stream(None)?, Vec::new(), 0, 0);
+    while stream.read_until(b'\n', &mut line).map_err(|e| file.damaged(e))? > 0 {
+        number += 1;
+        seen += usize::from(columns(line.trim_ascii_end()).take(ends).any(|word| whole(word) == Some(id)));
+        if seen == nth {
+            return Ok(Some(number));
+        }
+        line.clear();
+    }
+    Ok(None)
+}
