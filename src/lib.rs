@@ -50,7 +50,7 @@ pub use trimill_system::expected::ExpectedStage;
 pub use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 pub use truss::by_k::{Truss, Trusses};
 pub use vertices::degrees::DegreeBin;
-pub use vertices::summary::{Clustering, Quantile};
+pub use vertices::summary::{Clustering, LccSummary, Quantile};
 
 mod assign;
 mod bench;
@@ -58,6 +58,7 @@ mod cache;
 mod clean;
 mod cluster;
 mod count;
+mod directions;
 mod edges;
 mod execute;
 mod job;

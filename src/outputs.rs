@@ -14,6 +14,7 @@ use crate::table::text::{Compress, TextTable};
 use crate::table::{new_file, write};
 use crate::truss::TrussWanted;
 use crate::vertices;
+use crate::vertices::lcc::{LccRows, LccWanted};
 use crate::vertices::order::{VertexRows, VerticesInOrder};
 use crate::vertices::summary::OfDegree;
 use trimill_graph::GraphSize;
@@ -31,6 +32,8 @@ pub struct CountsWanted {
     pub edges: bool,
     /// The trussness of each edge, which follows from these.
     pub truss: Option<TrussWanted>,
+    /// What of the input the coefficients of all vertices are of, where these are wanted.
+    pub lcc: Option<LccWanted>,
     /// Bytes that each thread holds while the files are written, at most.
     pub bytes_per_thread: Bytes,
 }
@@ -43,6 +46,9 @@ pub struct Asked {
     /// The sums of each degree.
     #[serde(with = "path_text::optional")]
     pub by_degree: Option<PathBuf>,
+    /// The coefficients of all vertices.
+    #[serde(default, with = "path_text::optional")]
+    pub lcc: Option<PathBuf>,
     #[serde(with = "path_text::optional")]
     pub per_edge: Option<PathBuf>,
     /// The sizes of all trusses.
@@ -63,7 +69,7 @@ impl Asked {
     }
 
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.per_vertex.iter().chain(&self.by_degree).chain(&self.per_edge).chain(&self.by_k)
+        self.per_vertex.iter().chain(&self.by_degree).chain(&self.lcc).chain(&self.per_edge).chain(&self.by_k)
     }
 
     /// Whether one of them is standard output.
@@ -88,17 +94,24 @@ impl Asked {
     }
 
     /// What the files take of a disk, of a graph of this size; that of degrees takes little.
-    pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>) -> Result<Vec<DiskNeed>> {
-        let vertices = (&self.per_vertex, "--per-vertex", u64::from(graph.vertices), line_bytes::<VertexRows<'_>>());
-        let edges = (&self.per_edge, "--per-edge", graph.edges, line_bytes::<EdgeRows<'_>>());
+    /// `all`: the most vertices of the input.
+    pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>, all: u64) -> Result<Vec<DiskNeed>> {
+        let vertices =
+            (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>());
+        let edges = (&self.per_edge, "--per-edge", [graph.edges; 2], line_bytes::<EdgeRows<'_>>());
         let mut needs = Vec::new();
-        for (path, option, rows, [least, most]) in [vertices, edges] {
+        let all = (&self.lcc, "--lcc", [graph.vertices.into(), all], line_bytes::<LccRows<'_>>());
+        for (path, option, [fewest, rows], [least, most]) in [vertices, edges, all] {
             let Some(path) = path else { continue };
             // Pipes and devices take no space.
             let Some(file) = file_of_output(path)? else { continue };
-            let [least, most] = match TableFormat::of(path, ALL)? {
+            let format = match option {
+                "--lcc" => TableFormat::Text(vertices::files::lcc_table(path)),
+                _ => TableFormat::of(path, ALL)?,
+            };
+            let [least, most] = match format {
                 TableFormat::Text(TextTable { compress: Compress::No, .. }) => {
-                    [least, most].map(|bytes| Bytes(bytes.saturating_mul(rows)))
+                    [(least, fewest), (most, rows)].map(|(bytes, rows)| Bytes(bytes.saturating_mul(rows)))
                 }
                 TableFormat::Npy => [Bytes::of::<u64>(array_len.unwrap_or_default()); 2],
                 _ => [Bytes::ZERO, Bytes(most.saturating_mul(rows))],

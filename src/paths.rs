@@ -106,10 +106,11 @@ impl Job {
 
     /// The files of counts and of the result.
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        let Asked { per_vertex, by_degree, per_edge, by_k, .. } = &self.output.files;
+        let Asked { per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.output.files;
         let counts = [
             ("the triangles at each vertex", per_vertex),
             ("the sums of each degree", by_degree),
+            ("the coefficients of all vertices", lcc),
             ("the triangles on each edge", per_edge),
             ("the sizes of trusses", by_k),
         ];
@@ -124,13 +125,13 @@ impl Paths {
         Self { force, ..Self::default() }
     }
 
-    /// Adds an input, with the files that belong to it: those of a BVGraph, the manifest of kept spills.
+    /// Adds an input, with the files that belong to it: those of a BVGraph or a Graphalytics graph, the manifest of kept spills.
     #[must_use]
     pub fn reads(mut self, what: &'static str, path: &Path) -> Self {
         if path == Path::new(STANDARD_INPUT) {
             return self.with(what, Path::new("/dev/stdin"), How::Read);
         }
-        for companion in trimill_input::companions(path).into_iter().chain([path.join(MANIFEST_NAME)]) {
+        for companion in trimill_input::read_together(path).into_iter().chain([path.join(MANIFEST_NAME)]) {
             self = self.with(what, &companion, How::Read);
         }
         self.with(what, path, How::Read)

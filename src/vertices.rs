@@ -5,6 +5,7 @@
 
 pub mod degrees;
 pub mod files;
+pub mod lcc;
 mod npy;
 pub mod order;
 pub mod summary;

@@ -164,13 +164,23 @@ class Quantile(Record):
         local: float
 
 
+class AllVertices(Record):
+    """The file of the setting ``lcc``: the local clustering coefficients of all vertices, also of those without an edge."""
+
+    if TYPE_CHECKING:
+        #: Whether arcs between neighbours count by their direction.
+        directed: bool
+        vertices: int
+        average: float
+
+
 class Clustering(Record):
     """What the triangles at all vertices say of the graph.
 
     Both averages leave out vertices without an edge; with them it is :meth:`trimill.Graph.average_clustering`.
     """
 
-    _classes = {"quantiles": Quantile}
+    _classes = {"quantiles": Quantile, "lcc": AllVertices}
 
     if TYPE_CHECKING:
         #: The average of the local clustering coefficients over the vertices of degree 2 and more.
@@ -182,6 +192,8 @@ class Clustering(Record):
         most_triangles: int
         most_triangles_vertex: int | None
         quantiles: tuple[Quantile, ...]
+        #: With the setting ``lcc``.
+        lcc: AllVertices | None
 
 
 class Truss(Record):

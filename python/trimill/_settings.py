@@ -46,6 +46,8 @@ class Settings(TypedDict, total=False):
     clustering: bool | None
     per_vertex: Path | None
     by_degree: Path | None
+    lcc: Path | None
+    directed: bool | None
     per_edge: Path | None
     truss: bool | None
     k: int | None

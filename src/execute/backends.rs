@@ -246,7 +246,8 @@ impl AfterPreparing for Session {
         let vertices = vertices.min(MOST_VERTICES) as u32;
         let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
         // What is wrong with a name is said where it is written to.
-        self.job.output.files.disk_needs(&size, Some(vertices.into())).unwrap_or_default()
+        let all = self.job.output.lcc_wanted.map_or(0, |lcc| lcc.listed).max(vertices.into());
+        self.job.output.files.disk_needs(&size, Some(vertices.into()), all).unwrap_or_default()
     }
 
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {

@@ -64,6 +64,10 @@ pub fn count_prepared(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<RunResult> {
+    if job.output.lcc_wanted.is_some() {
+        return Err(Error::usage("the coefficients of all vertices of a graph that is prepared already")
+            .expected("a graph that is counted from its input, which says what vertices there are"));
+    }
     details::check(&job.output, &job.counter)?;
     let spills_whole = job.spill.keep;
     let session = Session::open(job, Purpose::Count, metis, control)?;

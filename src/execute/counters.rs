@@ -8,6 +8,7 @@ use crate::edges;
 use crate::outputs::CountsWanted;
 use crate::stream::edges::CHUNK;
 use crate::sums::{ByArc, ByRank, SumKey, Sums};
+use crate::vertices::lcc;
 use crate::vertices::order::{fixed_bytes, least_window};
 use trimill_system::bytes::Bytes;
 use trimill_system::memory::HostMemory;
@@ -41,7 +42,7 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 /// Bytes of the host's memory for writing the triangles at vertices: without the window of vertices, and with the smallest window.
 pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
-    let fixed = held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + made;
+    let fixed = held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices) + made;
     (fixed, fixed + least_window(vertices))
 }
 
@@ -62,7 +63,7 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
 pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let at_vertices = match counts.vertices {
-        true => held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices),
+        true => held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices),
         false => Bytes::ZERO,
     };
     let fixed = held::<ByArc>(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;

@@ -42,7 +42,11 @@ pub(super) fn holds_all(counts: CountsWanted, files: &Asked, run: &RunDir, resul
     let announced = run_dir::announced(run.path());
     let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
     let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
-    (!counts.vertices || result.clustering.is_some()) && counts.truss == peeled && files.paths().all(own)
+    let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
+    (!counts.vertices || result.clustering.is_some())
+        && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
+        && counts.truss == peeled
+        && files.paths().all(own)
 }
 
 /// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.

@@ -10,12 +10,13 @@ use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
 use crate::run_dir::JobRecord;
+use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
-use trimill_input::Source;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
+use trimill_input::{Source, VertexList};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
-use trimill_system::error::{Kind, Result};
+use trimill_system::error::{Error, Kind, Result};
 use trimill_system::lock;
 use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
@@ -54,8 +55,9 @@ pub struct Prepared {
 
 impl Session {
     /// Opens `edges`, or if there are none the input of the job: detects formats and reads headers.
-    pub fn input<'e>(self, edges: Option<&'e dyn EdgeSource>) -> Result<Opened<'e>> {
+    pub fn input<'e>(mut self, edges: Option<&'e dyn EdgeSource>) -> Result<Opened<'e>> {
         if let Some(edges) = edges {
+            self.resolve_lcc(None, 0, false)?;
             return Ok(Opened { session: self, source: Box::new(checked(edges)?), origin: None, claimed: None });
         }
         let (source, origin) = parallel::within(&self.pool, || -> Result<_> {
@@ -66,7 +68,28 @@ impl Session {
             let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
             Ok((source, origin))
         })?;
+        self.resolve_lcc(source.directed(), source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
+    }
+
+    /// Settles what the coefficients of all vertices are of, if they are wanted; `again`: whether the input can be read again for them.
+    fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
+        let Some(wanted) = &mut self.job.output.lcc_wanted else { return Ok(()) };
+        *wanted = wanted.of_input(directed, listed)?;
+        if wanted.reads_input() && !again {
+            return Err(Error::usage(
+                "coefficients by the directions of edges, or of listed vertices, of an input that is read once",
+            )
+            .expected("a file, which is read again")
+            .advice("write the input to a file first"));
+        }
+        Ok(())
+    }
+
+    /// Opens the input of the job once more, after it was counted.
+    pub(super) fn input_again(&self) -> Result<Source> {
+        let job = &self.job;
+        Source::open_within(&job.inputs, job.reading.clone(), &self.work_dir, self.host, &self.control)
     }
 
     /// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again; but not
@@ -125,6 +148,9 @@ impl Opened<'_> {
             let (source, space): (&dyn ArcSource, _) = (&*self.source, self.session.workspace());
             let preparation = Preparation { device, source, origin: kept, space, control };
             let graph = preparation.prepare(cache.as_ref(), stages)?;
+            if let Some(list) = self.source.listed() {
+                lcc::listed(list, &graph, self.session.preparing, control)?;
+            }
             trim_heap();
             Ok((graph, origin))
         })

@@ -6,6 +6,7 @@
 
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
+use crate::directions;
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
@@ -142,7 +143,11 @@ impl HostNeeds {
 
     /// Checks that the triangles at vertices or on edges can be written, where they are wanted.
     pub(super) fn can_write(&self) -> Result<()> {
-        self.writing().into_iter().chain(self.peeling()).try_for_each(|needs| self.host.left(&needs).map(drop))
+        self.writing()
+            .into_iter()
+            .chain(self.peeling())
+            .chain(self.directions())
+            .try_for_each(|needs| self.host.left(&needs).map(drop))
     }
 
     /// The floors of all ways in which the job may count.
@@ -156,7 +161,8 @@ impl HostNeeds {
             Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
-        floors.extend(writing.into_iter().chain(self.peeling().map(|needs| host.floor(&needs))));
+        let others = self.peeling().into_iter().chain(self.directions());
+        floors.extend(writing.into_iter().chain(others.map(|needs| host.floor(&needs))));
         floors
     }
 
@@ -215,6 +221,19 @@ impl HostNeeds {
         };
         let needs = self.always(Needs::to("peel the graph")).fixed("edges that are left", memory);
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
+    }
+
+    /// What counting by directions needs, if it is wanted.
+    fn directions(&self) -> Option<Needs> {
+        let GraphSize { vertices, edges, .. } = self.size;
+        let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
+        let needs = self
+            .always(Needs::to("count the arcs between neighbours"))
+            .fixed("triangles at vertices", held::<ByRank>(host, vertices.into()))
+            .fixed("rows and directions of edges", directions::memory(vertices, edges, host.threads()))
+            .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(host.threads())))
+            .array(8, listed, "listed vertices");
+        self.counts.lcc.filter(|lcc| lcc.directed).map(|_| needs)
     }
 
     fn planning(&self) -> Needs {

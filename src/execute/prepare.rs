@@ -85,7 +85,9 @@ impl Session {
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
         let prepared = unless_damaged(run.prepared().map(Some), "it is made again")?;
         let Some(prepared) = prepared else { return Ok(None) };
-        let asked = |OutputSettings { files, dir, clustering, truss, .. }| (files, dir, clustering, truss);
+        let asked = |OutputSettings { files, dir, clustering, truss, lcc_wanted, .. }| {
+            (files, dir, clustering, truss, lcc_wanted)
+        };
         if asked(prepared.job.output.clone()) != asked(job.output.absolute()?) {
             return Err(Error::resource("is prepared for other outputs")
                 .at(run.path())
@@ -185,7 +187,7 @@ impl Planned {
         let prepared = PreparedJob {
             kind: PreparedJob::KIND.into(),
             fingerprint: *fingerprint,
-            job: Job { output: job.output.absolute()?, ..job.clone() },
+            job: Job { inputs: absolute(&job.inputs, &job.output)?, output: job.output.absolute()?, ..job.clone() },
             partitioner: partitioner.clone(),
             mode: plan.cut.mode(),
             made,
@@ -220,5 +222,13 @@ fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
         device_memory,
         directory: run_dir.to_path_buf(),
         ..PreparedReport::default()
+    }
+}
+
+/// The inputs of a job as its shards know them: by absolute paths, if they are read again when all is counted.
+fn absolute(inputs: &[PathBuf], output: &OutputSettings) -> Result<Vec<PathBuf>> {
+    match output.lcc_wanted.is_some_and(|lcc| lcc.reads_input()) {
+        true => inputs.iter().map(|path| std::path::absolute(path).map_err(|error| Error::read(path, error))).collect(),
+        false => Ok(inputs.to_vec()),
     }
 }

@@ -37,7 +37,9 @@ impl Planned {
             _ => Bytes::ZERO,
         };
         needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
-        needs.extend(job.output.files.disk_needs(&graph.size(), array_len(graph))?);
+        let listed = job.output.lcc_wanted.map_or(0, |lcc| lcc.listed);
+        let all = listed.max(graph.vertices().into()).max(graph.report().vertices_declared);
+        needs.extend(job.output.files.disk_needs(&graph.size(), array_len(graph), all)?);
         needs.retain(|need| need.most_bytes > Bytes::ZERO);
         Ok(needs)
     }

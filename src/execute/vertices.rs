@@ -5,6 +5,7 @@
 //! goes on with the next window. With a run directory the counts of a partition are kept in a file, too, before its result is
 //! recorded; a later start adds them from there.
 
+use std::path::Path;
 use std::time::Instant;
 
 use trimill_counting::{PartitionExtent, VertexCounters, VertexCounts};
@@ -12,16 +13,21 @@ use trimill_counting::{PartitionExtent, VertexCounters, VertexCounts};
 use super::counters::window_bytes;
 use super::part_counts::{JobSums, PartitionRanks, Unfinished};
 use super::session::Session;
+use crate::directions::arcs_between_neighbours;
+use crate::outputs::Asked;
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PartWriter;
 use crate::sums::{ByRank, CountedKeys, Sums};
 use crate::vertices::degrees::DegreeBin;
+use crate::vertices::files;
+use crate::vertices::lcc::{self, AllVertices, LccOfVertices};
 use crate::vertices::order::VerticesOfGraph;
-use crate::vertices::summary::summarised;
+use crate::vertices::summary::{LccSummary, summarised};
 use trimill_counting::PartitionSource;
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
+use trimill_system::control::NOTE;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
@@ -132,22 +138,76 @@ impl<'g> VertexSums<'g> {
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
-        let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
         let memory = window_bytes(job.output.counts(), *host, graph.vertices());
+        let again = ReadAgain::new(session, graph, triangles, result);
+        let start = Instant::now();
         parallel::within(pool, || {
-            let (by_degree, summary) = summarised(graph, sums, triangles)?;
+            let (by_degree, mut summary) = summarised(graph, sums, triangles)?;
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
+            let counts = VerticesOfGraph { graph, sums, memory };
+            let written = job.output.files.write_vertices(&counts, &by_degree);
+            let all = match &job.output.files.lcc {
+                Some(path) => again.and_then(|again| write_lcc(counts, again, path)).map(|lcc| summary.lcc = Some(lcc)),
+                None => Ok(()),
+            };
             result.clustering = Some(summary);
-            job.output.files.write_vertices(&VerticesOfGraph { graph, sums, memory }, &by_degree)
+            Error::worst_of([written, all])
         })?;
-        let files = [&job.output.files.per_vertex, &job.output.files.by_degree];
+        let Asked { per_vertex, by_degree, lcc, .. } = &job.output.files;
+        let files = [per_vertex, by_degree, lcc];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
         let read = Sums::<ByRank>::bytes(graph.vertices().into());
         control.did_stage("vertices", start);
         result.stages.push(Stage::since("vertices", start, read, Bytes(written)));
         Ok(())
     }
+}
+
+/// What the coefficients of all vertices take from the input, which is read again: the list of these, and the arcs between their neighbours.
+#[derive(Default)]
+struct ReadAgain {
+    listed: Option<Vec<u64>>,
+    arcs: Option<Sums<ByRank>>,
+}
+
+impl ReadAgain {
+    /// Of a graph with so many triangles; adds the stage to `result`.
+    fn new(session: &Session, graph: &OrientedGraph, triangles: u128, result: &mut RunResult) -> Result<Self> {
+        let Session { job, host, pool, control, .. } = session;
+        let Some(wanted) = job.output.lcc_wanted.filter(|wanted| wanted.reads_input()) else {
+            return Ok(Self::default());
+        };
+        let start = Instant::now();
+        let source = parallel::within(pool, || session.input_again())?;
+        let arcs = match wanted.directed {
+            true => {
+                tracing::info!(target: NOTE, "the cores count the arcs between neighbours by their directions");
+                Some(parallel::within(pool, || arcs_between_neighbours(graph, &source, triangles, control))?)
+            }
+            false => None,
+        };
+        if wanted.directed {
+            control.did_stage("directions", start);
+            result.stages.push(Stage::since("directions", start, Bytes(source.bytes()), Bytes::ZERO));
+        }
+        let listed = source.listed().map(|list| parallel::within(pool, || lcc::listed(list, graph, *host, control)));
+        Ok(Self { listed: listed.transpose()?, arcs })
+    }
+}
+
+/// Writes the coefficients of all vertices of the input. Runs in the current thread pool.
+fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path) -> Result<LccSummary> {
+    let graph = counts.graph;
+    let all = again.listed.map_or_else(|| AllVertices::of(graph), AllVertices::Listed);
+    if matches!(all, AllVertices::WithEdge) && graph.report().vertices_declared > graph.vertices().into() {
+        let more = graph.report().vertices_declared - u64::from(graph.vertices());
+        tracing::warn!("{}: lacks {more} vertices that have loops alone", path.display());
+    }
+    let counts = VerticesOfGraph { sums: again.arcs.as_ref().unwrap_or(counts.sums), ..counts };
+    let of_all = LccOfVertices { counts: &counts, all: &all, directed: again.arcs.is_some() };
+    files::lcc(path, &of_all)?.finish()?;
+    of_all.summary()
 }

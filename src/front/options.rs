@@ -174,6 +174,22 @@ impl Options {
         self
     }
 
+    /// Writes the local clustering coefficient of every vertex of the input to `file`, a new one: lines of its id and the value, in the order
+    /// of the ids, 0 for those without an edge; `.gz` and `.zst` are compressed. Edges of a graph whose files say that it is directed count by
+    /// their direction; see [`Self::directed`]. Not of a [`PreparedGraph`](crate::PreparedGraph).
+    #[must_use]
+    pub fn lcc(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tables.output.lcc = Some(file.into());
+        self
+    }
+
+    /// Says whether the arcs of the input's files have a direction, for [`Self::lcc`]; by default they do if the files say so.
+    #[must_use]
+    pub fn directed(mut self, directed: bool) -> Self {
+        self.tables.output.directed = Some(directed);
+        self
+    }
+
     /// Writes the triangles on each edge to `file`, as [`Self::per_vertex`]: `.tsv`, `.tsv.gz`, `.tsv.zst` or `.parquet`. The sums take 4 bytes an edge.
     #[must_use]
     pub fn per_edge(mut self, file: impl Into<PathBuf>) -> Self {

@@ -125,6 +125,8 @@ settings! {
     clustering: output.clustering;
     per_vertex: output.per_vertex;
     by_degree: output.by_degree;
+    lcc: output.lcc;
+    directed: output.directed;
     per_edge: output.per_edge;
     truss: output.truss;
     k: output.k;

@@ -305,6 +305,13 @@ pub struct OutputTable {
         arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")
     )]
     pub by_degree: Option<PathBuf>,
+    /// Write the local clustering coefficient of every vertex, also of those without an edge: lines of `id value`, or `-`
+    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
+    #[cfg_attr(feature = "cli", arg(id = "lcc", long = "lcc", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::LCC))]
+    pub lcc: Option<PathBuf>,
+    /// For --lcc: the input's arcs have a direction, and arcs between neighbours count by direction [default: as a Graphalytics graph says, else not]
+    #[cfg_attr(feature = "cli", arg(id = "directed", long = "directed", value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, help_heading = "Vertices", requires = "lcc"))]
+    pub directed: Option<bool>,
     /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .csv (or with .gz, .zst), .parquet, or `-`
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|parquet)$")))]
     #[cfg_attr(feature = "cli", arg(id = "per_edge", long = "per-edge", value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]

@@ -13,6 +13,7 @@ use crate::cluster::Cluster;
 use crate::outputs::arrays::CountArrays;
 use crate::outputs::{Asked, CountsWanted};
 use crate::truss::TrussWanted;
+use crate::vertices::lcc::LccWanted;
 use serde::{Deserialize, Serialize};
 use trimill_input::InputSettings;
 use trimill_partitioners::partition::prune::Prune;
@@ -141,6 +142,8 @@ pub struct OutputSettings {
     pub clustering: bool,
     /// What of the truss decomposition is wanted.
     pub truss: Option<TrussWanted>,
+    /// What of the input the coefficients of all vertices are of, where they are wanted.
+    pub lcc_wanted: Option<LccWanted>,
     /// Files of counts, and arrays.
     #[serde(flatten)]
     pub files: Asked,
@@ -157,9 +160,9 @@ pub struct OutputSettings {
 impl OutputSettings {
     /// Whether the triangles at each vertex are counted.
     pub fn counts_vertices(&self) -> bool {
-        let Asked { per_vertex, by_degree, arrays, .. } = &self.files;
+        let Asked { per_vertex, by_degree, lcc, arrays, .. } = &self.files;
         let arrays = matches!(arrays, Some(CountArrays::Vertices(_)));
-        self.clustering || per_vertex.is_some() || by_degree.is_some() || arrays
+        self.clustering || per_vertex.is_some() || by_degree.is_some() || lcc.is_some() || arrays
     }
 
     /// Whether the triangles on each edge are counted.
@@ -172,7 +175,7 @@ impl OutputSettings {
     pub fn counts(&self) -> CountsWanted {
         let bytes_per_thread = self.files.bytes_per_thread();
         let (vertices, edges, truss) = (self.counts_vertices(), self.counts_edges(), self.truss);
-        CountsWanted { vertices, edges, truss, bytes_per_thread }
+        CountsWanted { vertices, edges, truss, lcc: self.lcc_wanted, bytes_per_thread }
     }
 
     /// The same with absolute paths: other processes may start elsewhere.
@@ -184,10 +187,11 @@ impl OutputSettings {
             Some(path) => std::path::absolute(path).map(Some).map_err(|error| Error::write(path, error)),
             None => Ok(None),
         };
-        let Asked { per_vertex, by_degree, per_edge, by_k, arrays } = &self.files;
+        let Asked { per_vertex, by_degree, lcc, per_edge, by_k, arrays } = &self.files;
         let files = Asked {
             per_vertex: absolute(per_vertex)?,
             by_degree: absolute(by_degree)?,
+            lcc: absolute(lcc)?,
             per_edge: absolute(per_edge)?,
             by_k: absolute(by_k)?,
             arrays: arrays.clone(),
@@ -209,6 +213,7 @@ impl Job {
     #[must_use]
     pub fn without_counts(mut self) -> Self {
         self.output.files = Asked::default();
+        self.output.lcc_wanted = None;
         self.spill.keep = false;
         self
     }
@@ -264,9 +269,9 @@ impl Job {
 }
 
 fn readable(path: &Path, what: &str) -> Result<()> {
-    // A crawl may be named by its base name, as WebGraph's own tools do.
-    let crawl = PathBuf::from(format!("{}.graph", path.display()));
-    let path = if path.exists() || !crawl.exists() { path } else { &crawl };
+    // A graph of several files may be named by their base name, as WebGraph's own tools do.
+    let one = trimill_input::read_together(path).into_iter().find(|file| !path.exists() && file.exists());
+    let path = one.as_deref().unwrap_or(path);
     let found = std::fs::metadata(path).map_err(|error| Error::read(path, error).expected(what))?;
     if found.is_dir() {
         return Err(Error::data(path, "is a directory").expected(what));

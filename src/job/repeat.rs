@@ -108,6 +108,8 @@ impl Job {
                 clustering: self.output.clustering.then_some(true),
                 per_vertex: place(&self.output.files.per_vertex),
                 by_degree: place(&self.output.files.by_degree),
+                lcc: place(&self.output.files.lcc),
+                directed: self.output.lcc_wanted.and_then(|lcc| lcc.asked),
                 per_edge: place(&self.output.files.per_edge),
                 truss: self.output.truss.map(|_| true),
                 k: self.output.truss.and_then(|truss| truss.until),

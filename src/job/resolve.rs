@@ -13,6 +13,7 @@ use crate::cluster::{Cluster, Scheduler};
 use crate::outputs::Asked;
 use crate::table::format::STANDARD_OUTPUT;
 use crate::truss::{LEAST, MOST_K, TrussWanted};
+use crate::vertices::lcc::LccWanted;
 use trimill_input::InputSettings;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
@@ -210,6 +211,7 @@ impl TypedJob<'_> {
         let files = Asked {
             per_vertex: self.table(&typed.per_vertex, "the file of the vertices")?,
             by_degree: self.table(&typed.by_degree, "the file of the degrees")?,
+            lcc: self.table(&typed.lcc, "the file of the coefficients")?,
             per_edge: self.table(&typed.per_edge, "the file of the edges")?,
             by_k: self.table(&typed.by_k, "the file of the trusses")?,
             arrays: None,
@@ -218,6 +220,12 @@ impl TypedJob<'_> {
         if let Some(k) = typed.k.filter(|k| !(LEAST + 1..=MOST_K).contains(k)) {
             return Err(self.refuse(format!("k is {k}")).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
         }
+        if typed.directed.is_some() && files.lcc.is_none() {
+            return Err(self
+                .refuse("directions of edges, which only the coefficients of all vertices take account of")
+                .expected("the file of these, `output.lcc` or --lcc"));
+        }
+        let lcc = LccWanted { asked: typed.directed, ..LccWanted::default() };
         let peels = typed.truss.unwrap_or(false) || typed.k.is_some() || files.by_k.is_some();
         let report = self.page(&typed.report, "the report", "html")?;
         let trace = self.page(&typed.trace, "the trace", "json")?;
@@ -226,6 +234,7 @@ impl TypedJob<'_> {
             force: typed.force.unwrap_or(false),
             clustering: typed.clustering.unwrap_or(false),
             truss: peels.then_some(TrussWanted { until: typed.k }),
+            lcc_wanted: files.lcc.is_some().then_some(lcc),
             files,
             recorded: report.is_some() || trace.is_some(),
             report,

@@ -55,6 +55,7 @@ The format [default: found from content and suffix]:
   npy            NumPy .npy: an array of integers of two columns
   scipy-npz      SciPy .npz: a sparse matrix (CSR, CSC, COO)
   parquet        two columns of integers, in builds with that feature
+  graphalytics   LDBC Graphalytics: .v, .e and .properties
 All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
 A file that may be of two formats is refused.";
 
@@ -88,6 +89,12 @@ Write the triangles at each vertex with an edge to FILE, whose name decides the 
   .parquet    the same columns, in builds with that feature
   .npy        triangles alone, u64, each at the place of its id
   -           as .tsv, on standard output";
+
+pub(super) const LCC: &str = "\
+Write the local clustering coefficient of every vertex to FILE, as LDBC Graphalytics defines it: a line of its id and the value for each \
+vertex that the input has, in the order of the ids, those without an edge with 0; with .gz or .zst compressed, `-` is standard output. \
+Of a directed graph (--directed, or by its .properties) it is the share of arcs that are there between the neighbours by arcs of either \
+direction, for which the input is read again.";
 
 pub(super) const PER_EDGE: &str = "\
 Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:

@@ -78,6 +78,11 @@ pub trait CountsInOrder {
 /// Writes the rows as text; runs in the current thread pool.
 pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     table.write_head(to, &counts.names())?;
+    write_lines(to, table, counts)
+}
+
+/// The same without the names of the columns.
+pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;
         table.write_rows(to, rows.count(), |places, text| {

@@ -34,16 +34,12 @@ impl TableFormat {
         let name = path.as_os_str().to_string_lossy();
         let refuse = |found: &str| Error::usage(found).at(path).expected(expected(suffixes));
         if path == Path::new(STANDARD_OUTPUT) {
-            return Ok(Self::Text(TextTable { compress: Compress::No, commas: false }));
+            return Ok(Self::Text(TextTable { compress: Compress::No, separator: b'\t' }));
         }
         match suffixes.iter().find(|suffix| name.ends_with(**suffix)) {
             Some(suffix) if TEXT.contains(suffix) => {
-                let compress = match suffix {
-                    _ if suffix.ends_with(".gz") => Compress::Gzip,
-                    _ if suffix.ends_with(".zst") => Compress::Zstd,
-                    _ => Compress::No,
-                };
-                Ok(Self::Text(TextTable { compress, commas: suffix.starts_with(".csv") }))
+                let separator = if suffix.starts_with(".csv") { b',' } else { b'\t' };
+                Ok(Self::Text(TextTable { compress: Compress::by_suffix(suffix), separator }))
             }
             Some(&".npy") => Ok(Self::Npy),
             Some(_) if cfg!(feature = "parquet") => Ok(Self::Parquet),
@@ -70,7 +66,8 @@ mod tests {
 
     #[test]
     fn names_decide_the_format() {
-        let text = |compress, commas| TableFormat::Text(TextTable { compress, commas });
+        let text =
+            |compress, commas| TableFormat::Text(TextTable { compress, separator: if commas { b',' } else { b'\t' } });
         for (name, format) in [
             ("a.tsv", text(Compress::No, false)),
             ("dir.npy/a.tsv.gz", text(Compress::Gzip, false)),

@@ -27,8 +27,8 @@ pub enum Compress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextTable {
     pub(crate) compress: Compress,
-    /// Whether commas separate the columns, and not tabs.
-    pub(crate) commas: bool,
+    /// What separates the columns.
+    pub(crate) separator: u8,
 }
 
 impl TextTable {
@@ -55,9 +55,9 @@ impl TextTable {
         let name = to.name().to_path_buf();
         let make = |chunk| {
             let mut text = text(chunk);
-            if self.commas {
-                // Cells are numbers and names of columns, which have neither tabs nor commas.
-                text.iter_mut().filter(|byte| **byte == b'\t').for_each(|byte| *byte = b',');
+            if self.separator != b'\t' {
+                // Cells are numbers and names of columns, which have neither tabs, commas nor blanks.
+                text.iter_mut().filter(|byte| **byte == b'\t').for_each(|byte| *byte = self.separator);
             }
             self.compress.compressed(text).map_err(|e| Error::write(&name, e))
         };
@@ -66,6 +66,15 @@ impl TextTable {
 }
 
 impl Compress {
+    /// As the suffix of a name says.
+    pub(crate) fn by_suffix(name: &str) -> Self {
+        match name {
+            _ if name.ends_with(".gz") => Self::Gzip,
+            _ if name.ends_with(".zst") => Self::Zstd,
+            _ => Self::No,
+        }
+    }
+
     fn compressed(self, text: Vec<u8>) -> std::io::Result<Vec<u8>> {
         match self {
             Self::No => Ok(text),

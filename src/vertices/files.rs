@@ -3,10 +3,13 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use super::lcc::LccRows;
 use super::npy::NpyWriter;
 use super::order::VerticesInOrder;
 use super::summary::OfDegree;
+use crate::table::columns::{CountsInOrder, write_lines};
 use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
+use crate::table::text::{Compress, TextTable};
 use crate::table::{new_file, write};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
@@ -39,6 +42,16 @@ pub fn vertices(path: &Path, counts: &impl VerticesInOrder) -> Result<Output> {
         }
         other => write(to, other, counts),
     })
+}
+
+/// How the coefficients of all vertices are written: a line for each, without a line of names.
+pub fn lcc_table(path: &Path) -> TextTable {
+    TextTable { compress: Compress::by_suffix(&path.to_string_lossy()), separator: b' ' }
+}
+
+/// Writes the coefficients of all vertices; the file is there once it is finished. Runs in the current thread pool.
+pub fn lcc(path: &Path, all: &impl for<'r> CountsInOrder<Rows<'r> = LccRows<'r>>) -> Result<Output> {
+    new_file(path, |to| write_lines(to, lcc_table(path), all))
 }
 
 /// Writes the sums of each degree; the file is there once it is finished. Runs in the current thread pool.

@@ -40,6 +40,20 @@ pub struct Clustering {
     pub most_triangles_vertex: Option<u64>,
     /// Quantiles.
     pub quantiles: Vec<Quantile>,
+    /// Of the file of the coefficients of all vertices; null without it.
+    pub lcc: Option<LccSummary>,
+}
+
+/// The file of the local clustering coefficients of all vertices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LccSummary {
+    /// Whether arcs were counted by direction.
+    pub directed: bool,
+    /// Vertices of the input, also those without an edge.
+    pub vertices: u64,
+    /// The average over all of them.
+    pub average: f64,
 }
 
 /// A quantile of the triangles at all vertices, and of the local clustering coefficients at those of degree 2 and more.
@@ -123,6 +137,7 @@ pub fn summarised(
             most_triangles: most,
             most_triangles_vertex: vertex,
             quantiles: quantiles(&degrees, totals, all, with_pairs)?,
+            lcc: None,
         },
     ))
 }

@@ -8,6 +8,7 @@ mod counts;
 mod edges;
 mod files;
 mod kept;
+mod lcc;
 mod memory;
 mod prepared;
 mod resume;

@@ -12,6 +12,8 @@ type Setting = (&'static str, &'static str, &'static [&'static str], &'static [&
 const INPUT: &str = "input.path = 'g.txt'";
 /// For settings of GPUs: with the backend `auto` they are refused on a machine that has none.
 const ON_GPU: &str = "input.path = 'g.txt'\ncount.backend = 'cuda'";
+/// For settings of the coefficients of all vertices.
+const WITH_LCC: &str = "input.path = 'g.txt'\noutput.lcc = 'l.txt'";
 const SIZES: [&[&str]; 2] = [
     &[
         "1",
@@ -113,6 +115,8 @@ const SETTINGS: &[Setting] = &[
         &["''", "'v'", "'v.txt'", "'v.npy.gz'", "3"],
     ),
     ("output.by_degree", INPUT, &["'d.tsv'", "'d.tsv.gz'", "'d.tsv.zst'"], &["''", "'d.npy'", "'d.parquet'", "true"]),
+    ("output.lcc", INPUT, &["'l.txt'", "'./x/l'", "'l.zst'", "'-'"], &["''", "3", "true"]),
+    ("output.directed", WITH_LCC, TRUTHS[0], TRUTHS[1]),
     (
         "output.per_edge",
         INPUT,

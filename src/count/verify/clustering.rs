@@ -47,6 +47,7 @@ impl VerifiedVertices {
             most_triangles: largest.map_or(0, |((_, triangles), _)| triangles),
             most_triangles_vertex: largest.filter(|((_, triangles), _)| *triangles > 0).map(|(_, &id)| id),
             quantiles: [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(quantile).to_vec(),
+            lcc: None,
         };
         let of = |(degree, (vertices, triangles))| OfDegree { degree, vertices, triangles };
         Ok((summary, by_degree.into_iter().map(of).collect()))

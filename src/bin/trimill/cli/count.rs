@@ -20,6 +20,8 @@ const NOT_OF_PARTITION: &[&str] = &[
     "clustering",
     "per_vertex",
     "by_degree",
+    "lcc",
+    "directed",
     "per_edge",
     "truss",
     "k",
@@ -39,6 +41,8 @@ const NOT_OF_VERIFY: &[&str] = &[
     "device_timeout",
     "prepare",
     "output",
+    "lcc",
+    "directed",
     "report",
     "trace",
 ];

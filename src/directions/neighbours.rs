@@ -1,0 +1,102 @@
+//! Finds all triangles, and adds at each corner in how many directions the opposite edge is there.
+//!
+//! The successors of a vertex are put into a table of two bits for each vertex: whether it is one, and whether by arcs of both directions.
+//! The successors of each successor are looked up in it.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::arcs::DirectedRows;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
+use trimill_system::parallel;
+
+/// The first ranks have counters in each thread: most triangles have a corner there, and threads would wait for each other.
+pub(super) const HUBS: u32 = 1 << 12;
+
+/// Arcs of the rows that a thread takes at a time, about.
+const ARCS: u64 = 1 << 16;
+
+/// Vertices in a word of the table.
+const IN_WORD: usize = 32;
+
+/// The buffers of a thread.
+struct CornerScratch {
+    /// The table, empty between rows.
+    table: Vec<u64>,
+    hubs: Vec<u64>,
+}
+
+/// The arcs between the neighbours of each vertex, by rank, and the number of triangles. Runs in the current thread pool.
+pub(super) fn arcs_at_vertices(rows: &DirectedRows, control: &Control) -> Result<(Vec<AtomicU64>, u128)> {
+    let vertices = rows.firsts.len() - 1;
+    let at: Vec<AtomicU64> = zeros(vertices);
+    let task = control.task("directions", Some(rows.heads.len() as u64), Unit::Arcs);
+    let scratch = || CornerScratch { table: zeros(vertices.div_ceil(IN_WORD)), hubs: zeros(HUBS as usize) };
+    let found = parallel::try_map_with(chunks(&rows.firsts), scratch, |scratch, ranks: Range<u32>| {
+        control.check()?;
+        let arcs = rows.firsts[ranks.end as usize] - rows.firsts[ranks.start as usize];
+        let found: u64 = ranks.map(|rank| of_row(rows, rank, scratch, &at)).sum();
+        for (at, hub) in at.iter().zip(&mut scratch.hubs).filter(|(_, hub)| **hub > 0) {
+            at.fetch_add(std::mem::take(hub), Relaxed);
+        }
+        task.advance(arcs);
+        Ok(u128::from(found))
+    })?;
+    Ok((at, found.into_iter().sum()))
+}
+
+/// Adds the triangles whose largest rank is `a`; returns how many there are.
+fn of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[AtomicU64]) -> u64 {
+    let CornerScratch { table, hubs } = scratch;
+    let mut add = |rank: u32, arcs: u64| match hubs.get_mut(rank as usize) {
+        Some(hub) => *hub += arcs,
+        None => _ = at[rank as usize].fetch_add(arcs, Relaxed),
+    };
+    let row = rows.row(a);
+    if row.len() < 2 {
+        return 0;
+    }
+    for place in row.clone() {
+        let (b, bits) = (rows.heads[place] as usize, 1 | u64::from(rows.is_mutual(place)) << 1);
+        table[b / IN_WORD] |= bits << (2 * (b % IN_WORD));
+    }
+    let (mut triangles, mut at_a) = (0, 0);
+    for place in row.clone() {
+        let (b, arcs_to_b) = (rows.heads[place], 1 + u64::from(rows.is_mutual(place)));
+        let mut at_b = 0;
+        for opposite in rows.row(b) {
+            let c = rows.heads[opposite];
+            let bits = table[c as usize / IN_WORD] >> (2 * (c as usize % IN_WORD)) & 3;
+            if bits != 0 {
+                triangles += 1;
+                at_a += 1 + u64::from(rows.is_mutual(opposite));
+                at_b += 1 + (bits >> 1);
+                add(c, arcs_to_b);
+            }
+        }
+        if at_b > 0 {
+            add(b, at_b);
+        }
+    }
+    if at_a > 0 {
+        add(a, at_a);
+    }
+    for place in row {
+        table[rows.heads[place] as usize / IN_WORD] = 0;
+    }
+    triangles
+}
+
+/// Ranks whose rows have about [`ARCS`] arcs; a longer row is a chunk by itself.
+fn chunks(firsts: &[u64]) -> impl Iterator<Item = Range<u32>> {
+    let (vertices, mut next) = (firsts.len() - 1, 0);
+    std::iter::from_fn(move || {
+        let first = next;
+        let end = firsts[first..].partition_point(|&begin| begin <= firsts[first] + ARCS) + first - 1;
+        next = end.max(first + 1).min(vertices);
+        (first < vertices).then_some(first as u32..next as u32)
+    })
+}

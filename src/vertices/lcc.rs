@@ -1,0 +1,253 @@
+//! The local clustering coefficient of every vertex of the input, also of those without an edge, as LDBC Graphalytics defines it.
+//!
+//! Input: what was counted at the vertices with an edge, in the order of the ids, and which vertices the input has ([`AllVertices`]). Output: rows of
+//! all vertices in that order; those without an edge, or with one neighbour, have 0. Of an undirected graph it is the usual coefficient. In
+//! a directed one, neighbours are those by an arc of either direction, and the arcs between them ([`crate::directions`]) are a share of all
+//! that there can be, two for each pair.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::order::{VertexCount, VertexRows};
+use super::pairs;
+use super::summary::LccSummary;
+use crate::table::columns::ColumnValue::{F64, U64};
+use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use trimill_graph::{Ids, OrientedGraph};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::memory::{HostMemory, Needs};
+use trimill_system::parallel;
+
+use trimill_input::VertexList;
+
+/// Vertices that a thread takes at a time.
+const AT_A_TIME: usize = 1 << 16;
+
+/// What of the input the coefficients are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LccWanted {
+    /// Whether arcs have a direction, where the user says that.
+    pub asked: Option<bool>,
+    /// Whether they have one: as the user says, or the input.
+    pub directed: bool,
+    /// The most vertices that the input lists in a file of their own.
+    pub listed: u64,
+}
+
+impl LccWanted {
+    /// With what an input says: whether its arcs have a direction, and how many vertices it lists at most.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Usage`]: directions of a graph that has none.
+    pub fn of_input(self, directed: Option<bool>, listed: u64) -> Result<Self> {
+        if self.asked == Some(true) && directed == Some(false) {
+            return Err(Error::usage("directions of a graph whose properties say that it has none")
+                .expected("a directed graph, or no --directed"));
+        }
+        Ok(Self { directed: self.asked.or(directed).unwrap_or(false), listed, ..self })
+    }
+
+    /// Whether the input is read again for them.
+    pub fn reads_input(&self) -> bool {
+        self.directed || self.listed > 0
+    }
+}
+
+/// The vertices that an input has.
+pub enum AllVertices {
+    /// Those of its list, ascending.
+    Listed(Vec<u64>),
+    /// All ids of a range.
+    Range(Range<u64>),
+    /// Those with an edge; no others are known.
+    WithEdge,
+}
+
+impl AllVertices {
+    /// Of a graph whose input lists no vertices: those that it declares, or all ids that it has, if these have no gaps.
+    pub fn of(graph: &OrientedGraph) -> Self {
+        let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
+        match graph.declared_lines() {
+            Some(lines) if lines == declared => Self::Range(first..first + lines),
+            _ => Self::WithEdge,
+        }
+    }
+
+    /// How many come before `id`, or are it.
+    fn up_to(&self, id: u64) -> u64 {
+        match self {
+            Self::Listed(ids) => ids.partition_point(|&listed| listed <= id) as u64,
+            Self::Range(ids) => (id + 1).clamp(ids.start, ids.end) - ids.start,
+            Self::WithEdge => 0,
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.up_to(u64::MAX - 1)
+    }
+}
+
+/// Reads the list of all vertices, if the input has one, and checks that it has those of the graph.
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Data`] if not; [`trimill_system::error::Kind::Resource`] where the list does not fit in memory.
+pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, control: &Control) -> Result<Vec<u64>> {
+    let vertices = graph.vertices();
+    let needs = Needs::to("compare the vertices with their list").array(8, vertices.into(), "vertices");
+    host.left(&needs.fixed("the graph in memory", graph.held_bytes()).array(8, list.at_most(), "listed vertices"))?;
+    let (ids, all) = (graph.ids()?, list.read(control)?);
+    match first_lacking(&ids, vertices, &all) {
+        Some(id) => Err(list.lacks(id)),
+        None => Ok(all),
+    }
+}
+
+/// The first of so many vertices that is not among all.
+fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
+    let first_of = |first: usize| {
+        let mut of_chunk = (first as u32..vertices.min((first + AT_A_TIME) as u32)).map(|vertex| ids.original(vertex));
+        let mut rest = &all[all.partition_point(|&id| id < ids.original(first as u32))..];
+        of_chunk.find(|&id| {
+            while let [next, after @ ..] = rest
+                && *next < id
+            {
+                rest = after;
+            }
+            rest.first() != Some(&id)
+        })
+    };
+    let chunks: Vec<usize> = (0..vertices as usize).step_by(AT_A_TIME).collect();
+    parallel::map(chunks, first_of).into_iter().flatten().next()
+}
+
+/// The coefficients of all vertices, from what was counted at those with an edge.
+pub struct LccOfVertices<'a, C> {
+    /// Triangles at the vertices, or the arcs between the neighbours of a directed graph.
+    pub counts: &'a C,
+    pub all: &'a AllVertices,
+    pub directed: bool,
+}
+
+/// The rows of some of them.
+pub struct LccRows<'a> {
+    counted: Option<&'a VertexRows<'a>>,
+    ids: LccIds<'a>,
+    directed: bool,
+}
+
+enum LccIds<'a> {
+    List(&'a [u64]),
+    Range(Range<u64>),
+    /// Those of what was counted.
+    Counted,
+}
+
+/// A vertex and its coefficient.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VertexLcc {
+    pub id: u64,
+    pub value: f64,
+}
+
+impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> LccOfVertices<'_, C> {
+    /// The summary. Runs in the current thread pool.
+    pub fn summary(&self) -> Result<LccSummary> {
+        let (mut sum, mut with_edge, directed) = (0.0, 0, self.directed);
+        self.counts.in_order(&mut |rows| {
+            let count = rows.count();
+            with_edge += count as u64;
+            let chunks: Vec<usize> = (0..count).step_by(AT_A_TIME).collect();
+            let of_chunk = |first: usize| -> f64 {
+                rows.range(first..count.min(first + AT_A_TIME)).map(|row| lcc(&row, directed)).sum()
+            };
+            let sums: Vec<f64> = chunks.into_par_iter().map(of_chunk).collect();
+            sum += sums.into_iter().sum::<f64>();
+            Ok(())
+        })?;
+        let vertices = self.all.count().max(with_edge);
+        let average = if vertices == 0 { 0.0 } else { sum / vertices as f64 };
+        Ok(LccSummary { directed: self.directed, vertices, average })
+    }
+}
+
+/// The value of a vertex at which triangles, or arcs between its neighbours, were counted.
+fn lcc(row: &VertexCount, directed: bool) -> f64 {
+    let most = u128::from(pairs(row.degree)) * if directed { 2 } else { 1 };
+    if most == 0 { 0.0 } else { row.triangles as f64 / most as f64 }
+}
+
+impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccOfVertices<'_, C> {
+    type Rows<'r> = LccRows<'r>;
+
+    fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&LccRows<'_>) -> Result<()>) -> Result<()> {
+        let Self { counts, all, directed } = *self;
+        let part = |places: Range<u64>| match all {
+            AllVertices::Listed(ids) => LccIds::List(&ids[places.start as usize..places.end as usize]),
+            AllVertices::Range(ids) => LccIds::Range(ids.start + places.start..ids.start + places.end),
+            AllVertices::WithEdge => LccIds::Counted,
+        };
+        let mut next = 0;
+        counts.in_order(&mut |rows| {
+            let count = rows.count();
+            let Some(last) = rows.range(count.saturating_sub(1)..count).next() else { return Ok(()) };
+            let end = all.up_to(last.id);
+            let places = std::mem::replace(&mut next, end)..end;
+            write(&LccRows { counted: Some(rows), ids: part(places), directed })
+        })?;
+        let count = all.count();
+        if next < count {
+            write(&LccRows { counted: None, ids: part(next..count), directed })?;
+        }
+        Ok(())
+    }
+}
+
+impl LccRows<'_> {
+    fn id(&self, place: usize) -> Option<u64> {
+        match &self.ids {
+            LccIds::List(ids) => ids.get(place).copied(),
+            LccIds::Range(ids) => Some(ids.start + place as u64).filter(|id| *id < ids.end),
+            LccIds::Counted => self.counted?.range(place..place + 1).next().map(|row| row.id),
+        }
+    }
+}
+
+impl CountRows for LccRows<'_> {
+    type Row = VertexLcc;
+    const COLUMNS: &'static [CountColumn<VertexLcc>] =
+        &[CountColumn::new("id", U64(|row| row.id)), CountColumn::new("lcc", F64(|row| row.value))];
+    const AS_DIFFERENCES: bool = false;
+
+    fn count(&self) -> usize {
+        match &self.ids {
+            LccIds::List(ids) => ids.len(),
+            LccIds::Range(ids) => (ids.end - ids.start) as usize,
+            LccIds::Counted => self.counted.map_or(0, CountRows::count),
+        }
+    }
+
+    fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexLcc> {
+        let counted = self.counted.into_iter().flat_map({
+            let first = self.id(places.start).unwrap_or(u64::MAX);
+            move |rows| rows.range(rows.first_from(first)..rows.count())
+        });
+        let mut counted = counted.peekable();
+        places.filter_map(|place| self.id(place)).map(move |id| {
+            let row = counted.next_if(|row| row.id == id);
+            VertexLcc { id, value: row.map_or(0.0, |row| lcc(&row, self.directed)) }
+        })
+    }
+}
+
+/// Bytes that the list of vertices, and the counts of arcs between neighbours, take while the file is written.
+pub fn bytes(wanted: Option<LccWanted>, vertices: u32) -> Bytes {
+    let of = |wanted: LccWanted| {
+        let counts = if wanted.directed { 8 * u64::from(vertices) } else { 0 };
+        wanted.listed.saturating_mul(8).saturating_add(counts)
+    };
+    Bytes(wanted.map_or(0, of))
+}

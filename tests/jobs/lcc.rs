@@ -1,0 +1,301 @@
+//! The coefficients of all vertices, directed and undirected: against graphs counted by hand and the definition over random arcs; inputs of
+//! LDBC Graphalytics in all their forms; shards, budgets and refusals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::common::job::{SETTINGS, count, data};
+use crate::common::place::{Place, stderr};
+use proptest::prelude::*;
+use trimill::testing::error::{Error, Kind};
+
+type Arcs = Vec<(u64, u64)>;
+
+/// Writes the three files of a graph.
+fn write(dir: &Path, name: &str, directed: bool, vertices: &[u64], arcs: &Arcs) {
+    let lines = |rows: Vec<String>| rows.concat();
+    fs::write(dir.join(format!("{name}.v")), lines(vertices.iter().map(|v| format!("{v}\n")).collect())).unwrap();
+    fs::write(dir.join(format!("{name}.e")), lines(arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect())).unwrap();
+    let text = format!(
+        "# Filenames\ngraph.{name}.vertex-file = {name}.v\ngraph.{name}.edge-file = {name}.e\n\
+         graph.{name}.meta.vertices = {}\ngraph.{name}.meta.edges = {}\ngraph.{name}.directed = {directed}\n\
+         graph.{name}.algorithms = bfs, lcc\n",
+        vertices.len(),
+        arcs.len()
+    );
+    fs::write(dir.join(format!("{name}.properties")), text).unwrap();
+}
+
+/// The lines of a file: an id and a value, ids ascending.
+fn values(text: &str) -> Vec<(u64, f64)> {
+    let line = |line: &str| {
+        let (id, value) = line.split_once(' ').unwrap();
+        (id.parse().unwrap(), value.parse().unwrap())
+    };
+    let values: Vec<(u64, f64)> = text.lines().map(line).collect();
+    assert!(values.is_sorted_by(|a, b| a.0 < b.0), "{text}");
+    values
+}
+
+/// By the definition: neighbours by an arc of either direction, and the arcs between them as a share of `d (d - 1)`. An undirected edge is two
+/// arcs.
+fn by_definition(directed: bool, vertices: &[u64], arcs: &Arcs) -> Vec<(u64, f64)> {
+    let mut all: BTreeSet<(u64, u64)> = arcs.iter().copied().filter(|(u, v)| u != v).collect();
+    if !directed {
+        all.extend(arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (v, u)));
+    }
+    let mut around = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for &(u, v) in &all {
+        around.entry(u).or_default().insert(v);
+        around.entry(v).or_default().insert(u);
+    }
+    let value = |&id: &u64| {
+        let near = around.get(&id).cloned().unwrap_or_default();
+        let between =
+            near.iter().flat_map(|&u| near.iter().map(move |&v| (u, v))).filter(|arc| all.contains(arc)).count();
+        let most = near.len() * near.len().saturating_sub(1);
+        (id, if most == 0 { 0.0 } else { between as f64 / most as f64 })
+    };
+    vertices.iter().collect::<BTreeSet<_>>().into_iter().map(value).collect()
+}
+
+#[test]
+fn small_graphs_have_the_coefficients_that_are_counted_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    // Between the neighbours 2 and 3 of 1 there is an arc of two, and so at 2; between those of 3, which are 1, 2 and 4, two of six.
+    let arcs = vec![(1, 2), (2, 1), (1, 3), (2, 3), (3, 4)];
+    write(dir.path(), "directed", true, &[1, 2, 3, 4, 5], &arcs);
+    let result = count("input.path = 'directed'\noutput.lcc = 'd.txt'", dir.path()).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join("d.txt")).unwrap(), "1 0.5\n2 0.5\n3 0.3333333333333333\n4 0\n5 0\n");
+    let summary = result.clustering.unwrap().lcc.unwrap();
+    assert_eq!((result.triangles, summary.directed, summary.vertices), (1, true, 5));
+    assert!((summary.average - (1.0 + 1.0 / 3.0) / 5.0).abs() < 1e-15);
+    // A square with one diagonal, and a vertex without an edge.
+    write(dir.path(), "undirected", false, &[9, 7, 3, 1, 4], &vec![(1, 3), (3, 7), (7, 9), (9, 1), (1, 7)]);
+    count("input.path = 'undirected.e'\noutput.lcc = 'u.txt'", dir.path()).unwrap();
+    let expected = "1 0.6666666666666666\n3 1\n4 0\n7 0.6666666666666666\n9 1\n";
+    assert_eq!(fs::read_to_string(dir.path().join("u.txt")).unwrap(), expected);
+    // Directions may be left out of account.
+    count("input.path = 'directed.v'\noutput = { lcc = 'n.txt', directed = false }", dir.path()).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join("n.txt")).unwrap(), "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n");
+}
+
+fn graphs() -> impl Strategy<Value = (bool, u64, Arcs, Vec<u64>)> {
+    let arcs = prop::collection::vec((0..24u64, 0..24u64), 1..200);
+    // Ids as they are, or sparse ones up to nearly 2^64.
+    let steps = prop_oneof![Just(1u64), Just(3), Just(u64::MAX / 64)];
+    (any::<bool>(), steps, arcs, prop::collection::vec(24..40u64, 0..8))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn random_graphs_have_the_coefficients_of_the_definition((directed, step, arcs, more) in graphs(), setting in 0..SETTINGS.len()) {
+        let dir = tempfile::tempdir().unwrap();
+        let arcs: Arcs = arcs.iter().map(|&(u, v)| (u * step, v * step)).collect();
+        let ends = arcs.iter().flat_map(|&(u, v)| [u, v]).chain(more.iter().map(|id| id * step));
+        let mut vertices: Vec<u64> = ends.collect::<BTreeSet<_>>().into_iter().collect();
+        // The list is in any order.
+        let third = vertices.len() / 3;
+        vertices.rotate_left(third);
+        write(dir.path(), "g", directed, &vertices, &arcs);
+        count(&format!("input.path = 'g'\n{}\noutput.lcc = 'g.txt'", SETTINGS[setting]), dir.path()).unwrap();
+        let found = values(&fs::read_to_string(dir.path().join("g.txt")).unwrap());
+        let expected = by_definition(directed, &vertices, &arcs);
+        prop_assert_eq!(found.len(), expected.len());
+        for ((id, found), (expected_id, expected)) in found.into_iter().zip(expected) {
+            prop_assert_eq!(id, expected_id);
+            prop_assert!((found - expected).abs() <= 1e-15, "{}: {} {}", id, found, expected);
+        }
+    }
+}
+
+#[test]
+fn other_inputs_have_all_vertices_that_they_declare_and_directions_if_that_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |name: &str, text: &str, more: &str| {
+        fs::write(dir.path().join(name), text).unwrap();
+        let output = dir.path().join(format!("{name}.lcc"));
+        let _ = fs::remove_file(&output);
+        count(&format!("input.path = '{name}'\noutput = {{ lcc = '{name}.lcc'{more} }}"), dir.path()).unwrap();
+        fs::read_to_string(output).unwrap()
+    };
+    let matrix = |kind: &str| format!("%%MatrixMarket matrix coordinate pattern {kind}\n6 6 4\n2 1\n3 1\n3 2\n4 3\n");
+    assert_eq!(of("g.mtx", &matrix("general"), ""), "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n");
+    // An entry of a symmetric matrix is two arcs, one of another matrix is one.
+    assert_eq!(
+        of("s.mtx", &matrix("symmetric"), ", directed = true"),
+        "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"
+    );
+    assert_eq!(
+        of("d.mtx", &matrix("general"), ", directed = true"),
+        "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"
+    );
+    // A list has the vertices with an edge; if its ids have no gap, also one with a loop alone.
+    assert_eq!(of("g.txt", "5 7\n7 9\n9 5\n9 7\n", ", directed = true"), "5 1\n7 0.5\n9 0.5\n");
+    assert_eq!(of("loop.txt", "0 1\n1 2\n2 0\n3 3\n", ""), "0 1\n1 1\n2 1\n3 0\n");
+    assert_eq!(
+        of("far.txt", "0 18446744073709551614\n5 0\n5 18446744073709551614\n", ""),
+        "0 1\n5 1\n18446744073709551614 1\n"
+    );
+}
+
+#[test]
+fn real_crawls_have_the_coefficients_of_the_definition_by_direction() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = data("wiki-Vote.txt");
+    let text = fs::read_to_string(&path).unwrap();
+    let arcs: Arcs = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_once(['\t', ' ']).unwrap())
+        .map(|(u, v)| (u.parse().unwrap(), v.trim().parse().unwrap()))
+        .collect();
+    let vertices: Vec<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
+    for setting in SETTINGS {
+        let job = format!(
+            "input.path = '{}'\n{setting}\noutput = {{ lcc = 'l.txt.zst', directed = true, force = true }}",
+            path.display()
+        );
+        count(&job, dir.path()).unwrap();
+        let found = zstd::decode_all(fs::File::open(dir.path().join("l.txt.zst")).unwrap()).unwrap();
+        let expected = by_definition(true, &vertices, &arcs);
+        let found = values(std::str::from_utf8(&found).unwrap());
+        assert!(found.iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15), "{setting}");
+        assert_eq!(found.len(), expected.len());
+    }
+}
+
+#[test]
+fn a_graph_may_be_compressed_or_in_an_archive() {
+    let place = Place::new();
+    let dir = place.path("");
+    write(&dir, "g", true, &[1, 2, 3, 4], &vec![(1, 2), (2, 1), (2, 3), (3, 1)]);
+    let tar = ["-C", dir.to_str().unwrap(), "-cf", dir.join("g.tar").to_str().unwrap(), "g.e", "g.properties", "g.v"]
+        .map(str::to_owned);
+    assert!(std::process::Command::new("tar").args(tar).status().unwrap().success());
+    let packed = |name: &str| {
+        let bytes = zstd::encode_all(fs::File::open(dir.join(name)).unwrap(), 1).unwrap();
+        fs::write(dir.join(format!("{name}.zst")), bytes).unwrap();
+    };
+    let lcc = |input: &str| place.prints(&["count", input, "--no-cache", "--backend", "cpu", "--quiet", "--lcc", "-"]);
+    // Between the neighbours of 3 there is an edge of both directions.
+    let expected = "1 0.5\n2 0.5\n3 1\n4 0\n".as_bytes();
+    let is =
+        |input: &str| assert_eq!(String::from_utf8_lossy(&lcc(input)), String::from_utf8_lossy(expected), "{input}");
+    is("g.properties");
+    ["g.e", "g.v", "g.tar"].into_iter().for_each(packed);
+    ["g.e", "g.v"].into_iter().for_each(|name| fs::remove_file(dir.join(name)).unwrap());
+    ["g.v", "g.e.zst", "g.tar", "g.tar.zst"].into_iter().for_each(is);
+}
+
+fn fails(dir: &Path, more: &str) -> Error {
+    let error = count(&format!("input.path = 'g'\n{more}"), dir).unwrap_err();
+    assert!(!dir.join("l.txt").exists());
+    error
+}
+
+#[test]
+fn what_contradicts_itself_is_refused_with_the_file_and_the_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let arcs: Arcs = vec![(1, 2), (2, 3), (3, 1), (3, 8)];
+    let lcc = "output.lcc = 'l.txt'";
+    let says = |error: &Error, words: &[&str]| {
+        let said = error.to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
+    };
+    write(dir, "g", true, &[1, 2, 3], &arcs);
+    for more in [lcc, ""] {
+        says(&fails(dir, more), &["g.e:4: an edge of the vertex 8, which", "g.v lacks"]);
+    }
+    write(dir, "g", true, &[1, 2, 3, 8, 2], &arcs);
+    says(&fails(dir, lcc), &["g.v:5: the vertex 2 is there twice"]);
+    write(dir, "g", true, &[1, 2, 3, 8], &arcs);
+    let properties = fs::read_to_string(dir.join("g.properties")).unwrap();
+    let with = |from: &str, to: &str| fs::write(dir.join("g.properties"), properties.replace(from, to)).unwrap();
+    with("edges = 4", "edges = 5");
+    says(&fails(dir, ""), &["g.e: 4 edges; expected 5", "meta.edges"]);
+    with("vertices = 4", "vertices = 3");
+    says(&fails(dir, ""), &["g.v: 4 vertices; expected 3", "meta.vertices"]);
+    with("directed = true", "directed = maybe");
+    says(&fails(dir, ""), &["g.properties", "'maybe', not 'true' or 'false'"]);
+    with("directed = true", "directed = false");
+    says(&fails(dir, "output = { lcc = 'l.txt', directed = true }"), &["directions of a graph", "has none"]);
+    with("", "");
+    fs::write(dir.join("g.v"), "1\n2\nx 3\n8\n").unwrap();
+    says(&fails(dir, lcc), &["g.v:3: 2 columns; expected the id of a vertex"]);
+    fs::write(dir.join("g.v"), "1\n2\n-3\n8\n").unwrap();
+    says(&fails(dir, lcc), &["g.v:3: the negative number -3"]);
+    fs::remove_file(dir.join("g.v")).unwrap();
+    says(&fails(dir, lcc), &["g.v: does not exist; expected the vertices of a Graphalytics graph"]);
+    fs::write(dir.join("g.v"), "1\n2\n3\n8\n").unwrap();
+    fs::remove_file(dir.join("g.properties")).unwrap();
+    says(&fails(dir, lcc), &["g.properties: does not exist; expected the properties of a Graphalytics graph"]);
+    let error = count("input.path = 'g.e'\noutput.directed = true", dir).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+    says(&error, &["directions of edges", "--lcc"]);
+}
+
+#[test]
+fn memory_for_directions_is_asked_for_before_anything_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let ring: Arcs = (0..400_000).map(|i| (i, (i + 1) % 400_000)).collect();
+    write(dir.path(), "g", true, &(0..400_000).collect::<Vec<_>>(), &ring);
+    let job = |more: &str| {
+        count(&format!("input.path = 'g'\ncount = {{ backend = 'cpu', threads = 1 }}\n{more}"), dir.path())
+    };
+    let error = job("output.lcc = 'l.txt'\nmemory.host = '26MiB'").unwrap_err();
+    let said = error.to_string();
+    assert!(error.kind() == Kind::Resource && said.contains("raise --host-memory"), "{said}");
+    let enough = error.bytes_wanted().unwrap().get();
+    job(&format!("output.lcc = 'l.txt'\nmemory.host = {enough}")).unwrap();
+    assert_eq!(values(&fs::read_to_string(dir.path().join("l.txt")).unwrap()).len(), 400_000);
+}
+
+#[test]
+fn shards_are_merged_to_the_same_file() {
+    let place = Place::new();
+    let arcs: Arcs = (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect();
+    let vertices: Vec<u64> = (0..64).collect();
+    for directed in [true, false] {
+        let name = format!("g{directed}");
+        write(&place.path(""), &name, directed, &vertices, &arcs);
+        let (run, file) = (format!("run-{directed}"), format!("l-{directed}.txt"));
+        place.prints(&[
+            "prepare",
+            &name,
+            "--run-dir",
+            &run,
+            "--shards",
+            "2",
+            "--parts",
+            "3",
+            "--lcc",
+            &file,
+            "--backend",
+            "cpu",
+        ]);
+        for shard in ["0/2", "1/2"] {
+            place.prints(&["count", "--run-dir", &run, "--shard", shard, "--backend", "cpu"]);
+        }
+        place.prints(&["merge", &run]);
+        let found = values(&fs::read_to_string(place.path(&file)).unwrap());
+        let expected = by_definition(directed, &vertices, &arcs);
+        assert!(found.iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15), "{directed}");
+        assert_eq!(found.len(), expected.len());
+    }
+}
+
+#[test]
+fn an_input_that_is_read_once_has_no_directions_to_count() {
+    let place = Place::new();
+    let mut command =
+        place.command(&["count", "-", "--format", "text", "--lcc", "l.txt", "--directed", "--backend", "cpu"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"0 1\n1 2\n2 0\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(2) && said.contains("read once"), "{said}");
+}
