@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Loads a graph of LDBC Graphalytics for trimill: cleans and orients it once, into a cache beside links to its files.
+#
+#     load-graph.sh --graph-name NAME --input-vertex-path FILE.v --input-edge-path FILE.e --output-path DIR
+#         --directed true|false [--weighted true|false]
+set -euo pipefail
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/common.sh"
+
+options "graph-name input-vertex-path input-edge-path output-path directed weighted" "$@"
+needs input-vertex-path input-edge-path output-path directed
+dir=${given[output-path]}
+mkdir -p -- "$dir"
+
+# The name of the link, with the suffix of a compressed file.
+link() {
+    local suffix
+    case $1 in
+    *.gz | *.zst | *.zstd | *.bz2) suffix=.${1##*.} ;;
+    *) suffix= ;;
+    esac
+    ln -sfn -- "$(readlink -f -- "$1")" "$dir/$2$suffix"
+    echo "$2$suffix"
+}
+vertices=$(link "${given[input-vertex-path]}" graph.v)
+edges=$(link "${given[input-edge-path]}" graph.e)
+cat > "$dir/graph.properties" <<END
+# Written by trimill's load-graph.sh.
+graph.graph.vertex-file = $vertices
+graph.graph.edge-file = $edges
+graph.graph.directed = ${given[directed]}
+END
+# A plan needs the graph, and leaves it in the cache.
+"$trimill" plan "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --quiet > "$dir/plan.txt"
