@@ -136,7 +136,10 @@ impl Source {
         }
         let bvgraph = match reading.format {
             Some(format) => format == Format::Bvgraph,
-            None => !is_stdin(first) && detect::names_bvgraph(first),
+            None => {
+                let two = others.len() == 1 && BvGraphFiles::of_inputs(inputs).is_some();
+                two || !is_stdin(first) && detect::names_bvgraph(first)
+            }
         };
         if bvgraph {
             return Self::open_bvgraph(inputs, reading, work_dir, control);
@@ -227,9 +230,11 @@ impl Source {
     }
 
     fn open_bvgraph(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
-        check_number(inputs, Format::Bvgraph)?;
+        let Some(files) = BvGraphFiles::of_inputs(inputs) else {
+            return Err(Error::usage(format!("{} files of format bvgraph", inputs.len()))
+                .expected("one of the two files, or NAME.graph and NAME.properties if they are in different folders"));
+        };
         check_reading(&inputs[0], Format::Bvgraph, &reading)?;
-        let files = BvGraphFiles::of(&inputs[0]);
         if inputs[0].as_os_str() == "-" {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
         }

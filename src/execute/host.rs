@@ -227,9 +227,11 @@ impl HostNeeds {
     fn directions(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
+        let on_edges = if self.counts.edges { held::<ByArc>(host, edges) } else { Bytes::ZERO };
         let needs = self
             .always(Needs::to("count the arcs between neighbours"))
             .fixed("triangles at vertices", held::<ByRank>(host, vertices.into()))
+            .fixed("triangles on edges", on_edges)
             .fixed("rows and directions of edges", directions::memory(vertices, edges, host.threads()))
             .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(host.threads())))
             .array(8, listed, "listed vertices");

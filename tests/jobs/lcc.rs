@@ -9,6 +9,7 @@ use crate::common::job::{SETTINGS, count, data};
 use crate::common::place::{Place, stderr};
 use proptest::prelude::*;
 use trimill::testing::error::{Error, Kind};
+use trimill::{Graph, Options};
 
 type Arcs = Vec<(u64, u64)>;
 
@@ -298,4 +299,23 @@ fn an_input_that_is_read_once_has_no_directions_to_count() {
     let output = child.wait_with_output().unwrap();
     let said = stderr(&output);
     assert!(output.status.code() == Some(2) && said.contains("read once"), "{said}");
+}
+
+#[test]
+fn graphs_in_memory_have_coefficients_without_directions() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("l.txt");
+    let edges = || Graph::from_edges([(5, 6), (6, 7), (7, 5), (7, 8), (1, 1)]);
+    let counted = edges().count(&Options::new().lcc(&file)).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "5 1\n6 1\n7 0.3333333333333333\n8 0\n");
+    assert_eq!(counted.clustering.unwrap().lcc.unwrap().vertices, 4);
+    let other = dir.path().join("other.txt");
+    let options = Options::new().lcc(&other);
+    let refused = [
+        edges().count(&options.clone().directed(true)).unwrap_err(),
+        edges().prepare(&Options::new()).unwrap().count(&options).unwrap_err(),
+    ];
+    for (error, words) in refused.iter().zip(["read once", "prepared already"]) {
+        assert!(error.kind() == Kind::Usage && error.to_string().contains(words) && !other.exists(), "{error}");
+    }
 }

@@ -27,6 +27,22 @@ impl BvGraphFiles {
         Self { graph: with(".graph"), properties: with(".properties"), offsets: with(".offsets"), base }
     }
 
+    /// The files meant by one input, or by `NAME.graph` and `NAME.properties` in different folders; the offsets are beside the `.graph`.
+    pub(crate) fn of_inputs(inputs: &[PathBuf]) -> Option<Self> {
+        let is = |path: &Path, suffix: &str| path.extension().is_some_and(|found| found == suffix);
+        match inputs {
+            [one] => Some(Self::of(one)),
+            [graph, properties] | [properties, graph]
+                if is(graph, "graph")
+                    && is(properties, "properties")
+                    && graph.file_stem() == properties.file_stem() =>
+            {
+                Some(Self { properties: properties.clone(), ..Self::of(graph) })
+            }
+            _ => None,
+        }
+    }
+
     /// Refuses a compressed `.graph`, whose name would be taken for a base name.
     pub(super) fn check_packed(&self) -> Result<()> {
         let name = self.base.to_string_lossy().to_ascii_lowercase();

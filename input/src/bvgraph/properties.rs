@@ -25,7 +25,7 @@ impl Properties {
         if !path.is_file() {
             return Err(Error::data(path, "does not exist")
                 .expected("the properties of a BVGraph beside its .graph")
-                .advice("fetch it too; if the .graph is of another format, name that with --format"));
+                .advice("fetch it too, or name both if it is in another folder; if the .graph is of another format, name that with --format"));
         }
         let text = std::fs::read(path).map_err(|e| Error::read(path, e))?;
         let values = PropertyValues::of(&String::from_utf8_lossy(&text));

@@ -8,9 +8,10 @@ use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWri
 use dsi_bitstream::traits::{BE, BitWrite, LE};
 use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
+use trimill::testing::input::Source;
 use trimill::testing::input::format::Format;
 
-use super::support::{Folder, TINY, arcs, data, open};
+use super::support::{Folder, TINY, arcs, data, open, work_dir};
 
 /// Writes `graph` under `base`.
 pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
@@ -58,6 +59,30 @@ fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
             }
         }
     }
+}
+
+#[test]
+fn the_two_files_may_be_in_different_folders() {
+    let folder = Folder::new();
+    let karate = arcs(&open(&data("karate.mtx")).unwrap()).unwrap();
+    write(&folder.path("crawl"), &graph_of(&karate), CompFlags::default(), false);
+    for name in ["elsewhere", "other"] {
+        std::fs::create_dir(folder.path(name)).unwrap();
+    }
+    let [graph, properties] = ["crawl.graph", "elsewhere/crawl.properties"].map(|name| folder.path(name));
+    std::fs::rename(folder.path("crawl.properties"), &properties).unwrap();
+    let both = |first: &Path, second: &Path| {
+        Source::open(&[first.to_path_buf(), second.to_path_buf()], None, &work_dir())
+            .map(|source| arcs(&source).unwrap())
+    };
+    assert!(both(&graph, &properties).unwrap() == karate && both(&properties, &graph).unwrap() == karate);
+    let error = open(&graph).unwrap_err().to_string();
+    assert!(error.contains("crawl.properties: does not exist") && error.contains("name both"), "{error}");
+    // Another graph's properties are not taken for its own.
+    let other = folder.path("other/web.properties");
+    std::fs::rename(&properties, &other).unwrap();
+    let error = both(&other, &graph).unwrap_err().to_string();
+    assert!(error.contains("2 files of format bvgraph") && error.contains("NAME.graph and NAME.properties"), "{error}");
 }
 
 #[test]

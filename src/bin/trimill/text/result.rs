@@ -78,7 +78,7 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
         summary.quantiles.iter().map(of).collect::<Vec<_>>().join(", ")
     };
     let at = summary.most_triangles_vertex.map_or(String::new(), |id| format!(", at vertex {id}"));
-    vec![
+    let mut entries = vec![
         (
             "local clustering",
             format!(
@@ -97,7 +97,16 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
                 quantiles(|quantile| thousands(quantile.triangles))
             ),
         ),
-    ]
+    ];
+    if let Some(lcc) = summary.lcc {
+        let directed = if lcc.directed { ", arcs by their direction" } else { "" };
+        let vertices = thousands(lcc.vertices);
+        entries.push((
+            "of all",
+            format!("{:.6} on average over the {vertices} vertices of the input{directed}", lcc.average),
+        ));
+    }
+    entries
 }
 
 /// The largest truss.
