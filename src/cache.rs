@@ -37,6 +37,9 @@ pub struct Origin {
     /// The columns with the ends of edges, where the user named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ColumnNames>,
+    /// Whether ids were read as names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names: bool,
     #[serde(flatten)]
     pub identity: Identity,
 }

@@ -62,6 +62,7 @@ mod directions;
 mod edges;
 mod execute;
 mod job;
+mod names;
 mod orient;
 mod outputs;
 mod paths;

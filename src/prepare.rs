@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crate::cache::{Cache, Origin};
 use crate::clean::{self, Workspace};
+use crate::names;
 use crate::orient::rows::orient_rows;
 use crate::orient::{Destination, MadeGraph, orient};
 use crate::report::Stage;
@@ -85,8 +86,34 @@ impl Preparation<'_, '_> {
     /// Makes the graph, in the cache where there is one.
     fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Self { source, space, control, .. } = *self;
-        let dir = cache.map_or(space.dir, Cache::dir);
-        let place = cache.map_or(Destination::Memory(space.graph, dir), |_| Destination::File(dir));
+        let place = match cache {
+            Some(cache) => Destination::file(cache.dir()),
+            None => Destination::memory(space.graph, space.dir),
+        };
+        if !source.has_names() {
+            return self.graph_at(place, cache, stages);
+        }
+        let start = Instant::now();
+        let numbered = names::number(source, space, control).map_err(|error| self.prefer_changed(error))?;
+        control.did_stage("names", start);
+        stages.push(Stage::since("names", start, Bytes(source.bytes()), numbered.bytes_written()));
+        let place = Destination { names: Some(numbered.names()), ..place };
+        let (device, origin) = (self.device.take(), self.origin.as_deref_mut());
+        let mut of_numbers = Preparation { device, source: &numbered, origin, space, control };
+        let graph = of_numbers.graph_at(place, cache, stages);
+        // If the cache failed, the graph is made again without it.
+        self.device = of_numbers.device;
+        graph
+    }
+
+    /// Makes the graph of numbers.
+    fn graph_at(
+        &mut self,
+        place: Destination<'_>,
+        cache: Option<&Cache>,
+        stages: &mut Vec<Stage>,
+    ) -> Result<OrientedGraph> {
+        let Self { source, space, control, .. } = *self;
         let start = Instant::now();
         // Rows that can be read at any place are oriented without sorting arcs: faster than on a device that cannot hold all of these.
         if let Some(prepared) = self.on_device(place, source.has_rows())? {

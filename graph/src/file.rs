@@ -4,6 +4,7 @@
 //! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64
 //! 40    seen u128                   digest of the input's sizes, times and inodes when it last matched the footer; then zeros up to 4096
 //! 4096  ids                         the input's ids, ascending (`tables.rs`); only where they are not consecutive
+//!       names                       the names of the input's ids (`names.rs`); only where they are text
 //!       order                       the vertex of each rank; vertices are numbered in the order of the input's ids
 //!       rows                        file blocks: the rows in rank order, encoded (`rows.rs`)
 //!       index     32 bytes a block  first rank, first arc, position, xxh3 (`index.rs`)
@@ -31,7 +32,8 @@ pub use super::layout::{GraphSection, Layout};
 
 use super::OrientedGraph;
 use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
-use super::layout::{DEGREES, IDS, INDEX, ORDER, PAGE, REMAKE, ROWS};
+use super::layout::{DEGREES, IDS, INDEX, NAMES, ORDER, PAGE, REMAKE, ROWS};
+use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{AscendingIds, CHUNK, CHUNK_BYTES, Order, Table, encode_all};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
@@ -100,6 +102,15 @@ impl GraphWriter {
         }
         section.put_all(encode_all(&AscendingIds, 0, &waiting))?;
         let written = section.finish(IDS);
+        self.layout.sections.push(written);
+        Ok(())
+    }
+
+    /// Writes the names of the input's ids, after the ids.
+    pub fn names(&mut self, names: &Names) -> Result<()> {
+        let mut section = SectionWriter::new(&self.file, self.next());
+        names.each_part(|part| section.put(part))?;
+        let written = section.finish(NAMES);
         self.layout.sections.push(written);
         Ok(())
     }
@@ -180,11 +191,13 @@ impl<'a> SectionWriter<'a> {
     }
 
     fn put_all(&mut self, chunks: Vec<Vec<u8>>) -> Result<()> {
-        for bytes in chunks {
-            self.hash.update(&bytes);
-            self.file.write_at(&bytes, self.at + self.bytes)?;
-            self.bytes += bytes.len() as u64;
-        }
+        chunks.iter().try_for_each(|bytes| self.put(bytes))
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hash.update(bytes);
+        self.file.write_at(bytes, self.at + self.bytes)?;
+        self.bytes += bytes.len() as u64;
         Ok(())
     }
 
@@ -287,6 +300,13 @@ pub(super) fn table<T: Send>(
         None if done < into.len() => Err(damaged("has fewer numbers than there are vertices")),
         None => Ok(()),
     }
+}
+
+/// The names of ids, if the file has them; reads all of them, to compare their checksum.
+pub(super) fn names(file: &GraphFile, layout: &Layout) -> Result<Option<Names>> {
+    let Some(GraphSection { at, bytes, checksum, .. }) = layout.section(NAMES) else { return Ok(None) };
+    let opened = file.file.try_clone().map_err(|e| Error::read(&file.path, e))?;
+    Names::open(opened, &file.path, *at, *bytes, *checksum).map(Some)
 }
 
 /// The same of the file with this path.

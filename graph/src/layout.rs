@@ -19,6 +19,7 @@ pub(super) const RUN: u64 = 8;
 /// The names of the sections that this program knows.
 pub(super) const ORDER: &str = "order";
 pub(super) const IDS: &str = "ids";
+pub(super) const NAMES: &str = "names";
 pub(super) const ROWS: &str = "rows";
 pub(super) const INDEX: &str = "index";
 pub(super) const DEGREES: &str = "degrees";
@@ -123,7 +124,7 @@ impl Layout {
         for (i, section) in self.sections.iter().enumerate() {
             let GraphSection { name, at, bytes, needed, checksum } = section;
             let expected = match &**name {
-                ORDER | IDS => Some(*bytes),
+                ORDER | IDS | NAMES => Some(*bytes),
                 ROWS => Some(self.block_bytes),
                 INDEX => self.blocks.checked_mul(ENTRY),
                 DEGREES => self.degree_runs.checked_mul(RUN),

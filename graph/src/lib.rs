@@ -6,6 +6,7 @@ pub mod file;
 mod index;
 mod layout;
 pub mod leb128;
+pub mod names;
 pub mod numbering;
 mod offset;
 pub mod oriented;

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Layout, RowsWritten, table};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
-use super::layout::{ENTRY, IDS, ORDER, REMAKE, RUN};
+use super::layout::{ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
+use super::names::Names;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
 use super::tables::{AscendingIds, Order};
@@ -66,17 +67,30 @@ pub struct Ids {
     table: Option<Vec<u64>>,
     first: u64,
     vertices: u32,
+    /// The names of ids, if the input has text instead of numbers.
+    names: Option<Arc<Names>>,
 }
 
 impl Ids {
     pub fn listed(table: Vec<u64>) -> Self {
-        Self { vertices: table.len() as u32, table: Some(table), first: 0 }
+        Self { vertices: table.len() as u32, table: Some(table), first: 0, names: None }
     }
 
     /// The id that the input used for `vertex`.
     #[inline]
     pub fn original(&self, vertex: u32) -> u64 {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
+    }
+
+    /// The names of ids, if the input has text instead of numbers.
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_deref()
+    }
+
+    /// The same with all names in memory, if they take at most `most`; for ids in any order.
+    pub fn with_names_held(self, most: Bytes) -> Result<Self> {
+        let names = self.names.map(|names| names.held(most).map(Arc::new)).transpose()?;
+        Ok(Self { names, ..self })
     }
 
     /// The vertex that the input called `original`, if it has an edge.
@@ -204,7 +218,7 @@ impl OrientedGraph {
         }
     }
 
-    /// The input's ids: 8 bytes a vertex if they are not consecutive.
+    /// The input's ids: 8 bytes a vertex if they are not consecutive, and 8 for each 64 names if they are text.
     pub fn ids(&self) -> Result<Ids> {
         let table = match &*self.store {
             _ if !self.layout.has_ids => None,
@@ -221,7 +235,32 @@ impl OrientedGraph {
                 Some(ids)
             }
         };
-        Ok(Ids { table, first: self.layout.offset_of_ids, vertices: self.vertices() })
+        let names = self.names()?;
+        let ids = Ids { table, first: self.layout.offset_of_ids, vertices: self.vertices(), names };
+        let last = ids.vertices.checked_sub(1).map(|last| ids.original(last));
+        match &ids.names {
+            Some(names) if last.is_some_and(|last| last >= names.count()) => {
+                let found = format!("it has {} names, and ids up to {}", names.count(), last.unwrap_or_default());
+                Err(Error::data(self.path().unwrap_or(Path::new("")), found).advice(REMAKE))
+            }
+            _ => Ok(ids),
+        }
+    }
+
+    /// Whether the input's ids are names.
+    pub fn has_names(&self) -> bool {
+        match &*self.store {
+            BlockStore::Memory(sections) => sections.names.is_some(),
+            BlockStore::File { .. } => self.layout.section(NAMES).is_some(),
+        }
+    }
+
+    /// The names of the input's ids, if they are text.
+    pub fn names(&self) -> Result<Option<Arc<Names>>> {
+        match &*self.store {
+            BlockStore::Memory(sections) => Ok(sections.names.clone()),
+            BlockStore::File { file, .. } => Ok(super::file::names(file, &self.layout)?.map(Arc::new)),
+        }
     }
 
     pub fn blocks(&self) -> usize {

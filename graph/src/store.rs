@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::names::Names;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryFile};
 use trimill_system::error::{Error, Result};
@@ -53,6 +55,8 @@ pub struct MemorySections {
     pub order: Vec<u32>,
     /// The input's ids, if they are not consecutive.
     pub ids: Vec<u64>,
+    /// The names of ids, if they have names; these are in a file.
+    pub names: Option<Arc<Names>>,
 }
 
 impl MemorySections {

@@ -10,10 +10,10 @@ pub use edges::EdgeSource;
 pub use memory::{ArcList, checked};
 
 use crate::rows::AdjacencyRows;
-use crate::{ArcSink, Source, VertexList};
+use crate::{ArcSink, NameSink, Source, VertexList};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Result};
 
 /// Delivers the arcs of a graph, any number of times unless [it is read once](Self::is_read_once).
 pub trait ArcSource: Sync {
@@ -57,6 +57,17 @@ pub trait ArcSource: Sync {
     /// As [`Source::arcs_at_least`].
     fn arcs_at_least(&self) -> u64 {
         0
+    }
+
+    /// As [`Source::has_names`]: then [`Self::scan`] fails.
+    fn has_names(&self) -> bool {
+        false
+    }
+
+    /// As [`Source::scan_names`].
+    fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
+        let _ = (sink, control);
+        Err(Error::defect("an input without names"))
     }
 
     /// The rows, as [`Source::rows`].
@@ -120,6 +131,14 @@ impl ArcSource for Source {
 
     fn arcs_at_least(&self) -> u64 {
         Self::arcs_at_least(self)
+    }
+
+    fn has_names(&self) -> bool {
+        Self::has_names(self)
+    }
+
+    fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
+        Self::scan_names(self, sink, control)
     }
 
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {

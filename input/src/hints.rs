@@ -48,12 +48,14 @@ pub(super) fn about(line: &[u8]) -> Option<&'static str> {
         _ if line.starts_with(b"//") || line.starts_with(b"--") => {
             "comments begin with # or %: delete such lines, or put # before them"
         }
-        _ if has(b'"') || has(b'\'') => "numbers must be without quotes: tr -d '\"' < FILE > NEW",
+        _ if has(b'"') || has(b'\'') => {
+            "numbers must be without quotes: tr -d '\"' < FILE > NEW; if ids are names, add --names"
+        }
         _ if has(b';') => "columns are separated by blanks, tabs or commas, not by ';': tr ';' ' ' < FILE > NEW",
         _ if has(b'|') => "columns are separated by blanks, tabs or commas, not by '|': tr '|' ' ' < FILE > NEW",
         _ if has(b':') => "columns are separated by blanks, tabs or commas, not by ':'",
-        _ if has(b',') && is_name(line.split(|&byte| byte == b',')) => NUMBERED_BY_COMMA,
-        _ if !has(b',') && is_name([first, second]) => NUMBERED,
+        _ if has(b',') && is_name(line.split(|&byte| byte == b',')) => NAMES,
+        _ if !has(b',') && is_name([first, second]) => NAMES,
         _ => return None,
     })
 }
@@ -66,10 +68,7 @@ fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
         .any(|column| column.trim_ascii().first().is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_'))
 }
 
-const NUMBERED: &str = "ids must be integers: number them in the order in which they occur, \
-    awk '!/^[#%]/ { for (i = 1; i < 3; i++) if (!($i in id)) id[$i] = n++; print id[$1], id[$2] }' FILE > NEW.txt";
-const NUMBERED_BY_COMMA: &str = "ids must be integers: number them in the order in which they occur, without the line of names if there is one, \
-    awk -F, '{ for (i = 1; i < 3; i++) if (!($i in id)) id[$i] = n++; print id[$1], id[$2] }' FILE > NEW.txt";
+const NAMES: &str = "if ids are names, add --names; a header above numbers is skipped by --header yes";
 
 /// What a text is that holds a graph in a format that is not read, and how NetworkX reads it, where it can.
 pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
@@ -128,8 +127,8 @@ mod tests {
         ] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
         }
-        for (line, words) in [("one two", "awk '!"), ("1 x2", "awk '!"), ("ann,bob", "awk -F,"), ("1,b", "awk -F,")] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
+        for line in ["one two", "1 x2", "ann,bob", "1,b"] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("--names")), "{line}");
         }
         assert_eq!(about(b"-1 2"), None);
     }

@@ -10,6 +10,7 @@
 //! | module | what it reads |
 //! | --- | --- |
 //! | `text`, `compressed`, `frames` | edge lists, plain and compressed |
+//! | `names` | edge lists whose ids are text |
 //! | `matrix_market`, `metis` | their text formats |
 //! | `bvgraph` | WebGraph's compressed crawls |
 //! | `gapbs`, `binary` | binary formats |
@@ -17,7 +18,7 @@
 //! | `parquet` | tables, in builds with the feature `parquet` |
 //! | `graphalytics` | the graphs of the LDBC Graphalytics benchmark |
 //! | `archive` | the graph in a tar or zip archive |
-//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
+//! | `text_blocks`, `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
 //! | `column_names`, `ends` | columns that the user named; usual names of columns |
 //! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
@@ -53,6 +54,7 @@ mod lines;
 mod matrix_market;
 mod metis;
 mod metis_rows;
+mod names;
 mod npy;
 mod number;
 mod pairs;
@@ -68,6 +70,7 @@ mod source;
 mod spool;
 mod stat;
 mod text;
+mod text_blocks;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -82,6 +85,7 @@ pub use dataset::files_of;
 pub use graphalytics::VertexList;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
+pub use names::{NameSink, NamedArcs};
 pub use source::{InputSettings, Source};
 
 use graphalytics::GraphalyticsFiles;
@@ -195,6 +199,17 @@ trait Reader: Send + Sync {
 
     /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
+
+    /// As [`Source::has_names`].
+    fn has_names(&self) -> bool {
+        false
+    }
+
+    /// As [`Source::scan_names`].
+    fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
+        let _ = (sink, control, task);
+        Err(Error::defect("an input without names"))
+    }
 
     /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
     /// `memory`; `None` if that is too little, or if the decoded rows contradict each other.

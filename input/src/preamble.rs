@@ -73,7 +73,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             metis_rows: None,
         });
     };
-    let Line { text: ref line, start: skip, number } = first;
+    let FirstContent { text: ref line, start: skip, number } = first;
     let arc = Start { skip, lines: number - 1, columns: Columns::of(line, false).unwrap_or(Columns::TWO) };
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
     let text = shown(line.trim_ascii());
@@ -114,14 +114,14 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
 }
 
 /// A line without its end.
-struct Line {
-    text: Vec<u8>,
-    start: u64,
-    number: u64,
+pub(super) struct FirstContent {
+    pub(super) text: Vec<u8>,
+    pub(super) start: u64,
+    pub(super) number: u64,
 }
 
 /// The next line that is not a comment.
-fn content(head: &mut Head<'_>) -> Result<Option<Line>> {
+pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
     while let Some(line) = head.next()? {
         if is_blank_or_comment(line) {
             let words = line.trim_ascii().strip_prefix(b"%").map(<[u8]>::trim_ascii_start);
@@ -135,14 +135,19 @@ fn content(head: &mut Head<'_>) -> Result<Option<Line>> {
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
-        return Ok(Some(Line { text, start: head.start, number: head.number }));
+        return Ok(Some(FirstContent { text, start: head.start, number: head.number }));
     }
     Ok(None)
 }
 
 /// Whether a line of numbers may be a header, by the lines after it; `header` is where arcs begin if it is one.
-fn sizes_or_arc(head: &mut Head<'_>, line: &Line, header: &Start, second: &Line) -> Result<FirstLineKind> {
-    let Line { text: line, start, .. } = line;
+fn sizes_or_arc(
+    head: &mut Head<'_>,
+    line: &FirstContent,
+    header: &Start,
+    second: &FirstContent,
+) -> Result<FirstLineKind> {
+    let FirstContent { text: line, start, .. } = line;
     let numbers: Vec<u64> = columns(line).map_while(whole).collect();
     let first = Columns::of(line, false);
     let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
@@ -206,7 +211,7 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
 }
 
 /// Whether the first of these columns numbers the lines, and arcs are in the second and third.
-fn index_column(names: &[String]) -> Result<bool> {
+pub(super) fn index_column(names: &[String]) -> Result<bool> {
     match ends::places(names) {
         Some((0, 1)) => Ok(false),
         Some((1, 2)) => Ok(true),

@@ -20,6 +20,7 @@ use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
 use super::matrix_market::MatrixMarket;
 use super::metis::Metis;
+use super::names::{NameSink, NamedEdges};
 use super::npy::Npy;
 use super::pipe::{PairStream, Pipe};
 use super::rows::AdjacencyRows;
@@ -39,6 +40,8 @@ pub struct InputSettings {
     pub header: Option<Header>,
     /// The columns with the ends of edges, in formats whose columns have names.
     pub columns: Option<ColumnNames>,
+    /// Whether the ids of edge lists are names.
+    pub names: bool,
 }
 
 /// A graph that can be read, as often as needed, unless [it is read once](Source::is_read_once).
@@ -182,6 +185,10 @@ impl Source {
         let bytes;
         let identified = watched.len() == inputs.len() && files.iter().all(|file| !file.spooled);
         let reader: Box<dyn Reader> = match format {
+            Format::Text if reading.names => {
+                bytes = files.iter().map(|file| file.bytes).sum();
+                Box::new(NamedEdges::open(files, reading.header, sizes)?)
+            }
             Format::Text => {
                 bytes = files.iter().map(|file| file.bytes).sum();
                 Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
@@ -276,6 +283,11 @@ impl Source {
         self.reading.columns.as_ref()
     }
 
+    /// Whether its ids are names, which [`Self::scan_names`] delivers.
+    pub fn has_names(&self) -> bool {
+        self.reader.has_names()
+    }
+
     /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
     pub fn bytes(&self) -> u64 {
         self.bytes.max(self.reader.bytes())
@@ -343,6 +355,16 @@ impl Source {
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }
 
+    /// Delivers every arc of an input whose ids are names once to `sink`, as [`Self::scan`].
+    ///
+    /// # Errors
+    /// As [`Self::scan`].
+    pub fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
+        control.check()?;
+        let task = control.task("read", Some(self.bytes), Unit::Bytes);
+        self.reader.scan_names(sink, control, &task)
+    }
+
     /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
     /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
     pub fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
@@ -389,8 +411,17 @@ fn if_text(error: Error, reading: &InputSettings) -> Error {
     }
 }
 
-/// Refuses `--header` for formats other than edge lists, and `--columns` for those whose columns have no names.
+/// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those whose columns have no names.
 fn check_reading(path: &Path, format: Format, reading: &InputSettings) -> Result<()> {
+    if reading.names && format != Format::Text {
+        let error = Error::usage(format!("--names for a file of format {format}, whose ids are numbers"))
+            .at(path)
+            .expected("an edge list, whose ids may be text");
+        return Err(match reading.format {
+            Some(_) => error.advice("leave it out"),
+            None => error.advice("leave it out, or add --format text if this is an edge list"),
+        });
+    }
     if reading.columns.is_some() && format != Format::Parquet {
         return Err(Error::usage(format!("--columns for a file of format {format}"))
             .at(path)

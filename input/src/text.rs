@@ -3,30 +3,21 @@
 //! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a
 //! column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank
 //! nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more
-//! before the first scan. A list without an arc is an error: no line of it says that the graph has none. All lines of a file have the same columns. Each file may be plain or compressed.
-//!
-//! Plain files are parsed by all threads from mapped windows; a compressed file is decoded by one thread, or by all if it has several
-//! zstd frames; blocks of whole lines are parsed by the others. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread,
-//! and for zstd frames those of [`super::frames`].
+//! before the first scan. A list without an arc is an error: no line of it says that the graph has none. All lines of a file have the same columns. Each file may be plain or compressed
+//! ([`text_blocks`](super::text_blocks)).
 
-use std::io::{BufRead, Read};
-use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::ArcBatch;
-use super::compressed::TextBlocks;
-use super::compression::Compression;
+use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
-use super::frames::Frames;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
-use super::lines::{self, ReadSizes};
+use super::lines::ReadSizes;
 use super::metis;
 use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
-use super::parallel::{in_order, produce_and_drain};
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
+use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader};
 use trimill_system::control::NOTE;
 use trimill_system::control::{Control, Task, Unit};
@@ -73,12 +64,6 @@ impl Dialect for AnyId {
     fn advice(&self) -> &'static str {
         self.0
     }
-}
-
-/// A piece of work: a range of a plain file (by its number), or all of a compressed one.
-enum TextChunk {
-    Plain(usize, Range<u64>),
-    Compressed(usize),
 }
 
 impl EdgeListText {
@@ -200,54 +185,19 @@ impl EdgeListText {
 }
 
 impl ListScan<'_> {
+    fn lines(&self) -> TextLines<'_> {
+        let Self { list, start, sizes, control, task, .. } = *self;
+        TextLines { file: &list.file, skip: start.skip, before: start.lines, sizes, control, task }
+    }
+
     fn all(&self) -> Result<u64> {
-        if self.list.file.compression.is_some() {
-            return self.compressed();
-        }
-        let ranges: Vec<_> = lines::ranges(&self.list.file, self.start.skip, self.sizes.window).collect();
-        in_order(&ranges, |range| {
-            self.control.check()?;
-            self.plain(range)
-        })
+        Ok(parse_all(&[self.lines()], &|_, lines| self.parse(lines))?.into_iter().sum())
     }
 
-    /// The arcs in a range of a plain file.
-    fn plain(&self, range: &Range<u64>) -> Result<u64> {
-        let (List { file, first, .. }, start) = (self.list, self.start);
-        let lines = lines::read(file, start.skip, range, self.sizes)?;
+    fn parse(&self, lines: &[u8]) -> Result<u64, DeliveryFailure> {
         let mut batch = ArcBatch::new(self.sink, self.control);
-        pairs::parse(&lines, start.columns, &AnyId(first.advice()), &mut batch)
-            .map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
-        self.task.advance(range.end - range.start);
-        batch.finish()
-    }
-
-    fn compressed(&self) -> Result<u64> {
-        let (List { file, first, .. }, start) = (self.list, self.start);
-        let mut stream: Box<dyn BufRead> = match file.compression {
-            // Several frames at a time take much memory.
-            Some(Compression::Zstd) if self.sizes.window == ReadSizes::USUAL.window => {
-                Box::new(Frames::new(&file.file, Some(self.task)))
-            }
-            _ => file.stream(Some(self.task))?,
-        };
-        std::io::copy(&mut stream.by_ref().take(start.skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
-        let mut blocks = TextBlocks::new(file, stream, start.lines + 1, self.sizes);
-        let delivered = AtomicU64::new(0);
-        produce_and_drain(
-            |block| {
-                self.control.check()?;
-                blocks.next(block)
-            },
-            |block| {
-                let mut batch = ArcBatch::new(self.sink, self.control);
-                pairs::parse(&block.bytes, start.columns, &AnyId(first.advice()), &mut batch)
-                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
-                delivered.fetch_add(batch.finish()?, Ordering::Relaxed);
-                Ok(())
-            },
-        )?;
-        Ok(delivered.into_inner())
+        pairs::parse(lines, self.start.columns, &AnyId(self.list.first.advice()), &mut batch)?;
+        Ok(batch.finish()?)
     }
 }
 
@@ -327,26 +277,10 @@ impl Reader for EdgeListText {
             Ok(ListScan { list, start, sizes: self.sizes, sink, control, task })
         };
         let scans: Vec<ListScan<'_>> = self.lists.iter().map(scan_of).collect::<Result<_>>()?;
-        let mut chunks = Vec::new();
-        for (number, ListScan { list: List { file, .. }, start, .. }) in scans.iter().enumerate() {
-            if file.compression.is_some() {
-                chunks.push(TextChunk::Compressed(number));
-            } else {
-                let ranges = lines::ranges(file, start.skip, self.sizes.window);
-                chunks.extend(ranges.map(|range| TextChunk::Plain(number, range)));
-            }
-        }
-        let found: Vec<AtomicU64> = self.lists.iter().map(|_| AtomicU64::new(0)).collect();
-        let arcs = in_order(&chunks, |chunk| {
-            control.check()?;
-            let (&number, arcs) = match chunk {
-                TextChunk::Compressed(number) => (number, scans[*number].compressed()?),
-                TextChunk::Plain(number, range) => (number, scans[*number].plain(range)?),
-            };
-            found[number].fetch_add(arcs, Ordering::Relaxed);
-            Ok(arcs)
-        })?;
-        match self.lists.iter().zip(found).find(|(_, found)| found.load(Ordering::Relaxed) == 0) {
+        let lines: Vec<TextLines<'_>> = scans.iter().map(ListScan::lines).collect();
+        let found = parse_all(&lines, &|list, lines| scans[list].parse(lines))?;
+        let arcs = found.iter().sum();
+        match self.lists.iter().zip(found).find(|(_, found)| *found == 0) {
             Some((list, _)) => Err(list.is_without_arcs()),
             None => Ok(arcs),
         }

@@ -183,7 +183,7 @@ class Prepared:
         """The answer to a question, with ``more`` settings than those of the graph."""
         settings: Settings = {**self.settings, **more}
         # How it was read is none of them.
-        settings["format"] = settings["header"] = settings["columns"] = None
+        settings["format"] = settings["header"] = settings["columns"] = settings["names"] = None
         return _progress.shown(self.progress, lambda bars: question(settings, command(), bars))
 
     def count(self, more: Settings) -> Result:

@@ -190,6 +190,7 @@ class Clustering(Record):
         vertices_of_degree_2: int
         vertices_in_triangles: int
         most_triangles: int
+        #: None where ids are names.
         most_triangles_vertex: int | None
         quantiles: tuple[Quantile, ...]
         #: With the setting ``lcc``.

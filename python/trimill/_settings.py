@@ -25,6 +25,7 @@ class Settings(TypedDict, total=False):
     format: str | None
     header: Literal["yes", "no"] | None
     columns: tuple[str, str] | list[str] | None
+    names: bool | None
     partitioner: str | None
     parts: int | Literal["auto"] | None
     seed: int | None

@@ -254,7 +254,7 @@ impl Pool {
         Self::new(shares.left.get() / 8)
     }
 
-    fn new(most: u64) -> Self {
+    pub(crate) fn new(most: u64) -> Self {
         Self { most, free: Mutex::new(most), changed: Condvar::new() }
     }
 

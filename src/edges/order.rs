@@ -52,12 +52,18 @@ impl CountsInOrder for EdgesOfGraph<'_> {
         self.figure.names()
     }
 
+    fn has_names(&self) -> bool {
+        self.graph.has_names()
+    }
+
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let memory = self.memory.max(Bytes::mib(8));
         let pass = pass_bytes(memory);
-        let (ids, lists) = (self.graph.ids()?, LargerEnds::new(self, pass)?);
-        let room = memory.get() - 2 * pass.get();
+        // The larger ends come in no order that blocks of names would serve.
+        let ids = self.graph.ids()?.with_names_held(Bytes(memory.get() / 4))?;
+        let lists = LargerEnds::new(self, pass)?;
+        let room = memory.get() - 2 * pass.get() - ids.names().map_or(0, |names| names.held_bytes().get());
         let mut first = 0;
         while first < self.graph.vertices() {
             let vertices = first..lists.last_fitting(first, room);

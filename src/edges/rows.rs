@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::table::columns::ColumnValue::{U32, U64};
+use crate::table::columns::ColumnValue::{Id, U32};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use crate::truss::TrussWanted;
 use trimill_graph::Ids;
+use trimill_graph::names::Names;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
@@ -81,14 +82,18 @@ impl<'a> EdgeRows<'a> {
 impl CountRows for EdgeRows<'_> {
     type Row = EdgeCount;
     const COLUMNS: &'static [CountColumn<EdgeCount>] = &[
-        CountColumn::new("u", U64(|row| row.u)),
-        CountColumn::new("v", U64(|row| row.v)),
+        CountColumn::new("u", Id(|row| row.u)),
+        CountColumn::new("v", Id(|row| row.v)),
         CountColumn::new("triangles", U32(|row| row.triangles)),
     ];
     const AS_DIFFERENCES: bool = true;
 
     fn count(&self) -> usize {
         self.edges.len()
+    }
+
+    fn names(&self) -> Option<&Names> {
+        self.ids.names()
     }
 
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = EdgeCount> {
@@ -123,6 +128,10 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEd
 
     fn names(&self) -> Vec<&'static str> {
         self.figure.names()
+    }
+
+    fn has_names(&self) -> bool {
+        self.ids.names().is_some()
     }
 
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {

@@ -65,7 +65,8 @@ impl Session {
             let source =
                 Source::open_within(&job.inputs, job.reading.clone(), &self.work_dir, self.preparing, &self.control)?;
             let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
-            let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
+            let names = source.has_names();
+            let origin = source.identity()?.map(|identity| Origin { format, header, columns, names, identity });
             Ok((source, origin))
         })?;
         self.resolve_lcc(source.directed(), source.listed().map_or(0, VertexList::at_most), origin.is_some())?;

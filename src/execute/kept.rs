@@ -33,6 +33,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
             (job.reading.format.is_some(), "a format"),
             (job.reading.header.is_some(), "a header"),
             (job.reading.columns.is_some(), "columns"),
+            (job.reading.names, "names"),
             (job.run_dir.is_some(), "a run directory"),
             (job.spill.keep, "to keep the spills"),
             (job.output.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),

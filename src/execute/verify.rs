@@ -26,6 +26,11 @@ use trimill_system::parallel;
 /// files could not be written, the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
+    if job.reading.names {
+        return Err(Error::usage("names for the verifier, which reads numbers")
+            .expected("a graph whose ids are numbers")
+            .advice("leave it to trimill count, or write numbers in place of the names"));
+    }
     job.output.files.check_places()?;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, pool, work_dir, host, .. } = &session;

@@ -207,7 +207,8 @@ fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path) -> Resu
         tracing::warn!("{}: lacks {more} vertices that have loops alone", path.display());
     }
     let counts = VerticesOfGraph { sums: again.arcs.as_ref().unwrap_or(counts.sums), ..counts };
-    let of_all = LccOfVertices { counts: &counts, all: &all, directed: again.arcs.is_some() };
+    let names = graph.names()?;
+    let of_all = LccOfVertices { counts: &counts, all: &all, names: names.as_deref(), directed: again.arcs.is_some() };
     files::lcc(path, &of_all)?.finish()?;
     of_all.summary()
 }

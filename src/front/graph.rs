@@ -193,8 +193,12 @@ pub(super) fn in_memory(tables: &mut Tables, arcs: u64) -> Result<()> {
         return Err(Error::usage("a run directory for edges in memory")
             .expected("a graph in a file, which can be read again on a later start"));
     }
-    if tables.input.format.is_some() || tables.input.header.is_some() || tables.input.columns.is_some() {
-        return Err(Error::usage("a format, a header, or columns for edges in memory")
+    if tables.input.format.is_some()
+        || tables.input.header.is_some()
+        || tables.input.columns.is_some()
+        || tables.input.names == Some(true)
+    {
+        return Err(Error::usage("a format, a header, columns, or names for edges in memory")
             .expected("these settings for files only"));
     }
     tables.input.path = Some(STANDARD_INPUT.into());

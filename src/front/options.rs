@@ -118,6 +118,14 @@ impl Options {
         self
     }
 
+    /// Whether the ids of edge lists are names: text, whose numbers follow the order of its bytes. Counts at each vertex or on each edge are
+    /// then written to files only.
+    #[must_use]
+    pub fn names(mut self, names: bool) -> Self {
+        self.tables.input.names = Some(names);
+        self
+    }
+
     /// The directory for temporary files, spilled partitions among them; by default the system's.
     #[must_use]
     pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {

@@ -16,7 +16,7 @@ use crate::vertices::order::VerticesOfGraph;
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::error::{Error, Result};
 use trimill_system::{parallel, threads};
 
 /// A graph that was read, cleaned and oriented, so that each question only counts. It takes one to three bytes an edge and up to 12 a vertex
@@ -92,6 +92,7 @@ impl PreparedGraph {
     /// # Errors
     /// Where the graph's file cannot be read any more; threads that the system refuses.
     pub fn degrees(&self, options: &Options) -> Result<VertexColumns> {
+        self.check_numbers()?;
         let (graph, sums) = (&self.graph, &Sums::<ByRank>::in_memory(self.graph.vertices().into()));
         let arrays = Arc::default();
         let to = CountArrays::Vertices(Arc::clone(&arrays));
@@ -152,9 +153,23 @@ impl PreparedGraph {
         Ok((result, filled(&arrays)))
     }
 
+    /// Refuses arrays for a graph whose ids are names.
+    fn check_numbers(&self) -> Result<()> {
+        match self.graph.has_names() {
+            false => Ok(()),
+            true => Err(Error::usage("counts as arrays, of a graph whose ids are names")
+                .expected("ids that are numbers")
+                .advice("write the counts to a file: per_vertex or per_edge")),
+        }
+    }
+
     fn asked(&self, options: &Options, arrays: Option<CountArrays>, control: &Control) -> Result<RunResult> {
         let mut tables = options.tables.clone();
         in_memory(&mut tables, self.graph.edges())?;
+        if arrays.is_some() {
+            self.check_numbers()?;
+        }
+        tables.input.names = self.graph.has_names().then_some(true);
         let mut job = Job::resolve(None, &tables, Path::new(""))?;
         job.output.files.arrays = arrays;
         paths::check(&[job.paths()])?;

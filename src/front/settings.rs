@@ -104,6 +104,7 @@ settings! {
     format: input.format;
     header: input.header;
     columns: input.columns;
+    names: input.names;
     partitioner: partition.partitioner;
     parts: partition.parts;
     seed: partition.seed;

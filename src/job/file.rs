@@ -142,6 +142,9 @@ pub struct InputTable {
         arg(id = "columns", long = "columns", value_name = "TAIL,HEAD", help_heading = "Input")
     )]
     pub columns: Option<ColumnNames>,
+    /// The ids of an edge list are names: text, whose numbers follow the order of its bytes
+    #[cfg_attr(feature = "cli", arg(id = "names", long = "names", action = ArgAction::SetTrue, help_heading = "Input"))]
+    pub names: Option<bool>,
 }
 
 /// `[job.partition]`

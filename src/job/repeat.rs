@@ -71,6 +71,7 @@ impl Job {
                 format: self.reading.format,
                 header: self.reading.header,
                 columns: self.reading.columns.clone(),
+                names: self.reading.names.then_some(true),
             },
             partition: if cut {
                 PartitionTable {
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn a_repeated_job_has_all_settings_and_every_choice() {
         let typed = job(
-            "input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'] }\n\
+            "input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'], names = true }\n\
              partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\

@@ -11,8 +11,9 @@ use super::job::{CacheSettings, CounterSettings, CutSettings, Job, OutputSetting
 use super::limits::MOST_MEMORY;
 use crate::cluster::{Cluster, Scheduler};
 use crate::outputs::Asked;
-use crate::table::format::STANDARD_OUTPUT;
+use crate::table::format::{COLUMNS, STANDARD_OUTPUT, TableFormat};
 use crate::truss::{LEAST, MOST_K, TrussWanted};
+use crate::vertices;
 use crate::vertices::lcc::LccWanted;
 use trimill_input::InputSettings;
 use trimill_system::bytes::Bytes;
@@ -47,10 +48,14 @@ impl Job {
         if spill.keep && spill.to == SpillTo::Memory {
             return Err(typist.refuse("the spill is to be kept, and to be in memory").expected("one of the two"));
         }
-        let InputTable { format, header, ref columns, .. } = typed.input;
+        let InputTable { format, header, ref columns, names, .. } = typed.input;
+        let names = names.unwrap_or_default();
+        if names {
+            typist.check_names(&cut.partitioner, &output)?;
+        }
         Ok(Self {
             inputs,
-            reading: InputSettings { format, header, columns: columns.clone() },
+            reading: InputSettings { format, header, columns: columns.clone(), names },
             cut,
             device_memory: typist.bytes(typed.memory.device, "the device memory")?,
             host_memory: typist.bytes(typed.memory.host, "the host memory")?,
@@ -79,6 +84,24 @@ struct TypedJob<'a> {
 }
 
 impl TypedJob<'_> {
+    /// Refuses what needs ids that are numbers.
+    fn check_names(&self, partitioner: &Partitioner, output: &OutputSettings) -> Result<()> {
+        if let Partitioner::File(path) = partitioner {
+            return Err(self
+                .refuse("the parts of vertices from a file, and ids that are names")
+                .at(path)
+                .expected("another partitioner: such a file has the vertices by numbers"));
+        }
+        let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
+        match output.files.per_vertex.iter().find(array) {
+            Some(path) => Err(self
+                .refuse("an array of counts by id, and ids that are names")
+                .at(path)
+                .expected(format!("a format with a column of ids: {}", COLUMNS.join(", ")))),
+            None => Ok(()),
+        }
+    }
+
     fn refuse(&self, found: impl std::fmt::Display) -> Error {
         match self.name {
             Some(name) => Error::usage(format!("job '{name}': {found}")),

@@ -2,28 +2,43 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::OrientedFile;
 use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
+use trimill_graph::names::Names;
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 
+/// Where a graph goes.
 #[derive(Debug, Clone, Copy)]
-pub enum Destination<'a> {
-    /// In a file in this directory.
-    File(&'a Path),
-    /// In memory; what takes more than so much of it goes to a file in this directory.
-    Memory(Bytes, &'a Path),
+pub struct Destination<'a> {
+    /// The directory of its file.
+    pub dir: &'a Path,
+    /// Stays in memory if it takes at most so much; none: it goes to a file.
+    pub memory: Option<Bytes>,
+    /// The names of its ids, if these are text.
+    pub names: Option<&'a Arc<Names>>,
 }
 
-impl Destination<'_> {
+impl<'a> Destination<'a> {
+    /// In a file in this directory.
+    pub fn file(dir: &'a Path) -> Self {
+        Self { dir, memory: None, names: None }
+    }
+
+    /// In memory; what takes more than so much of it goes to a file in this directory.
+    pub fn memory(most: Bytes, dir: &'a Path) -> Self {
+        Self { memory: Some(most), ..Self::file(dir) }
+    }
+
     /// Whether a graph of this size goes to a file in any case: it cannot be so small that memory holds it.
     pub(super) fn is_file(&self, layout: &Layout) -> bool {
-        !matches!(self, Destination::Memory(most, _) if *most > Bytes::ZERO && layout.in_memory(layout.edges / 8) <= *most)
+        let fits = |most: Bytes| most > Bytes::ZERO && layout.in_memory(layout.edges / 8) <= most;
+        !self.memory.is_some_and(fits)
     }
 
     /// Checks that a graph of this size fits the disk, if it goes to a file in any case, together with what else is needed.
@@ -34,16 +49,14 @@ impl Destination<'_> {
 
     /// What the file of a graph of this size takes.
     fn need(&self, layout: &Layout) -> DiskNeed {
-        let (dir, option) = match self {
-            Destination::File(dir) => (dir, "--cache-dir"),
-            Destination::Memory(_, dir) => (dir, "--work-dir"),
-        };
-        let least_bytes = layout.file_at_least();
+        let option = if self.memory.is_none() { "--cache-dir" } else { "--work-dir" };
+        let names = self.names.map_or(Bytes::ZERO, |names| names.bytes());
+        let least_bytes = layout.file_at_least() + names;
         DiskNeed {
             what: "the graph file".into(),
-            directory: dir.to_path_buf(),
+            directory: self.dir.to_path_buf(),
             least_bytes,
-            most_bytes: least_bytes.max(layout.sections_at_most()),
+            most_bytes: least_bytes.max(layout.sections_at_most() + names),
             option: option.into(),
         }
     }
@@ -75,17 +88,14 @@ pub(crate) fn make(
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<MadeGraph> {
     let degrees = vertices.degrees;
-    let dir = match place {
-        Destination::Memory(most, dir) if !place.is_file(&layout) => {
-            let held = HeldBlocks { vertices: Some(vertices), blocks: Vec::new(), bytes: 0 };
-            let memory = MemoryBlocks { place, dir, most, layout, held: Mutex::new(held), writer: OnceLock::new() };
-            let rows = rows(&|position, bytes| memory.add(position, bytes))?;
-            return memory.finish(rows, degrees, source);
-        }
-        Destination::Memory(_, dir) | Destination::File(dir) => dir,
-    };
+    if let Some(most) = place.memory.filter(|_| !place.is_file(&layout)) {
+        let held = HeldBlocks { vertices: Some(vertices), blocks: Vec::new(), bytes: 0 };
+        let memory = MemoryBlocks { place, most, layout, held: Mutex::new(held), writer: OnceLock::new() };
+        let rows = rows(&|position, bytes| memory.add(position, bytes))?;
+        return memory.finish(rows, degrees, source);
+    }
     place.check_room(&layout, None)?;
-    let writer = begin(dir, layout, vertices)?;
+    let writer = begin(place, layout, vertices)?;
     let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
     complete(writer, &rows, degrees, source).map(MadeGraph::File)
 }
@@ -93,7 +103,6 @@ pub(crate) fn make(
 /// File blocks that are held in memory; if they take more than they may, all of them go to a file.
 struct MemoryBlocks<'a, I> {
     place: Destination<'a>,
-    dir: &'a Path,
     most: Bytes,
     layout: Layout,
     held: Mutex<HeldBlocks<'a, I>>,
@@ -119,7 +128,7 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
                     return Ok(());
                 }
                 check_room([self.place.need(&self.layout)])?;
-                let writer = begin(self.dir, self.layout.clone(), vertices)?;
+                let writer = begin(self.place, self.layout.clone(), vertices)?;
                 held.blocks.drain(..).try_for_each(|block| writer.blocks(block.position, &block.bytes))?;
                 let _ = self.writer.set(writer);
             }
@@ -145,21 +154,25 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
         source()?;
         let (order, ids) = vertices.map(|vertices| (vertices.order, vertices.ids)).unzip();
         let ids = if self.layout.has_ids { ids.into_iter().flatten().flatten().collect() } else { Vec::new() };
-        let sections = MemorySections { chunks, order: order.unwrap_or_default(), ids };
+        let names = self.place.names.cloned();
+        let sections = MemorySections { chunks, order: order.unwrap_or_default(), ids, names };
         Ok(MadeGraph::Memory(Box::new(OrientedGraph::in_memory(self.layout, rows, degrees.to_vec(), sections)?)))
     }
 }
 
 /// Begins a graph file.
 fn begin(
-    dir: &Path,
+    place: Destination<'_>,
     layout: Layout,
     vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>>>,
 ) -> Result<GraphWriter> {
     let VertexSections { degrees, order, ids } = vertices;
-    let mut writer = GraphWriter::create(dir, layout)?;
+    let mut writer = GraphWriter::create(place.dir, layout)?;
     if writer.layout().has_ids {
         writer.ids(ids)?;
+    }
+    if let Some(names) = place.names {
+        writer.names(names)?;
     }
     writer.order(&order, degrees)?;
     Ok(writer)

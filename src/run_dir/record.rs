@@ -68,7 +68,7 @@ impl JobRecord {
                 (Some(header), _) => format!("{} (header: {})", origin.format, header.name()),
                 (None, Some(columns)) => format!("{} (columns: {columns})", origin.format),
                 (None, None) => origin.format.to_string(),
-            },
+            } + if origin.names { " (names)" } else { "" },
             partitioner: cut.partitioner.to_string(),
             metis_contract,
             assignment,

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use super::text::{TextTable, put};
+use super::text::{NAMED_ROWS, ROWS, TextTable, put, put_name};
+use trimill_graph::names::{NameReader, Names};
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
@@ -15,6 +16,8 @@ pub struct CountColumn<R: 'static> {
 
 /// What a column has of a row, by its type.
 pub enum ColumnValue<R: 'static> {
+    /// An id of the input, which may have a name.
+    Id(fn(&R) -> u64),
     U64(fn(&R) -> u64),
     U32(fn(&R) -> u32),
     F64(fn(&R) -> f64),
@@ -25,8 +28,12 @@ impl<R> CountColumn<R> {
         Self { name, value }
     }
 
-    fn put(&self, row: &R, then: u8, text: &mut Vec<u8>) {
+    fn put(&self, row: &R, names: Option<&mut NameReader<'_>>, then: u8, text: &mut Vec<u8>) -> Result<()> {
         match self.value {
+            ColumnValue::Id(id) => match names {
+                Some(names) => put_name(names.name(id(row))?, then, text),
+                None => put(id(row), then, text),
+            },
             ColumnValue::U64(value) => put(value(row), then, text),
             ColumnValue::U32(value) => put(value(row).into(), then, text),
             ColumnValue::F64(value) => {
@@ -35,6 +42,7 @@ impl<R> CountColumn<R> {
                 text.push(then);
             }
         }
+        Ok(())
     }
 }
 
@@ -48,13 +56,17 @@ pub trait CountRows: Sync {
 
     fn count(&self) -> usize;
 
+    /// The names of ids, if these are text.
+    fn names(&self) -> Option<&Names>;
+
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as a line of text: a digit of each column, or as many as its numbers can have.
+/// The least and the most bytes of a row as a line of text: a digit of each column, or as many as its numbers can have. Of an id that is a
+/// name this is only what is usual.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
     let most = |column: &CountColumn<R::Row>| match column.value {
-        ColumnValue::U64(_) => 20,
+        ColumnValue::Id(_) | ColumnValue::U64(_) => 20,
         ColumnValue::U32(_) => 10,
         // The shortest that is read back the same: 17 digits, zeros behind the point or an exponent.
         ColumnValue::F64(_) => 25,
@@ -71,6 +83,9 @@ pub trait CountsInOrder {
         <Self::Rows<'static> as CountRows>::COLUMNS.iter().map(|column| column.name).collect()
     }
 
+    /// Whether ids have names.
+    fn has_names(&self) -> bool;
+
     /// Calls `write` with all rows, in ascending order, one or more at a time.
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&Self::Rows<'_>) -> Result<()>) -> Result<()>;
 }
@@ -85,12 +100,17 @@ pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, table: TextTable, co
 pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;
-        table.write_rows(to, rows.count(), |places, text| {
+        let at_once = if rows.names().is_some() { NAMED_ROWS } else { ROWS };
+        table.write_rows(to, rows.count(), at_once, |places, text| {
+            // Each column has its own reader, since its ids are mostly near each other.
+            let mut readers: Vec<Option<NameReader<'_>>> =
+                columns.iter().map(|_| rows.names().map(Names::reader)).collect();
             for row in rows.range(places) {
-                for (column, rest) in columns.iter().zip((0..columns.len()).rev()) {
-                    column.put(&row, if rest == 0 { b'\n' } else { b'\t' }, text);
+                for ((column, reader), rest) in columns.iter().zip(&mut readers).zip((0..columns.len()).rev()) {
+                    column.put(&row, reader.as_mut(), if rest == 0 { b'\n' } else { table.separator }, text)?;
                 }
             }
+            Ok(())
         })
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::{ColumnCloseResult, ColumnWriterImpl};
-use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
@@ -15,6 +15,7 @@ use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePt
 use rayon::prelude::*;
 
 use super::columns::{ColumnValue, CountRows, CountsInOrder};
+use trimill_graph::names::Names;
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
@@ -22,8 +23,9 @@ use trimill_system::ordered::make_and_write;
 /// Values that are encoded at a time.
 const AT_A_TIME: usize = 1 << 12;
 
-/// Rows of a row group.
+/// Rows of a row group; of rows with names, which may be long, fewer.
 const GROUP: usize = 1 << 17;
+const NAMED_GROUP: usize = 1 << 14;
 
 /// An encoded column of a row group.
 type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
@@ -32,28 +34,40 @@ type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetErro
 pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()> {
     let name = to.name().to_path_buf();
     let failed = |error| failed(&name, error);
-    let (schema, properties) = layout::<C::Rows<'static>>(&counts.names()).map_err(failed)?;
+    let has_names = counts.has_names();
+    let (schema, properties) = layout::<C::Rows<'static>>(&counts.names(), has_names).map_err(failed)?;
+    let of_group = if has_names { NAMED_GROUP } else { GROUP };
     let descriptors = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
     let mut writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
     counts.in_order(&mut |rows| {
         let make = |group: u64| {
-            let first = group as usize * GROUP;
-            let places = first..rows.count().min(first + GROUP);
+            let first = group as usize * of_group;
+            let places = first..rows.count().min(first + of_group);
             let encoded =
                 descriptors.par_iter().zip(<C::Rows<'_> as CountRows>::COLUMNS).map(|(descriptor, column)| {
                     let encoder =
                         ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(&properties) };
-                    let rows = rows.range(places.clone());
+                    let (names, rows) = (rows.names(), rows.range(places.clone()));
                     // Unsigned numbers are stored as signed ones with the same bits.
                     match column.value {
-                        ColumnValue::U64(value) => encoder.column::<Int64Type>(rows.map(|row| value(&row) as i64)),
-                        ColumnValue::U32(value) => encoder.column::<Int32Type>(rows.map(|row| value(&row) as i32)),
-                        ColumnValue::F64(value) => encoder.column::<DoubleType>(rows.map(|row| value(&row))),
+                        ColumnValue::Id(id) => match names {
+                            Some(names) => encoder.names(names, rows.map(|row| id(&row))),
+                            None => encoder.column::<Int64Type>(rows.map(|row| id(&row) as i64)).map_err(failed),
+                        },
+                        ColumnValue::U64(value) => {
+                            encoder.column::<Int64Type>(rows.map(|row| value(&row) as i64)).map_err(failed)
+                        }
+                        ColumnValue::U32(value) => {
+                            encoder.column::<Int32Type>(rows.map(|row| value(&row) as i32)).map_err(failed)
+                        }
+                        ColumnValue::F64(value) => {
+                            encoder.column::<DoubleType>(rows.map(|row| value(&row))).map_err(failed)
+                        }
                     }
                 });
-            encoded.collect::<std::result::Result<Vec<_>, _>>().map_err(failed)
+            encoded.collect::<Result<Vec<_>>>()
         };
-        make_and_write(rows.count().div_ceil(GROUP) as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
+        make_and_write(rows.count().div_ceil(of_group) as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
             let mut group = writer.next_row_group().map_err(failed)?;
             for (bytes, close) in columns {
                 group.append_column(bytes, close.clone()).map_err(failed)?;
@@ -65,7 +79,10 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
 }
 
 /// The schema of a table of such rows, and how it is stored.
-fn layout<R: CountRows>(names: &[&str]) -> std::result::Result<(TypePtr, WriterPropertiesPtr), ParquetError> {
+fn layout<R: CountRows>(
+    names: &[&str],
+    has_names: bool,
+) -> std::result::Result<(TypePtr, WriterPropertiesPtr), ParquetError> {
     // Ids, counts and coefficients hardly repeat; the columns are compressed in any case.
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
@@ -74,12 +91,18 @@ fn layout<R: CountRows>(names: &[&str]) -> std::result::Result<(TypePtr, WriterP
     let mut schema = String::from("message trimill {");
     for (name, column) in names.iter().zip(R::COLUMNS) {
         schema += &match column.value {
-            ColumnValue::U64(_) => format!("required int64 {name} (INTEGER(64, false));"),
+            ColumnValue::Id(_) if has_names => format!("required byte_array {name} (STRING);"),
+            ColumnValue::Id(_) | ColumnValue::U64(_) => format!("required int64 {name} (INTEGER(64, false));"),
             ColumnValue::U32(_) => format!("required int32 {name} (INTEGER(32, false));"),
             ColumnValue::F64(_) => format!("required double {name};"),
         };
-        if R::AS_DIFFERENCES {
-            properties = properties.set_column_encoding(ColumnPath::from(*name), Encoding::DELTA_BINARY_PACKED);
+        let encoding = match column.value {
+            // Front-coded, as they mostly ascend.
+            ColumnValue::Id(_) if has_names => Some(Encoding::DELTA_BYTE_ARRAY),
+            _ => R::AS_DIFFERENCES.then_some(Encoding::DELTA_BINARY_PACKED),
+        };
+        if let Some(encoding) = encoding {
+            properties = properties.set_column_encoding(ColumnPath::from(*name), encoding);
         }
     }
     Ok((Arc::new(parse_message_type(&(schema + "}"))?), Arc::new(properties.build())))
@@ -91,6 +114,15 @@ struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
+    /// A column of names, by their ids.
+    fn names(self, names: &Names, ids: impl Iterator<Item = u64>) -> Result<(Bytes, ColumnCloseResult)> {
+        let mut reader = names.reader();
+        let values = ids.map(|id| reader.name(id).map(|name| ByteArray::from(name.to_vec())));
+        let values: Vec<ByteArray> = values.collect::<Result<_>>()?;
+        let defect = |error| Error::defect(format!("names that are not encoded: {error}"));
+        self.column::<ByteArrayType>(values.into_iter()).map_err(defect)
+    }
+
     fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> EncodedColumn {
         let mut bytes = TrackedWrite::new(Vec::new());
         let pages = Box::new(SerializedPageWriter::new(&mut bytes));

@@ -11,8 +11,9 @@ use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
 
-/// Rows of a chunk.
-const CHUNK: usize = 1 << 14;
+/// Rows that a thread makes together; of rows with names, which may be long, fewer.
+pub(crate) const ROWS: usize = 1 << 14;
+pub(crate) const NAMED_ROWS: usize = 1 << 11;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compress {
@@ -33,34 +34,30 @@ pub struct TextTable {
 
 impl TextTable {
     pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
-        self.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
+        let separator = char::from(self.separator).to_string();
+        self.write(to, 1, |_| Ok((columns.join(&separator) + "\n").into_bytes()))
     }
 
-    /// Writes the lines of so many rows, of which `lines` appends a range to text, separated by tabs. Runs in the current thread pool.
+    /// Writes the lines of so many rows, of which `lines` appends a range to text, with the separator between columns; `at_once` are made
+    /// together. Runs in the current thread pool.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,
         rows: usize,
-        lines: impl Fn(Range<usize>, &mut Vec<u8>) + Sync,
+        at_once: usize,
+        lines: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()> + Sync,
     ) -> Result<()> {
-        self.write(to, rows.div_ceil(CHUNK) as u64, |chunk| {
-            let first = chunk as usize * CHUNK;
-            let mut text = Vec::with_capacity(48 * CHUNK);
-            lines(first..rows.min(first + CHUNK), &mut text);
-            text
+        self.write(to, rows.div_ceil(at_once) as u64, |chunk| {
+            let first = chunk as usize * at_once;
+            let mut text = Vec::with_capacity(48 * at_once);
+            lines(first..rows.min(first + at_once), &mut text)?;
+            Ok(text)
         })
     }
 
-    fn write(self, to: &mut Output, chunks: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
+    fn write(self, to: &mut Output, chunks: u64, text: impl Fn(u64) -> Result<Vec<u8>> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        let make = |chunk| {
-            let mut text = text(chunk);
-            if self.separator != b'\t' {
-                // Cells are numbers and names of columns, which have neither tabs, commas nor blanks.
-                text.iter_mut().filter(|byte| **byte == b'\t').for_each(|byte| *byte = self.separator);
-            }
-            self.compress.compressed(text).map_err(|e| Error::write(&name, e))
-        };
+        let make = |chunk| self.compress.compressed(text(chunk)?).map_err(|e| Error::write(&name, e));
         make_and_write(chunks, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))
     }
 }
@@ -86,6 +83,25 @@ impl Compress {
             Self::Zstd => zstd::bulk::compress(&text, zstd::DEFAULT_COMPRESSION_LEVEL),
         }
     }
+}
+
+/// Appends a name and what follows it; in quotes where a reader of such tables would take it for something else.
+pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
+    let special = |byte: &u8| matches!(byte, b'\t' | b',' | b'"');
+    let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());
+    if ends || name.iter().any(special) || matches!(name.first(), Some(b'#' | b'%')) {
+        text.push(b'"');
+        for &byte in name {
+            if byte == b'"' {
+                text.push(byte);
+            }
+            text.push(byte);
+        }
+        text.push(b'"');
+    } else {
+        text.extend_from_slice(name);
+    }
+    text.push(then);
 }
 
 /// Appends a number and what follows it.

@@ -12,6 +12,7 @@ use crate::edges::runs::in_runs;
 use crate::sums::{ByArc, Sums};
 use crate::table::format::{TEXT, TableFormat};
 use crate::table::new_file;
+use crate::table::text::ROWS;
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -109,11 +110,13 @@ impl Trusses {
         };
         new_file(path, |to| {
             compress.write_head(to, &["k", "vertices", "edges"])?;
-            compress.write_rows(to, self.by_k.len(), |places, text| {
+            let then = char::from(compress.separator);
+            compress.write_rows(to, self.by_k.len(), ROWS, |places, text| {
                 for Truss { k, vertices, edges } in &self.by_k[places] {
                     // Writing to memory does not fail.
-                    let _ = writeln!(text, "{k}\t{vertices}\t{edges}");
+                    let _ = writeln!(text, "{k}{then}{vertices}{then}{edges}");
                 }
+                Ok(())
             })
         })
     }

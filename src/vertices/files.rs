@@ -9,7 +9,7 @@ use super::order::VerticesInOrder;
 use super::summary::OfDegree;
 use crate::table::columns::{CountsInOrder, write_lines};
 use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
-use crate::table::text::{Compress, TextTable};
+use crate::table::text::{Compress, ROWS, TextTable};
 use crate::table::{new_file, write};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
@@ -61,11 +61,15 @@ pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     };
     new_file(path, |to| {
         compress.write_head(to, &["degree", "vertices", "triangles", "average_local_clustering"])?;
-        compress.write_rows(to, by_degree.len(), |places, text| {
+        let then = char::from(compress.separator);
+        compress.write_rows(to, by_degree.len(), ROWS, |places, text| {
             for of in &by_degree[places] {
+                let (degree, vertices, triangles) = (of.degree, of.vertices, of.triangles);
                 // Writing to memory does not fail.
-                let _ = writeln!(text, "{}\t{}\t{}\t{}", of.degree, of.vertices, of.triangles, of.average_clustering());
+                let _ = write!(text, "{degree}{then}{vertices}{then}{triangles}{then}");
+                let _ = writeln!(text, "{}", of.average_clustering());
             }
+            Ok(())
         })
     })
 }

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::order::{VertexCount, VertexRows};
 use super::pairs;
 use super::summary::LccSummary;
-use crate::table::columns::ColumnValue::{F64, U64};
+use crate::table::columns::ColumnValue::{F64, Id};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -129,6 +130,8 @@ pub struct LccOfVertices<'a, C> {
     /// Triangles at the vertices, or the arcs between the neighbours of a directed graph.
     pub counts: &'a C,
     pub all: &'a AllVertices,
+    /// The names of ids, if these are text.
+    pub names: Option<&'a Names>,
     pub directed: bool,
 }
 
@@ -136,6 +139,7 @@ pub struct LccOfVertices<'a, C> {
 pub struct LccRows<'a> {
     counted: Option<&'a VertexRows<'a>>,
     ids: LccIds<'a>,
+    names: Option<&'a Names>,
     directed: bool,
 }
 
@@ -183,8 +187,12 @@ fn lcc(row: &VertexCount, directed: bool) -> f64 {
 impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccOfVertices<'_, C> {
     type Rows<'r> = LccRows<'r>;
 
+    fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
+
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&LccRows<'_>) -> Result<()>) -> Result<()> {
-        let Self { counts, all, directed } = *self;
+        let Self { counts, all, names, directed } = *self;
         let part = |places: Range<u64>| match all {
             AllVertices::Listed(ids) => LccIds::List(&ids[places.start as usize..places.end as usize]),
             AllVertices::Range(ids) => LccIds::Range(ids.start + places.start..ids.start + places.end),
@@ -196,11 +204,11 @@ impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccO
             let Some(last) = rows.range(count.saturating_sub(1)..count).next() else { return Ok(()) };
             let end = all.up_to(last.id);
             let places = std::mem::replace(&mut next, end)..end;
-            write(&LccRows { counted: Some(rows), ids: part(places), directed })
+            write(&LccRows { counted: Some(rows), ids: part(places), names, directed })
         })?;
         let count = all.count();
         if next < count {
-            write(&LccRows { counted: None, ids: part(next..count), directed })?;
+            write(&LccRows { counted: None, ids: part(next..count), names, directed })?;
         }
         Ok(())
     }
@@ -219,7 +227,7 @@ impl LccRows<'_> {
 impl CountRows for LccRows<'_> {
     type Row = VertexLcc;
     const COLUMNS: &'static [CountColumn<VertexLcc>] =
-        &[CountColumn::new("id", U64(|row| row.id)), CountColumn::new("lcc", F64(|row| row.value))];
+        &[CountColumn::new("id", Id(|row| row.id)), CountColumn::new("lcc", F64(|row| row.value))];
     const AS_DIFFERENCES: bool = false;
 
     fn count(&self) -> usize {
@@ -228,6 +236,10 @@ impl CountRows for LccRows<'_> {
             LccIds::Range(ids) => (ids.end - ids.start) as usize,
             LccIds::Counted => self.counted.map_or(0, CountRows::count),
         }
+    }
+
+    fn names(&self) -> Option<&Names> {
+        self.names
     }
 
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexLcc> {

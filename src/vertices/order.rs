@@ -11,8 +11,9 @@ use super::coefficient;
 use super::summary::DegreeFinder;
 use crate::clean::is_sparse;
 use crate::sums::{ByRank, Sums};
-use crate::table::columns::ColumnValue::{F64, U32, U64};
+use crate::table::columns::ColumnValue::{F64, Id, U32, U64};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
@@ -42,7 +43,7 @@ pub struct VertexRows<'a> {
 impl CountRows for VertexRows<'_> {
     type Row = VertexCount;
     const COLUMNS: &'static [CountColumn<VertexCount>] = &[
-        CountColumn::new("id", U64(|row| row.id)),
+        CountColumn::new("id", Id(|row| row.id)),
         CountColumn::new("degree", U32(|row| row.degree)),
         CountColumn::new("triangles", U64(|row| row.triangles)),
         CountColumn::new("local_clustering", F64(|row| coefficient(row.degree, row.triangles))),
@@ -51,6 +52,10 @@ impl CountRows for VertexRows<'_> {
 
     fn count(&self) -> usize {
         self.vertices.len()
+    }
+
+    fn names(&self) -> Option<&Names> {
+        self.ids.names()
     }
 
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = VertexCount> {
@@ -104,6 +109,10 @@ impl VerticesInOrder for ListedVertices {
 
 impl CountsInOrder for ListedVertices {
     type Rows<'r> = VertexRows<'r>;
+
+    fn has_names(&self) -> bool {
+        self.ids.names().is_some()
+    }
 
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
         let mut end = 0;
@@ -159,6 +168,10 @@ impl VerticesInOrder for VerticesOfGraph<'_> {
 
 impl CountsInOrder for VerticesOfGraph<'_> {
     type Rows<'r> = VertexRows<'r>;
+
+    fn has_names(&self) -> bool {
+        self.graph.has_names()
+    }
 
     /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {

@@ -38,6 +38,9 @@ pub struct Clustering {
     /// The vertex that has them, by the input's id; of several the one of the largest degree, then of the largest id. Null without
     /// triangles.
     pub most_triangles_vertex: Option<u64>,
+    /// Its name, where the input's ids are names; then it has no other id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_triangles_name: Option<String>,
     /// Quantiles.
     pub quantiles: Vec<Quantile>,
     /// Of the file of the coefficients of all vertices; null without it.
@@ -124,8 +127,15 @@ pub fn summarised(
     let local: f64 = by_degree.iter().map(|of| of.average_clustering() * of.vertices as f64).sum();
     let average = |vertices: u64| if vertices == 0 { 0.0 } else { local / vertices as f64 };
     let all = u64::from(graph.vertices());
-    let id_of = |rank: u32| Ok::<_, Error>(graph.ids()?.original(graph.order()?[rank as usize]));
-    let vertex = first.filter(|_| most > 0).map(id_of).transpose()?;
+    let (mut vertex, mut name) = (None, None);
+    if let Some(rank) = first.filter(|_| most > 0) {
+        let ids = graph.ids()?;
+        let id = ids.original(graph.order()?[rank as usize]);
+        match ids.names() {
+            Some(names) => name = Some(String::from_utf8_lossy(names.reader().name(id)?).into_owned()),
+            None => vertex = Some(id),
+        }
+    }
     Ok((
         by_degree,
         Clustering {
@@ -136,6 +146,7 @@ pub fn summarised(
             vertices_in_triangles: in_triangles,
             most_triangles: most,
             most_triangles_vertex: vertex,
+            most_triangles_name: name,
             quantiles: quantiles(&degrees, totals, all, with_pairs)?,
             lcc: None,
         },

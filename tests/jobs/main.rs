@@ -10,6 +10,7 @@ mod files;
 mod kept;
 mod lcc;
 mod memory;
+mod names;
 mod prepared;
 mod resume;
 mod threads;

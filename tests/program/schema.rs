@@ -46,6 +46,7 @@ const SETTINGS: &[Setting] = &[
         &["['src', 'dst']", "['a b', 'c,d']"],
         &["['a']", "['a', 'a']", "['a', 'b', 'c']", "['', 'b']", "'src,dst'", "[1, 2]", "[]"],
     ),
+    ("input.names", INPUT, TRUTHS[0], TRUTHS[1]),
     (
         "partition.partitioner",
         INPUT,

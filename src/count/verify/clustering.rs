@@ -46,6 +46,7 @@ impl VerifiedVertices {
             vertices_in_triangles: triangles.iter().filter(|&&triangles| triangles > 0).count() as u64,
             most_triangles: largest.map_or(0, |((_, triangles), _)| triangles),
             most_triangles_vertex: largest.filter(|((_, triangles), _)| *triangles > 0).map(|(_, &id)| id),
+            most_triangles_name: None,
             quantiles: [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(quantile).to_vec(),
             lcc: None,
         };

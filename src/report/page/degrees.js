@@ -75,7 +75,8 @@ function clustering(result) {
     if (!known) {
         return null;
     }
-    const most = known.most_triangles_vertex === null ? null : `${thousands(known.most_triangles)}, vertex ${known.most_triangles_vertex}`;
+    const vertex = known.most_triangles_name ?? known.most_triangles_vertex;
+    const most = vertex === null ? null : `${thousands(known.most_triangles)}, vertex ${vertex}`;
     return section(
         "Clustering",
         facts([

@@ -4,6 +4,7 @@
 /** What a stage does, and which of its bytes pass the disk: `in` is read, `out` is written. */
 const STAGES = {
     cached: { does: "open the prepared graph" },
+    names: { does: "read the input, sort its names" },
     input: { does: "read the input", disk: "in" },
     clean: { does: "remove loops and duplicates, add reverse arcs" },
     orient: { does: "order vertices by degree, write the graph file" },

@@ -21,7 +21,7 @@ fn origin(number: u64) -> Origin {
     let stat = Stat { bytes: number, ..Stat::default() };
     let file =
         FileIdentity { path: format!("/input/{number}").into(), stat, settled: true, contents: Some(number.into()) };
-    Origin { format: Format::Text, header: None, columns: None, identity: Identity { files: vec![file] } }
+    Origin { format: Format::Text, header: None, columns: None, names: false, identity: Identity { files: vec![file] } }
 }
 
 /// Prepares a path graph of `number` edges; returns its edges.

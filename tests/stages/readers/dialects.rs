@@ -17,7 +17,7 @@ fn lines(first: u64, separator: &str, rest: &str) -> String {
 }
 
 fn read_as(path: &Path, format: Option<Format>, header: Option<Header>) -> Result<Vec<(u64, u64)>> {
-    let reading = InputSettings { format, header, columns: None };
+    let reading = InputSettings { format, header, ..InputSettings::default() };
     arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
 }
 

@@ -67,29 +67,29 @@ fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>) -> bool {
     let space = Workspace { buckets, ..Workspace::new(HostMemory::new(memory, 2), dir.path()) };
     let source = open(path).unwrap();
     let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
-    let Some(MadeGraph::File(rows)) = made(Destination::File(dir.path())) else {
-        assert!(made(Destination::Memory(Bytes::mib(64), dir.path())).is_none());
+    let Some(MadeGraph::File(rows)) = made(Destination::file(dir.path())) else {
+        assert!(made(Destination::memory(Bytes::mib(64), dir.path())).is_none());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the unfinished file is removed");
         return false;
     };
     let oriented =
         |place| orient(clean(&General(&source), space, &control).unwrap(), "x", place, space, &control).unwrap().0;
-    let general = file_of(oriented(Destination::File(dir.path())));
+    let general = file_of(oriented(Destination::file(dir.path())));
     let bytes = std::fs::read(&rows.file).unwrap();
     assert!(bytes == std::fs::read(&general.file).unwrap(), "{}", path.display());
-    let Some(MadeGraph::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
+    let Some(MadeGraph::Memory(in_memory)) = made(Destination::memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
     };
     let general = file::open_temporary(general.file).unwrap();
     same(&in_memory, &general);
-    let MadeGraph::Memory(cleaned) = oriented(Destination::Memory(Bytes::mib(64), dir.path())) else {
+    let MadeGraph::Memory(cleaned) = oriented(Destination::memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
     };
     same(&cleaned, &general);
     // What turns out to be too large goes to a file after all.
     let (vertices, of_rows) = (4 * u64::from(in_memory.vertices()), in_memory.stored_bytes().get());
     for most in [vertices + of_rows / 2, vertices + of_rows - 1].map(Bytes) {
-        let place = Destination::Memory(most, dir.path());
+        let place = Destination::memory(most, dir.path());
         for made in [made(place).unwrap(), oriented(place)] {
             assert!(bytes == std::fs::read(file_of(made).file).unwrap(), "{most}: {}", path.display());
         }
@@ -154,7 +154,7 @@ fn rows_that_do_not_fit_are_read_again_and_nothing_else_is_written() {
             let dir = tempfile::tempdir().unwrap();
             let space = Workspace { buckets, ..Workspace::new(HostMemory::new(Bytes::mib(36), 2), dir.path()) };
             let counted = Counted(&source, AtomicU64::new(0));
-            let place = Destination::File(dir.path());
+            let place = Destination::file(dir.path());
             let made = orient_rows(&counted, &mut || Ok("x".into()), place, space, &Control::silent()).unwrap();
             let Some(MadeGraph::File(made)) = made else { panic!("the rows are clean") };
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the graph");
@@ -186,7 +186,7 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
             let cleaned = clean(source, space, &control).unwrap();
             assert_eq!(cleaned.bytes_distributed > Bytes::ZERO, memory < Bytes::mib(100));
             assert_eq!((cleaned.edges, cleaned.report.arcs), (2_738_969, 3_216_152));
-            let made = orient(cleaned, "x", Destination::File(dir.path()), space, &control).unwrap().0;
+            let made = orient(cleaned, "x", Destination::file(dir.path()), space, &control).unwrap().0;
             std::fs::read(file_of(made).file).unwrap()
         };
         assert!(made(&source) == made(&General(&source)), "{memory}");
@@ -235,8 +235,8 @@ fn arcs_that_cannot_fit_the_disk_are_not_read() {
     let oriented = |place| orient_rows(&Vast, &mut || Ok("x".into()), place, space, &control).map(drop);
     for (refused, expected, option) in [
         (cleaned, "at least 255.7 TiB for the arcs", "--work-dir"),
-        (oriented(Destination::File(dir.path())), "at least 128.0 TiB for the graph file", "--cache-dir"),
-        (oriented(Destination::Memory(Bytes::mib(64), dir.path())), "at least 128.0 TiB for the graph", "--work-dir"),
+        (oriented(Destination::file(dir.path())), "at least 128.0 TiB for the graph file", "--cache-dir"),
+        (oriented(Destination::memory(Bytes::mib(64), dir.path())), "at least 128.0 TiB for the graph", "--work-dir"),
     ] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), Kind::Resource);

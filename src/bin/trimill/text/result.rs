@@ -77,7 +77,9 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
         let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));
         summary.quantiles.iter().map(of).collect::<Vec<_>>().join(", ")
     };
-    let at = summary.most_triangles_vertex.map_or(String::new(), |id| format!(", at vertex {id}"));
+    let id = summary.most_triangles_vertex.map(|id| id.to_string());
+    let name = summary.most_triangles_name.as_ref().map(|name| trimill::program::shown(name.as_ref()));
+    let at = id.or(name).map_or(String::new(), |id| format!(", at vertex {id}"));
     let mut entries = vec![
         (
             "local clustering",

@@ -1,0 +1,363 @@
+//! The names of an input whose ids are text: the section `names` of a graph file (docs/graph-format.md).
+//!
+//! Names are numbered in the order of their bytes, and the number of a name is its id. They lie in blocks of 64, in which each begins
+//! with what it has in common with the one before. A [`NamesWriter`] puts them into a file without a name, from which a graph file
+//! gets its section; [`Names`] reads either, a block at a time. Memory: 8 bytes for each block, and the bytes of all blocks where they
+//! [are held](Names::held). Cost: some nanoseconds for the next name, a block for any other.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::layout::REMAKE;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+
+/// Names of a block.
+const BLOCK: u64 = 64;
+
+/// The most bytes of a name.
+pub const LONGEST_NAME: usize = 1 << 14;
+
+/// Bytes that are written at a time, or read to be copied or checked.
+const AT_ONCE: usize = 1 << 20;
+
+/// Appends a name, of which the first `shared` bytes are those of the name before.
+pub fn put_name(name: &[u8], shared: usize, out: &mut Vec<u8>) {
+    put_length(shared, out);
+    put_length(name.len() - shared, out);
+    out.extend_from_slice(&name[shared..]);
+}
+
+/// A length in LEB128.
+fn put_length(mut length: usize, out: &mut Vec<u8>) {
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+}
+
+/// How many bytes two names begin with alike.
+pub fn shared(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Makes the name at `at` of `bytes` out of the one before; returns where the next one begins. `None` if the bytes end before, or are none of
+/// a name.
+pub fn next_name(bytes: &[u8], at: usize, name: &mut Vec<u8>) -> Option<usize> {
+    let (shared, at) = length(bytes, at)?;
+    let (rest, at) = length(bytes, at)?;
+    let rest = bytes.get(at..at.checked_add(rest)?)?;
+    if shared > name.len() || shared + rest.len() > LONGEST_NAME {
+        return None;
+    }
+    name.truncate(shared);
+    name.extend_from_slice(rest);
+    Some(at + rest.len())
+}
+
+fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut length = 0;
+    for shift in [0, 7, 14] {
+        let byte = *bytes.get(at)?;
+        at += 1;
+        length |= usize::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some((length, at));
+        }
+    }
+    None
+}
+
+/// Writes names, ascending, to a file in a directory that is removed when it is closed.
+pub struct NamesWriter {
+    file: File,
+    dir: PathBuf,
+    /// What is not written yet, and where it begins.
+    waiting: Vec<u8>,
+    at: u64,
+    /// Where each block ends.
+    ends: Vec<u64>,
+    count: u64,
+    last: Vec<u8>,
+}
+
+impl NamesWriter {
+    pub fn create(dir: &Path) -> Result<Self> {
+        let (file, dir) = (disk::anonymous(dir)?, dir.to_path_buf());
+        Ok(Self { file, dir, waiting: Vec::new(), at: 0, ends: Vec::new(), count: 0, last: Vec::new() })
+    }
+
+    /// Adds a name, which comes after those before.
+    pub fn add(&mut self, name: &[u8]) -> Result<()> {
+        let begins = self.count.is_multiple_of(BLOCK);
+        if begins && self.count > 0 {
+            self.end_block();
+        }
+        put_name(name, if begins { 0 } else { shared(name, &self.last) }, &mut self.waiting);
+        self.last.clear();
+        self.last.extend_from_slice(name);
+        self.count += 1;
+        if self.waiting.len() >= AT_ONCE { self.write() } else { Ok(()) }
+    }
+
+    fn end_block(&mut self) {
+        self.ends.push(self.at + self.waiting.len() as u64);
+    }
+
+    fn write(&mut self) -> Result<()> {
+        disk::write_at(&self.file, &self.dir, &self.waiting, self.at)?;
+        self.at += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// All names.
+    pub fn finish(mut self) -> Result<Names> {
+        if self.count > 0 {
+            self.end_block();
+        }
+        for i in 0..self.ends.len() {
+            self.waiting.extend_from_slice(&self.ends[i].to_le_bytes());
+            if self.waiting.len() >= AT_ONCE {
+                self.write()?;
+            }
+        }
+        self.waiting.extend_from_slice(&self.count.to_le_bytes());
+        self.write()?;
+        let Self { file, dir, at, ends, count, .. } = self;
+        Ok(Names { file, path: dir, start: 0, bytes: at, ends, count, held: None })
+    }
+}
+
+/// The names of ids.
+#[derive(Debug)]
+pub struct Names {
+    file: File,
+    /// What messages call the file.
+    path: PathBuf,
+    /// Where the section begins in the file, and how long it is.
+    start: u64,
+    bytes: u64,
+    /// Where each block ends in the section.
+    ends: Vec<u64>,
+    count: u64,
+    /// The bytes of all blocks, where they are in memory.
+    held: Option<Vec<u8>>,
+}
+
+impl Names {
+    /// Opens the section that begins at `start` of the file and has so many bytes; reads all of it, to compare its checksum.
+    pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
+        let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
+        let mut names = Self { file, path: path.to_path_buf(), start, bytes, ends: Vec::new(), count: 0, held: None };
+        let mut hash = Xxh3Default::new();
+        names.each_part(|part| {
+            hash.update(part);
+            Ok(())
+        })?;
+        if Some(hash.digest()) != checksum {
+            return Err(damaged("is damaged (its checksum differs)"));
+        }
+        let Some(at) = bytes.checked_sub(8) else { return Err(damaged("is too short")) };
+        let mut count = [0; 8];
+        names.read(at, &mut count)?;
+        names.count = u64::from_le_bytes(count);
+        let blocks = names.count.div_ceil(BLOCK);
+        let index = blocks.checked_mul(8).and_then(|index| at.checked_sub(index));
+        let Some(index) = index else { return Err(damaged("is too short for its names")) };
+        let mut ends = vec![0; (at - index) as usize];
+        names.read(index, &mut ends)?;
+        names.ends = ends.as_chunks().0.iter().map(|end| u64::from_le_bytes(*end)).collect();
+        if !names.ends.is_sorted() || names.ends.last().copied().unwrap_or_default() != index {
+            return Err(damaged("has blocks that are not where they should be"));
+        }
+        Ok(names)
+    }
+
+    /// How many there are; their ids are below that.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Bytes of the section.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
+    /// Bytes of the blocks that are in memory.
+    pub fn held_bytes(&self) -> Bytes {
+        Bytes(self.held.as_ref().map_or(0, |held| held.len() as u64))
+    }
+
+    /// The same with the bytes of all blocks in memory, if these are at most `most`: for names in any order.
+    pub fn held(&self, most: Bytes) -> Result<Self> {
+        let blocks = self.ends.last().copied().unwrap_or_default();
+        let file = self.file.try_clone().map_err(|e| Error::read(&self.path, e))?;
+        let (path, ends) = (self.path.clone(), self.ends.clone());
+        let mut names = Self { file, path, ends, held: None, ..*self };
+        if Bytes(blocks) <= most {
+            let mut held = vec![0; blocks as usize];
+            names.read(0, &mut held)?;
+            names.held = Some(held);
+        }
+        Ok(names)
+    }
+
+    /// Reads names, each of which is faster if it is not far behind the one before.
+    pub fn reader(&self) -> NameReader<'_> {
+        NameReader { names: self, buffer: Vec::new(), id: None, at: 0, name: Vec::new() }
+    }
+
+    /// Calls `take` with all bytes of the section, some at a time.
+    pub(super) fn each_part(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (mut at, mut part) = (0, vec![0; AT_ONCE.min(self.bytes as usize)]);
+        while at < self.bytes {
+            let some = (self.bytes - at).min(AT_ONCE as u64) as usize;
+            self.read(at, &mut part[..some])?;
+            take(&part[..some])?;
+            at += some as u64;
+        }
+        Ok(())
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        disk::read_at(&self.file, into, self.start + at).map_err(|error| Error::read(&self.path, error))
+    }
+
+    fn block<'a>(&'a self, block: u64, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        let start = block.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        let end = self.ends[block as usize];
+        if let Some(held) = &self.held {
+            return Ok(&held[start as usize..end as usize]);
+        }
+        buffer.resize((end - start) as usize, 0);
+        self.read(start, buffer)?;
+        Ok(buffer)
+    }
+
+    fn damaged(&self, id: u64) -> Error {
+        Error::data(&self.path, format!("its section 'names' has no name for the id {id}")).advice(REMAKE)
+    }
+}
+
+/// Reads [`Names`].
+pub struct NameReader<'a> {
+    names: &'a Names,
+    /// The block of the name that was read last.
+    buffer: Vec<u8>,
+    id: Option<u64>,
+    /// Where the next name begins in its block.
+    at: usize,
+    name: Vec<u8>,
+}
+
+impl NameReader<'_> {
+    /// The name of an id.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] for an id that has none, and blocks that hold no names.
+    pub fn name(&mut self, id: u64) -> Result<&[u8]> {
+        if self.id == Some(id) {
+            return Ok(&self.name);
+        }
+        if id >= self.names.count {
+            return Err(self.names.damaged(id));
+        }
+        let block = id / BLOCK;
+        let goes_on = self.id.filter(|&last| last < id && last / BLOCK == block);
+        let mut next = match goes_on {
+            Some(last) => last + 1,
+            None => {
+                self.buffer.clear();
+                self.at = 0;
+                self.name.clear();
+                block * BLOCK
+            }
+        };
+        // Until the name is known; after an error nothing is.
+        self.id = None;
+        let bytes: Cow<'_, [u8]> = match goes_on {
+            Some(_) if self.names.held.is_none() => (&self.buffer[..]).into(),
+            _ => self.names.block(block, &mut self.buffer)?.into(),
+        };
+        while next <= id {
+            let after = next_name(&bytes, self.at, &mut self.name).ok_or_else(|| self.names.damaged(next))?;
+            self.at = after;
+            next += 1;
+        }
+        self.id = Some(id);
+        Ok(&self.name)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn written(names: &[Vec<u8>]) -> (tempfile::TempDir, Names) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = NamesWriter::create(dir.path()).unwrap();
+        names.iter().for_each(|name| writer.add(name).unwrap());
+        let written = writer.finish().unwrap();
+        (dir, written)
+    }
+
+    #[test]
+    fn names_are_read_in_any_order() {
+        let mut names: Vec<Vec<u8>> = (0..1000).map(|i| format!("http://host-{}/{i}", i % 7).into_bytes()).collect();
+        names.extend([b"a".to_vec(), vec![b'b'; LONGEST_NAME], "Zürich".into(), b"01".to_vec(), b"1".to_vec()]);
+        names.sort();
+        let (_dir, written) = written(&names);
+        assert_eq!(written.count(), names.len() as u64);
+        for names_at in [written.held(Bytes::ZERO).unwrap(), written.held(Bytes::mib(8)).unwrap()] {
+            let mut reader = names_at.reader();
+            for id in (0..names.len()).chain((0..names.len()).rev()).chain([3, 3, 5, 4, 900, 901, 63, 64]) {
+                assert_eq!(reader.name(id as u64).unwrap(), names[id], "{id}");
+            }
+            assert!(reader.name(names.len() as u64).is_err());
+            assert_eq!(reader.name(0).unwrap(), names[0]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_section_is_refused() {
+        let names: Vec<Vec<u8>> = (0..200).map(|i| format!("{i:05}").into_bytes()).collect();
+        let (dir, written) = written(&names);
+        let mut bytes = Vec::new();
+        written
+            .each_part(|part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            })
+            .unwrap();
+        let open = |bytes: &[u8], checksum: Option<u64>| {
+            let path = dir.path().join("section");
+            std::fs::write(&path, bytes).unwrap();
+            let checksum = checksum.or(Some(xxhash_rust::xxh3::xxh3_64(bytes)));
+            Names::open(File::open(&path).unwrap(), &path, 0, bytes.len() as u64, checksum)
+        };
+        assert_eq!(open(&bytes, None).unwrap().reader().name(199).unwrap(), b"00199");
+        assert!(open(&bytes, Some(1)).is_err());
+        // No length or number in it leads out of the section, whatever it is.
+        for at in 0..bytes.len() {
+            for byte in [0, 0x7f, 0xff] {
+                let mut other = bytes.clone();
+                other[at] = byte;
+                if let Ok(names) = open(&other, None) {
+                    let mut reader = names.reader();
+                    (0..200).for_each(|id| drop(reader.name(id).map(<[u8]>::len)));
+                }
+            }
+        }
+        for len in 0..bytes.len() {
+            assert!(open(&bytes[..len], None).is_err(), "{len}");
+        }
+        assert_eq!(open(&0u64.to_le_bytes(), None).unwrap().count(), 0);
+    }
+}

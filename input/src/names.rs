@@ -1,0 +1,231 @@
+//! Edge lists whose ids are names, which the user says: text in UTF-8, its bytes as they are but for [quotes](columns).
+//!
+//! Output: the names of the ends of every arc, once each, in batches from many threads. Lines that begin with `#` or `%` are comments
+//! only before the first arc: further down they would more likely be names. Whether the first line is a header is not found out
+//! from the rest, since any text may be a name; a line of usual names of columns must be decided. All lines of a file have as many
+//! columns. Memory: as for lists of numbers, and a batch a thread.
+
+mod columns;
+
+use self::columns::{LONGEST_NAME, NameColumns, Separator};
+use super::batch::DeliveryFailure;
+use super::columns::has_bare_cr;
+use super::ends;
+use super::file::InputFile;
+use super::head::Head;
+use super::header::Header;
+use super::hints::bare_cr;
+use super::lines::ReadSizes;
+use super::number::shown;
+use super::pairs::is_blank_or_comment;
+use super::preamble::{FirstContent, content, index_column};
+use super::text_blocks::{TextLines, parse_all};
+use super::{ArcSink, Reader};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// Arcs of a batch, and bytes of their names, at most; but one arc in any case.
+const ARCS: usize = 1 << 12;
+const NAME_BYTES: usize = 1 << 17;
+
+/// Arcs of which both ends are names.
+#[derive(Debug, Default)]
+pub struct NamedArcs {
+    bytes: Vec<u8>,
+    /// Where each name ends: those of an arc's tail, then of its head.
+    ends: Vec<u32>,
+}
+
+impl NamedArcs {
+    /// The tail and the head of each.
+    pub fn iter(&self) -> impl Iterator<Item = [&[u8]; 2]> {
+        let mut begin = 0;
+        self.ends.as_chunks().0.iter().map(move |&[tail, head]: &[u32; 2]| {
+            let names = [&self.bytes[begin..tail as usize], &self.bytes[tail as usize..head as usize]];
+            begin = head as usize;
+            names
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() >= 2 * ARCS || self.bytes.len() >= NAME_BYTES
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+/// Takes arcs with names.
+pub trait NameSink: Sync {
+    /// Called from many threads at once.
+    ///
+    /// # Errors
+    /// Those of the receiving stage; the reader stops at once and passes them on.
+    fn arcs(&self, batch: &NamedArcs) -> Result<()>;
+}
+
+/// A graph in one or several lists of names.
+pub(super) struct NamedEdges {
+    lists: Vec<NamedList>,
+    sizes: ReadSizes,
+}
+
+struct NamedList {
+    file: InputFile,
+    /// Bytes and lines before the first arc.
+    skip: u64,
+    before: u64,
+    /// The columns of each line.
+    separator: Separator,
+    columns: u32,
+}
+
+impl NamedEdges {
+    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
+        let lists = files.into_iter().map(|file| NamedList::open(file, header, sizes)).collect::<Result<_>>()?;
+        Ok(Self { lists, sizes })
+    }
+}
+
+impl NamedList {
+    fn open(file: InputFile, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
+        let mut head = Head::new(&file, sizes)?;
+        let no_arcs = || Error::data(&file.path, "holds no arcs").expected("lines of two names");
+        let Some(mut first) = content(&mut head)? else { return Err(no_arcs()) };
+        let text = shown(first.text.trim_ascii());
+        let names = names_of(&first.text).map_err(|found| head.error(found))?;
+        if header == Some(Header::Yes) {
+            let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+            if index_column(&names).map_err(|error| head.error_of(error))? {
+                return Err(head
+                    .error(format!("the header '{text}', whose first column numbers the lines"))
+                    .expected("the ends of arcs in the first two columns")
+                    .advice("leave that column out, as by cut -d, -f2- FILE > NEW"));
+            }
+            first = content(&mut head)?.ok_or_else(no_arcs)?;
+        } else if header.is_none() && is_usual(&names) {
+            return Err(head
+                .error(format!("the first line, '{text}', could be a header or an arc of two names"))
+                .advice("say which: --header yes, or --header no"));
+        }
+        let FirstContent { text, start, number } = first;
+        let separator = Separator::of(&text);
+        let columns = NameColumns::of(&text, separator).count(&mut Vec::new());
+        // What is wrong with the line is found again when it is read.
+        let columns = columns.unwrap_or(2).max(2);
+        drop(head);
+        Ok(Self { skip: start, before: number - 1, separator, columns, file })
+    }
+
+    /// Parses whole lines; returns how many arcs they hold.
+    fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {
+        if let Err(error) = std::str::from_utf8(lines) {
+            let bad = Error::data("", "bytes that are not text in UTF-8").expected("names in UTF-8");
+            let bad = bad.advice("convert the file, as by iconv -f LATIN1 -t UTF-8 FILE > NEW");
+            return Err(DeliveryFailure::Bad(error.valid_up_to(), bad));
+        }
+        let (mut batch, mut skipped, mut at, mut arcs) = (NamedArcs::default(), Vec::new(), 0, 0);
+        while at < lines.len() {
+            let end = memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |end| at + end);
+            let line = lines[at..end].strip_suffix(b"\r").unwrap_or(&lines[at..end]);
+            if !line.trim_ascii().is_empty() {
+                self.arc(line, &mut batch, &mut skipped).map_err(|error| DeliveryFailure::Bad(at, error))?;
+                arcs += 1;
+            }
+            if batch.is_full() {
+                control.check()?;
+                sink.arcs(&batch)?;
+                batch.clear();
+            }
+            at = end + 1;
+        }
+        control.check()?;
+        sink.arcs(&batch)?;
+        Ok(arcs)
+    }
+
+    /// Adds the arc of a line.
+    fn arc(&self, line: &[u8], batch: &mut NamedArcs, skipped: &mut Vec<u8>) -> Result<()> {
+        let found = |found: &str| Error::data("", found);
+        if memchr::memchr(b'\r', line).is_some() && has_bare_cr(line) {
+            return Err(bare_cr());
+        }
+        if is_blank_or_comment(line) {
+            return Err(found("a line that begins with # or % after the first arc")
+                .expected("comments before all arcs only, since it could be a name")
+                .advice("delete the line if it is a comment; a name that begins so is written in quotes"));
+        }
+        let mut columns = NameColumns::of(line, self.separator);
+        for _ in 0..2 {
+            let begin = batch.bytes.len();
+            if !columns.next(&mut batch.bytes).map_err(found)? {
+                return Err(found("a line with one column only").expected("two names"));
+            }
+            match batch.bytes.len() - begin {
+                0 => return Err(found("an empty name").expected("two names in each line")),
+                1..=LONGEST_NAME => batch.ends.push(batch.bytes.len() as u32),
+                longer => {
+                    return Err(found(&format!("a name of {longer} bytes"))
+                        .expected(format!("names of at most {LONGEST_NAME} bytes")));
+                }
+            }
+        }
+        let columns = 2 + columns.count(skipped).map_err(found)?;
+        if columns != self.columns {
+            return Err(found(&format!("a line with {columns} columns"))
+                .expected(format!("{}, as in the first line of arcs", self.columns))
+                .advice("write names with blanks or commas in quotes, or separate the columns by tabs"));
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a line that may be a header.
+fn names_of(line: &[u8]) -> Result<Vec<String>, &'static str> {
+    let (mut columns, mut names) = (NameColumns::of(line, Separator::of(line)), Vec::new());
+    loop {
+        let mut name = Vec::new();
+        if !columns.next(&mut name)? {
+            return Ok(names);
+        }
+        names.push(String::from_utf8_lossy(&name).into_owned());
+    }
+}
+
+/// Whether columns are called so.
+fn is_usual(names: &[String]) -> bool {
+    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    ends::places(&lower).is_some() || lower.first().is_some_and(|name| ends::is_index(name))
+}
+
+impl Reader for NamedEdges {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    /// As of lists of numbers: the shortest line has 4 bytes.
+    fn arcs_at_most(&self) -> u64 {
+        let most = |file: &InputFile| if file.compression.is_some() { file.bytes } else { file.bytes.div_ceil(4) };
+        self.lists.iter().map(|list| most(&list.file)).sum()
+    }
+
+    fn scan(&self, _: &dyn ArcSink, _: &Control, _: &Task) -> Result<u64> {
+        Err(Error::defect("names that are read as numbers"))
+    }
+
+    fn has_names(&self) -> bool {
+        true
+    }
+
+    fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
+        let lines = |list| {
+            let NamedList { file, skip, before, .. }: &NamedList = list;
+            TextLines { file, skip: *skip, before: *before, sizes: self.sizes, control, task }
+        };
+        let lines: Vec<TextLines<'_>> = self.lists.iter().map(lines).collect();
+        let arcs = parse_all(&lines, &|list, lines| self.lists[list].parse(lines, sink, control))?;
+        Ok(arcs.iter().sum())
+    }
+}

@@ -1,0 +1,187 @@
+//! Columns of lines whose ids are names: what separates them, and what is between quotes.
+//!
+//! Tabs separate the columns if the first line has one, else commas if it has one, else blanks. So names may have blanks in them where
+//! tabs or commas separate. A column that begins with `"` ends at the next one, and `""` stands for a quote in it, as in CSV.
+
+/// The most bytes of a name.
+pub(crate) const LONGEST_NAME: usize = 1 << 14;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Separator {
+    Tab,
+    /// With blanks around it, which belong to no column.
+    Comma,
+    Blanks,
+}
+
+impl Separator {
+    /// The one of a file with this first line.
+    pub(super) fn of(line: &[u8]) -> Self {
+        let (mut at, mut begins, mut comma) = (0, true, false);
+        while let Some(&byte) = line.get(at) {
+            at = if begins && byte == b'"' { end_of_quotes(line, at).unwrap_or(line.len()) } else { at + 1 };
+            match byte {
+                b'\t' => return Self::Tab,
+                b',' => comma = true,
+                _ => {}
+            }
+            begins = matches!(byte, b' ' | b',');
+        }
+        if comma { Self::Comma } else { Self::Blanks }
+    }
+
+    fn separates(self, byte: u8) -> bool {
+        match self {
+            Self::Tab => byte == b'\t',
+            Self::Comma => byte == b',',
+            Self::Blanks => matches!(byte, b' ' | b'\t'),
+        }
+    }
+}
+
+/// The byte behind the quotes that begin at `at`.
+fn end_of_quotes(line: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        at += memchr::memchr(b'"', line.get(at..)?)? + 1;
+        if line.get(at) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+/// The columns of a line, one after another.
+pub(super) struct NameColumns<'l> {
+    line: &'l [u8],
+    at: usize,
+    separator: Separator,
+    /// Whether the last column was read.
+    ended: bool,
+}
+
+impl<'l> NameColumns<'l> {
+    /// `line` is without its end.
+    pub(super) fn of(line: &'l [u8], separator: Separator) -> Self {
+        Self { line, at: 0, separator, ended: false }
+    }
+
+    fn skip_blanks(&mut self) {
+        let blanks = self.line[self.at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        self.at += blanks;
+    }
+
+    /// Appends the next column to `into`; false if there is none.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn next(&mut self, into: &mut Vec<u8>) -> Result<bool, &'static str> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.separator != Separator::Tab {
+            self.skip_blanks();
+        }
+        if self.separator == Separator::Blanks && self.at == self.line.len() {
+            self.ended = true;
+            return Ok(false);
+        }
+        let begin = self.at;
+        if self.line.get(begin) == Some(&b'"') {
+            self.at = end_of_quotes(self.line, begin).ok_or("a quote that is not closed in its line")?;
+            unquote(&self.line[begin + 1..self.at - 1], into);
+            if self.separator == Separator::Comma {
+                self.skip_blanks();
+            }
+            if self.line.get(self.at).is_some_and(|&byte| !self.separator.separates(byte)) {
+                return Err("text behind a quote that is closed");
+            }
+        } else {
+            let rest = &self.line[begin..];
+            let length = rest.iter().position(|&byte| self.separator.separates(byte)).unwrap_or(rest.len());
+            self.at += length;
+            let column = &rest[..length];
+            into.extend_from_slice(if self.separator == Separator::Comma { column.trim_ascii_end() } else { column });
+        }
+        self.ended = self.at == self.line.len();
+        self.at += 1;
+        Ok(true)
+    }
+
+    /// How many columns are left. In lines that blanks separate, a column that begins with a brace, as NetworkX writes it, is the last one.
+    pub(super) fn count(mut self, skipped: &mut Vec<u8>) -> Result<u32, &'static str> {
+        let mut count = 0;
+        loop {
+            skipped.clear();
+            if !self.next(skipped)? {
+                return Ok(count);
+            }
+            count += 1;
+            if self.separator == Separator::Blanks && skipped.starts_with(b"{") {
+                return Ok(count);
+            }
+        }
+    }
+}
+
+/// Appends what is between quotes.
+fn unquote(mut quoted: &[u8], into: &mut Vec<u8>) {
+    while let Some(at) = memchr::memchr(b'"', quoted) {
+        into.extend_from_slice(&quoted[..=at]);
+        quoted = quoted.get(at + 2..).unwrap_or_default();
+    }
+    into.extend_from_slice(quoted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(line: &str) -> Result<Vec<String>, &'static str> {
+        let mut columns = NameColumns::of(line.as_bytes(), Separator::of(line.as_bytes()));
+        let mut all = Vec::new();
+        loop {
+            let mut column = Vec::new();
+            if !columns.next(&mut column)? {
+                return Ok(all);
+            }
+            all.push(String::from_utf8_lossy(&column).into_owned());
+        }
+    }
+
+    #[test]
+    fn columns_are_as_in_csv() {
+        for (line, expected) in [
+            ("a b", &["a", "b"][..]),
+            ("  a \t b ", &["  a ", " b "]),
+            ("  a   b ", &["a", "b"]),
+            ("New York\tBoston", &["New York", "Boston"]),
+            ("New York, Boston ,3", &["New York", "Boston", "3"]),
+            ("\"a b\" c", &["a b", "c"]),
+            ("\"a,b\" \"c\td\"", &["a,b", "c\td"]),
+            ("\"a\tb\",c", &["a\tb", "c"]),
+            ("\"say \"\"hi\"\"\",\"\"\"\"", &["say \"hi\"", "\""]),
+            ("it's 5\"", &["it's", "5\""]),
+            ("a,b,", &["a", "b", ""]),
+            ("a\t\tb", &["a", "", "b"]),
+            ("\"\" b", &["", "b"]),
+            ("01 1", &["01", "1"]),
+            ("", &[]),
+        ] {
+            assert_eq!(
+                columns(line).as_deref(),
+                Ok(&expected.iter().map(|&c| c.to_owned()).collect::<Vec<_>>()[..]),
+                "{line}"
+            );
+        }
+        for line in ["\"a b", "\"a\"b c", "\"a\" b,\"c", "a,\"\"\""] {
+            assert!(columns(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_networkx_writes_behind_the_ends_is_one_column() {
+        let line = b"a b {'weight': 3, 'x': 'y'}";
+        assert_eq!(NameColumns::of(line, Separator::Blanks).count(&mut Vec::new()), Ok(3));
+    }
+}

@@ -1,0 +1,103 @@
+//! All lines of text files from where their arcs begin, in blocks of whole lines, by all threads.
+//!
+//! Each file may be plain or compressed. Plain files are read from mapped windows; a compressed file is decoded by one thread, or by all
+//! if it has several zstd frames, while the others parse. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread, and for
+//! zstd frames those of [`super::frames`].
+
+use std::io::{BufRead, Read};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::batch::DeliveryFailure;
+use super::compressed::TextBlocks;
+use super::compression::Compression;
+use super::file::InputFile;
+use super::frames::Frames;
+use super::lines::{self, ReadSizes};
+use super::parallel::{in_order, produce_and_drain};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::Result;
+
+/// The lines of a file.
+pub(super) struct TextLines<'a> {
+    pub(super) file: &'a InputFile,
+    /// Bytes (after decompression) before the first of them.
+    pub(super) skip: u64,
+    /// Lines before it.
+    pub(super) before: u64,
+    pub(super) sizes: ReadSizes,
+    pub(super) control: &'a Control,
+    pub(super) task: &'a Task,
+}
+
+/// Parses whole lines of a file, which is told by its place among all; returns how many arcs they hold.
+pub(super) type ParseLines<'a> = dyn Fn(usize, &[u8]) -> Result<u64, DeliveryFailure> + Sync + 'a;
+
+/// A piece of work: a range of a plain file (by its place), or all of a compressed one.
+enum TextChunk {
+    Plain(usize, Range<u64>),
+    Compressed(usize),
+}
+
+/// Hands all lines of the files over once; returns the number of arcs in each.
+pub(super) fn parse_all(files: &[TextLines<'_>], parse: &ParseLines<'_>) -> Result<Vec<u64>> {
+    let mut chunks = Vec::new();
+    for (number, TextLines { file, skip, sizes, .. }) in files.iter().enumerate() {
+        if file.compression.is_some() {
+            chunks.push(TextChunk::Compressed(number));
+        } else {
+            chunks.extend(lines::ranges(file, *skip, sizes.window).map(|range| TextChunk::Plain(number, range)));
+        }
+    }
+    let found: Vec<AtomicU64> = files.iter().map(|_| AtomicU64::new(0)).collect();
+    in_order(&chunks, |chunk| {
+        let (TextChunk::Plain(number, _) | TextChunk::Compressed(number)) = *chunk;
+        let parse = |bytes: &[u8]| parse(number, bytes);
+        files[number].control.check()?;
+        let arcs = match chunk {
+            TextChunk::Plain(_, range) => files[number].plain(range, &parse)?,
+            TextChunk::Compressed(_) => files[number].compressed(&parse)?,
+        };
+        found[number].fetch_add(arcs, Ordering::Relaxed);
+        Ok(arcs)
+    })?;
+    Ok(found.into_iter().map(AtomicU64::into_inner).collect())
+}
+
+impl TextLines<'_> {
+    fn plain(&self, range: &Range<u64>, parse: &dyn Fn(&[u8]) -> Result<u64, DeliveryFailure>) -> Result<u64> {
+        let Self { file, skip, .. } = self;
+        let lines = lines::read(file, *skip, range, self.sizes)?;
+        let arcs =
+            parse(&lines).map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
+        self.task.advance(range.end - range.start);
+        Ok(arcs)
+    }
+
+    fn compressed(&self, parse: &(dyn Fn(&[u8]) -> Result<u64, DeliveryFailure> + Sync)) -> Result<u64> {
+        let Self { file, skip, before, .. } = self;
+        let mut stream: Box<dyn BufRead> = match file.compression {
+            // Several frames at a time take much memory.
+            Some(Compression::Zstd) if self.sizes.window == ReadSizes::USUAL.window => {
+                Box::new(Frames::new(&file.file, Some(self.task)))
+            }
+            _ => file.stream(Some(self.task))?,
+        };
+        std::io::copy(&mut stream.by_ref().take(*skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
+        let mut blocks = TextBlocks::new(file, stream, before + 1, self.sizes);
+        let delivered = AtomicU64::new(0);
+        produce_and_drain(
+            |block| {
+                self.control.check()?;
+                blocks.next(block)
+            },
+            |block| {
+                let arcs = parse(&block.bytes)
+                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
+                delivered.fetch_add(arcs, Ordering::Relaxed);
+                Ok(())
+            },
+        )?;
+        Ok(delivered.into_inner())
+    }
+}

@@ -1,0 +1,173 @@
+//! From arcs between names to arcs between numbers, in bounded memory.
+//!
+//! Input: the arcs of an edge list whose ids are text. Output: [`NumberedArcs`]: the same arcs, whose ids are the places of their ends
+//! among all names, sorted by their bytes; and these [names](trimill_graph::names::Names). Numbers and names depend on the input alone,
+//! not on threads, memory or the order of lines.
+//!
+//! 1. Each thread collects a [*run*](run): distinct names, and arcs between them, until its share of memory is full. Then the names are
+//!    sorted, and wait, front-coded; the arcs wait as pairs of places among them.
+//! 2. The names of all runs are [merged](merge), in ranges of names, one a thread. Each name gets its number, which is noted for each run
+//!    that has it.
+//! 3. Whenever arcs are read, a thread holds the numbers of a run's names and replaces the places by them ([`numbered`]).
+//!
+//! There is no other way where all fits: then nothing waits on disk. Memory: a third of the host's budget for runs while they are
+//! collected, a third for merging, a quarter for names that wait; then an eighth for arcs that wait, less where the graph leaves less, and 1
+//! in 72 for the numbers of runs. Cost: a hash table's look-up and 8 bytes for each arc; two or three comparisons and some copies for
+//! each name of each run.
+
+mod merge;
+mod numbered;
+mod run;
+
+use std::sync::{Arc, Mutex};
+
+pub use numbered::NumberedArcs;
+
+use crate::clean::workspace::{IdCount, Workspace, needs};
+use merge::Merging;
+use run::{NameRun, RunBuilder, WaitingRuns};
+use trimill_graph::names::{NamesWriter, next_name};
+use trimill_input::arcs::ArcSource;
+use trimill_input::{MOST_VERTICES, NameSink, NamedArcs};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk::{DiskNeed, check_room};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::memory::Needs;
+
+/// The least and the most bytes of a run that is being collected.
+const LEAST_RUN: u64 = 512 << 10;
+const LARGEST_RUN: u64 = 256 << 20;
+
+/// Shares of the host's memory: one in so many for runs that are collected, beside as much to sort them; for merging; for names that
+/// wait; for arcs that wait.
+const COLLECTING: u64 = 6;
+const MERGING: u64 = 3;
+const NAMES_THAT_WAIT: u64 = 4;
+const ARCS_THAT_WAIT: u64 = 8;
+
+/// Reads all arcs of `source`, whose ids are names, and numbers these.
+///
+/// # Errors
+/// Those of the input; more than 2^32 - 2 names; [`trimill_system::error::Kind::Resource`] below the least memory.
+pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<NumberedArcs<'a>> {
+    let threads = space.memory.threads();
+    space.memory.left(&Needs::to("sort names").buffers(Bytes(threads * LEAST_RUN * COLLECTING)))?;
+    check_room([on_disk(source, space)])?;
+    let of_run = (space.memory.usable().get() / COLLECTING / threads).clamp(LEAST_RUN, LARGEST_RUN);
+    number_in_runs(source, space, of_run, control)
+}
+
+/// As [`number`], in runs of at most so many bytes.
+fn number_in_runs<'a>(
+    source: &'a dyn ArcSource,
+    space: Workspace<'_>,
+    of_run: u64,
+    control: &Control,
+) -> Result<NumberedArcs<'a>> {
+    let usable = space.memory.usable().get();
+    let waiting = WaitingRuns::new(space.dir, Bytes(usable / NAMES_THAT_WAIT), Bytes(usable / ARCS_THAT_WAIT));
+    let collecting = Collecting { waiting, of_run, builders: Mutex::default(), runs: Mutex::default() };
+    let arcs = source.scan_names(&collecting, control)?;
+    let (waiting, runs) = collecting.finish(control)?;
+    let merged = Merging { waiting: &waiting, runs: &runs, memory: merging_memory(&runs, space)?, control }.run()?;
+
+    let mut names = NamesWriter::create(space.dir)?;
+    let mut firsts = Vec::with_capacity(merged.len());
+    let mut count = 0;
+    for range in &merged {
+        firsts.push(count as u32);
+        count += range.count;
+        if count > MOST_VERTICES {
+            return Err(Error::data("input", format!("{count} names or more"))
+                .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits")));
+        }
+        let mut name = Vec::new();
+        for bytes in &range.names {
+            let (bytes, mut at) = (waiting.names.read_all(bytes)?, 0);
+            while at < bytes.len() {
+                at = next_name(&bytes, at, &mut name).ok_or_else(run::damaged)?;
+                names.add(&name)?;
+            }
+        }
+        control.check()?;
+    }
+    let names = Arc::new(names.finish()?);
+    // What is left beside the arrays of the next stage; less than it needs is reported there.
+    let left = space.memory.left(&needs(IdCount::Plain(count), arcs, space)).unwrap_or_default();
+    let numbers = merged.into_iter().zip(firsts).map(|(range, first)| (first, range.numbers)).collect();
+    let mut numbered = NumberedArcs { source, names, arcs, runs, numbers, waiting: waiting.arcs };
+    numbered.hold_at_most(Bytes(left.get() / ARCS_THAT_WAIT))?;
+    Ok(numbered)
+}
+
+/// What waits on disk where memory holds nothing: at most all names and, for each line, a pair of places; and their numbers.
+fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
+    let held = space.memory.usable().get() / NAMES_THAT_WAIT;
+    DiskNeed {
+        what: "the names and arcs that do not fit in memory while names are sorted".into(),
+        directory: space.dir.to_path_buf(),
+        least_bytes: Bytes::ZERO,
+        most_bytes: Bytes(3 * source.bytes()).saturating_sub(Bytes(held)),
+        option: "--work-dir".into(),
+    }
+}
+
+/// The memory for merging so many runs.
+fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
+    let usable = space.memory.usable().get();
+    let memory = Bytes(usable / MERGING);
+    let least = Merging::least_memory(runs);
+    if least <= memory {
+        return Ok(memory);
+    }
+    // With more memory runs are longer, and there are fewer of them.
+    let wanted = (least.get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
+    Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), Bytes::ZERO))
+}
+
+/// Collects arcs into runs.
+struct Collecting {
+    waiting: WaitingRuns,
+    /// Bytes of a run.
+    of_run: u64,
+    /// Those that no thread is adding to at the moment.
+    builders: Mutex<Vec<RunBuilder>>,
+    runs: Mutex<Vec<NameRun>>,
+}
+
+impl Collecting {
+    fn finish(self, control: &Control) -> Result<(WaitingRuns, Vec<NameRun>)> {
+        let Self { waiting, builders, runs, .. } = self;
+        let builders = builders.into_inner().unwrap_or_default();
+        let last = trimill_system::parallel::try_map(builders, |mut builder| {
+            control.check()?;
+            builder.finish(&waiting)
+        })?;
+        let mut runs = runs.into_inner().unwrap_or_default();
+        runs.extend(last.into_iter().flatten());
+        Ok((waiting, runs))
+    }
+}
+
+impl NameSink for Collecting {
+    fn arcs(&self, batch: &NamedArcs) -> Result<()> {
+        let free = lock(&self.builders).pop();
+        let mut builder = free.unwrap_or_else(|| RunBuilder::new(self.of_run));
+        for [tail, head] in batch.iter() {
+            if !builder.fits(tail, head) {
+                let run = builder.finish(&self.waiting)?;
+                lock(&self.runs).extend(run);
+            }
+            builder.add(tail, head);
+        }
+        lock(&self.builders).push(builder);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "names/tests.rs"]
+mod tests;

@@ -1,0 +1,235 @@
+//! Merges the names of runs: all distinct ones in order, and for each run which of them it has.
+//!
+//! Names are divided into ranges of about as many names of runs each, which are merged side by side, each by a heap of the runs' next
+//! names. Memory: for each run that is being merged two buffers and a name.
+
+use trimill_graph::names::{next_name, put_name, shared};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::disk::WaitingBytes;
+use trimill_system::error::Result;
+use trimill_system::parallel;
+
+use super::run::{NameRun, WaitingRuns, damaged, prefix};
+use crate::clean::workspace::Pool;
+
+/// The least and the most bytes of a buffer.
+const LEAST_BUFFER: u64 = 4 << 10;
+const LARGEST_BUFFER: u64 = 256 << 10;
+
+/// Bytes of what else there is of a run while it is merged.
+const OF_CURSOR: u64 = 256;
+
+/// Ranges for each thread, since some take longer than others; and the fewest names of runs for which there are several.
+const RANGES: usize = 4;
+const FEW_NAMES: u64 = 1 << 16;
+
+/// Runs that are to be merged.
+pub(super) struct Merging<'a> {
+    pub(super) waiting: &'a WaitingRuns,
+    pub(super) runs: &'a [NameRun],
+    pub(super) memory: Bytes,
+    pub(super) control: &'a Control,
+}
+
+/// The distinct names from one on to another.
+pub(super) struct MergedRange {
+    /// How many there are.
+    pub(super) count: u64,
+    /// Front-coded, one after another.
+    pub(super) names: Vec<WaitingBytes>,
+    /// For each run the numbers of its names of this range, which begin with 0.
+    pub(super) numbers: Vec<Vec<WaitingBytes>>,
+}
+
+impl Merging<'_> {
+    /// The least memory for one range after another.
+    pub(super) fn least_memory(runs: &[NameRun]) -> Bytes {
+        Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
+    }
+
+    /// Bytes for a run with buffers of so many: what is read, of which a name may be left, and numbers.
+    fn of_run(runs: &[NameRun], buffer: u64) -> u64 {
+        let longest = runs.iter().map(|run| run.longest).max().unwrap_or_default() as u64;
+        2 * buffer + 3 * longest + OF_CURSOR
+    }
+
+    /// All ranges, in order.
+    pub(super) fn run(&self) -> Result<Vec<MergedRange>> {
+        let Self { runs, memory, control, .. } = *self;
+        let bytes =
+            runs.iter().flat_map(|run| &run.pieces).map(|piece| piece.bytes.held() + piece.bytes.in_file()).sum();
+        let task = control.task("sort names", Some(bytes), Unit::Bytes);
+        let share = memory.get() / rayon::current_num_threads() as u64 / (2 * runs.len().max(1) as u64);
+        let buffer = share.clamp(LEAST_BUFFER, LARGEST_BUFFER);
+        let pool = Pool::new(memory.get());
+        let splitters = self.splitters();
+        let bound = |i: usize| splitters.get(i).copied();
+        parallel::try_map(0..=splitters.len(), |i| {
+            control.check()?;
+            let _taken = pool.take(runs.len() as u64 * Self::of_run(runs, buffer));
+            let range = [i.checked_sub(1).and_then(bound), bound(i)];
+            let merged = RangeMerge::new(self, range, buffer as usize)?.run(control)?;
+            task.advance(bytes / (splitters.len() as u64 + 1));
+            Ok(merged)
+        })
+    }
+
+    /// Names that divide all into ranges.
+    fn splitters(&self) -> Vec<&[u8]> {
+        let names: u64 = self.runs.iter().map(|run| u64::from(run.names)).sum();
+        if names <= FEW_NAMES {
+            return Vec::new();
+        }
+        let mut firsts: Vec<&[u8]> = self.runs.iter().flat_map(|run| &run.pieces).map(|piece| &*piece.first).collect();
+        firsts.sort_unstable();
+        let ranges = RANGES * rayon::current_num_threads();
+        let mut splitters: Vec<&[u8]> = (1..ranges).map(|i| firsts[i * firsts.len() / ranges]).collect();
+        splitters.dedup();
+        splitters
+    }
+}
+
+/// A range that is being merged.
+struct RangeMerge<'a> {
+    waiting: &'a WaitingRuns,
+    cursors: Vec<RunCursor<'a>>,
+    /// The cursors that have a name, the least one first: each comes before those at twice its place plus 1 and 2.
+    heap: Vec<usize>,
+    merged: MergedRange,
+    /// Names that do not wait yet, and the last one of them.
+    names: Vec<u8>,
+    last: Vec<u8>,
+    buffer: usize,
+}
+
+impl<'a> RangeMerge<'a> {
+    fn new(of: &Merging<'a>, [from, to]: [Option<&'a [u8]>; 2], buffer: usize) -> Result<Self> {
+        let (mut cursors, mut heap) = (Vec::with_capacity(of.runs.len()), Vec::with_capacity(of.runs.len()));
+        for (i, run) in of.runs.iter().enumerate() {
+            let mut cursor = RunCursor::new(run, from, to, buffer);
+            if cursor.skip_to(from, of.waiting)? {
+                heap.push(i);
+            }
+            cursors.push(cursor);
+        }
+        let numbers = of.runs.iter().map(|_| Vec::new()).collect();
+        let merged = MergedRange { count: 0, names: Vec::new(), numbers };
+        let mut merge =
+            Self { waiting: of.waiting, cursors, heap, merged, names: Vec::new(), last: Vec::new(), buffer };
+        (0..merge.heap.len() / 2).rev().for_each(|place| merge.sift(place));
+        Ok(merge)
+    }
+
+    fn run(mut self, control: &Control) -> Result<MergedRange> {
+        while let Some(&least) = self.heap.first() {
+            let cursor = &mut self.cursors[least];
+            if self.merged.count == 0 || cursor.name != self.last {
+                put_name(&cursor.name, shared(&cursor.name, &self.last), &mut self.names);
+                self.last.clear();
+                self.last.extend_from_slice(&cursor.name);
+                self.merged.count += 1;
+                if self.names.len() >= LARGEST_BUFFER as usize {
+                    control.check()?;
+                    let names = std::mem::take(&mut self.names);
+                    self.merged.names.push(self.waiting.names.put(names, &self.waiting.of_names)?);
+                }
+            }
+            cursor.numbers.push((self.merged.count - 1) as u32);
+            if cursor.numbers.len() * size_of::<u32>() >= self.buffer {
+                self.merged.numbers[least].push(self.waiting.arcs.put(&cursor.numbers)?);
+                cursor.numbers.clear();
+            }
+            if !cursor.next(self.waiting)? {
+                self.heap.swap_remove(0);
+            }
+            self.sift(0);
+        }
+        let numbers = self.cursors.iter().zip(&mut self.merged.numbers);
+        for (cursor, numbers) in numbers.filter(|(cursor, _)| !cursor.numbers.is_empty()) {
+            numbers.push(self.waiting.arcs.put(&cursor.numbers)?);
+        }
+        self.merged.names.push(self.waiting.names.put(self.names, &self.waiting.of_names)?);
+        Ok(self.merged)
+    }
+
+    /// Moves the cursor at a place of the heap to behind those that come before it.
+    fn sift(&mut self, mut place: usize) {
+        let before = |a: usize, b: usize| {
+            let [a, b] = [a, b].map(|i| &self.cursors[i]);
+            (a.prefix, &a.name) < (b.prefix, &b.name)
+        };
+        loop {
+            let mut least = place;
+            for below in [2 * place + 1, 2 * place + 2] {
+                if self.heap.get(below).is_some_and(|&cursor| before(cursor, self.heap[least])) {
+                    least = below;
+                }
+            }
+            if least == place {
+                return;
+            }
+            self.heap.swap(least, place);
+            place = least;
+        }
+    }
+}
+
+/// Reads the names of a run.
+struct RunCursor<'a> {
+    run: &'a NameRun,
+    to: Option<&'a [u8]>,
+    /// The piece that is read, how much of it was, and what of that is not decoded yet, from `at` on.
+    piece: usize,
+    read: usize,
+    bytes: Vec<u8>,
+    at: usize,
+    buffer: usize,
+    name: Vec<u8>,
+    prefix: u64,
+    /// Those of the names that were merged, as far as they do not wait.
+    numbers: Vec<u32>,
+}
+
+impl<'a> RunCursor<'a> {
+    /// Before the last piece that begins at or before `from`.
+    fn new(run: &'a NameRun, from: Option<&[u8]>, to: Option<&'a [u8]>, buffer: usize) -> Self {
+        let after = from.map_or(1, |from| run.pieces.partition_point(|piece| &*piece.first <= from));
+        let (bytes, name, numbers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, name, prefix: 0, numbers }
+    }
+
+    /// Goes to the first name that is not before `from`; false if there is none in the range.
+    fn skip_to(&mut self, from: Option<&[u8]>, waiting: &WaitingRuns) -> Result<bool> {
+        while self.next(waiting)? {
+            if from.is_none_or(|from| &*self.name >= from) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes to the next name; false if there is none in the range.
+    fn next(&mut self, waiting: &WaitingRuns) -> Result<bool> {
+        loop {
+            if let Some(at) = next_name(&self.bytes, self.at, &mut self.name) {
+                self.at = at;
+                self.prefix = prefix(&self.name);
+                return Ok(self.to.is_none_or(|to| &*self.name < to));
+            }
+            let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
+            let all = (piece.bytes.held() + piece.bytes.in_file()) as usize;
+            if self.read < all {
+                self.bytes.drain(..self.at);
+                self.at = 0;
+                let end = all.min(self.read + self.buffer);
+                self.bytes.extend_from_slice(&waiting.names.read(&piece.bytes, self.read..end)?);
+                self.read = end;
+            } else if self.at < self.bytes.len() {
+                return Err(damaged());
+            } else {
+                (self.piece, self.read) = (self.piece + 1, 0);
+            }
+        }
+    }
+}

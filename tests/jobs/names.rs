@@ -1,0 +1,369 @@
+//! Ids that are names: counts at vertices and on edges, and trusses, against a map of neighbours by name, for any threads, order of lines,
+//! budgets, files and formats; the cache, run directories and shards; refusals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+
+use crate::common::job::{SETTINGS, count, job, listing};
+use crate::common::place::Place;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use trimill::testing::error::{Error, Kind};
+use trimill::{Backend, Graph, Options};
+
+type Edge = (String, String);
+
+/// Names of every kind, the same in bytes for some of them but for quotes or zeros.
+fn names() -> Vec<String> {
+    let odd = [
+        "1",
+        "01",
+        "001",
+        "1 ",
+        " 1",
+        "New York",
+        "new york",
+        "a,b",
+        "a\tb",
+        "\"",
+        "say \"hi\"",
+        "''",
+        "#1",
+        "%",
+        "Zürich",
+        "名前",
+        "-4",
+    ];
+    let mut names: Vec<String> = odd.iter().map(|&name| name.to_owned()).collect();
+    names.push("x".repeat(16_384));
+    names.push("x".repeat(16_383));
+    names.extend((0..43).map(|i| format!("http://example.org/{}", i * i)));
+    names
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Arcs between these: some are loops, some come twice or in both directions.
+fn arcs(names: &[String]) -> Vec<Edge> {
+    let mut state = 7u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut arcs: Vec<Edge> =
+        (0..600).map(|_| (names[next(names.len())].clone(), names[next(names.len())].clone())).collect();
+    // A name that only a loop has.
+    arcs.push(("alone".into(), "alone".into()));
+    arcs
+}
+
+fn lines(arcs: &[Edge]) -> String {
+    arcs.iter().map(|(tail, head)| format!("{},{}\n", quoted(tail), quoted(head))).collect()
+}
+
+/// Degree and triangles of each name, and triangles on each edge.
+struct Expected {
+    vertices: BTreeMap<String, (u64, u64)>,
+    edges: BTreeMap<Edge, u64>,
+}
+
+fn expected(arcs: &[Edge]) -> Expected {
+    let mut neighbours = BTreeMap::<&String, BTreeSet<&String>>::new();
+    for (tail, head) in arcs.iter().filter(|(tail, head)| tail != head) {
+        neighbours.entry(tail).or_default().insert(head);
+        neighbours.entry(head).or_default().insert(tail);
+    }
+    let mut edges = BTreeMap::new();
+    for (&u, around) in &neighbours {
+        for &v in around.iter().filter(|&&v| u < v) {
+            edges.insert((u.clone(), v.clone()), neighbours[u].intersection(&neighbours[v]).count() as u64);
+        }
+    }
+    let at = |u: &String, around: &BTreeSet<&String>| {
+        let corners: u64 = around.iter().map(|&v| neighbours[u].intersection(&neighbours[v]).count() as u64).sum();
+        (u.clone(), (around.len() as u64, corners / 2))
+    };
+    let vertices = neighbours.iter().map(|(&u, around)| at(u, around)).collect();
+    Expected { vertices, edges }
+}
+
+/// The cells of a line, unquoted as in CSV.
+fn cells(line: &str, separator: char) -> Vec<String> {
+    let (mut cells, mut in_quotes, mut rest) = (vec![String::new()], false, line.chars().peekable());
+    while let Some(c) = rest.next() {
+        let cell = cells.last_mut().unwrap();
+        match c {
+            '"' if in_quotes && rest.peek() == Some(&'"') => cell.push(rest.next().unwrap()),
+            '"' if in_quotes || cell.is_empty() => in_quotes = !in_quotes,
+            c if c == separator && !in_quotes => cells.push(String::new()),
+            c => cell.push(c),
+        }
+    }
+    cells
+}
+
+fn rows(path: &Path, separator: char) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().skip(1).map(|line| cells(line, separator)).collect()
+}
+
+fn number(cell: &str) -> u64 {
+    cell.parse().unwrap()
+}
+
+/// Compares files of counts: of vertices separated by tabs, of edges by commas.
+fn assert_written(dir: &Path, expected: &Expected, [vertices, edges]: [&str; 2]) {
+    let found = rows(&dir.join(vertices), '\t');
+    assert!(found.is_sorted_by(|a, b| a[0].as_bytes() < b[0].as_bytes()));
+    let found: BTreeMap<String, (u64, u64)> =
+        found.into_iter().map(|row| (row[0].clone(), (number(&row[1]), number(&row[2])))).collect();
+    assert!(found == expected.vertices);
+    let found: BTreeMap<Edge, u64> = rows(&dir.join(edges), ',')
+        .into_iter()
+        .map(|row| ((row[0].clone(), row[1].clone()), number(&row[2])))
+        .collect();
+    assert!(found == expected.edges);
+}
+
+#[test]
+fn counts_have_the_names_that_were_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    let triangles = expected.edges.values().sum::<u64>() / 3;
+    assert!(triangles > 500 && expected.vertices.len() == names().len());
+    let most = expected.vertices.values().map(|&(_, triangles)| triangles).max().unwrap();
+    let mut reversed = arcs.clone();
+    reversed.reverse();
+    let input = "input = { path = 'names.csv', names = true, header = 'no' }";
+    let (mut written, mut i) = (Vec::new(), 0);
+    for arcs in [&arcs, &reversed] {
+        std::fs::write(dir.path().join("names.csv"), lines(arcs)).unwrap();
+        for settings in SETTINGS {
+            i += 1;
+            let files = [format!("v{i}.tsv"), format!("e{i}.csv")];
+            let text = format!("{input}\n{settings}\n[output]\nper_vertex = '{}'\nper_edge = '{}'", files[0], files[1]);
+            let result = count(&text, dir.path()).unwrap();
+            assert_eq!(result.triangles, u128::from(triangles), "{settings}");
+            let summary = result.clustering.unwrap();
+            let name = summary.most_triangles_name.unwrap();
+            assert_eq!((summary.most_triangles_vertex, expected.vertices[&name].1), (None, most));
+            let files = files.map(|file| std::fs::read(dir.path().join(file)).unwrap());
+            written.push(files);
+        }
+    }
+    assert!(written.iter().all(|files| *files == written[0]));
+    assert_written(dir.path(), &expected, ["v1.tsv", "e1.csv"]);
+}
+
+#[test]
+fn several_files_and_compressed_ones_are_one_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    std::fs::create_dir(dir.path().join("parts")).unwrap();
+    let (first, rest) = arcs.split_at(200);
+    let (second, third) = rest.split_at(200);
+    let part = |name: &str| std::fs::File::create(dir.path().join("parts").join(name)).unwrap();
+    // A comment, a header in front of the second file would be an arc; line ends of Windows.
+    write!(part("1.csv"), "# all names\n\n{}", lines(first)).unwrap();
+    let zstd = zstd::bulk::compress(lines(second).replace('\n', "\r\n").as_bytes(), 1).unwrap();
+    part("2.csv.zst").write_all(&zstd).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(part("3.csv.gz"), flate2::Compression::fast());
+    gzip.write_all(lines(third).trim_end().as_bytes()).unwrap();
+    gzip.finish().unwrap();
+    for (threads, memory) in [(1, "64MiB"), (5, "100MiB")] {
+        let text = format!(
+            "input = {{ path = 'parts', names = true, header = 'no' }}\ncount.threads = {threads}\nmemory.host = '{memory}'\n\
+             [output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nforce = true"
+        );
+        count(&text, dir.path()).unwrap();
+        assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
+    }
+}
+
+#[test]
+fn parquet_has_them_as_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    std::fs::write(dir.path().join("names.csv"), lines(&arcs)).unwrap();
+    let text = "input = { path = 'names.csv', names = true, header = 'no' }\n\
+                [output]\nper_vertex = 'v.parquet'\nper_edge = 'e.parquet'";
+    count(text, dir.path()).unwrap();
+    let read = |name: &str| SerializedFileReader::new(std::fs::File::open(dir.path().join(name)).unwrap()).unwrap();
+    let (vertices, edges) = (read("v.parquet"), read("e.parquet"));
+    let vertices = vertices.get_row_iter(None).unwrap().map(|row| {
+        let row = row.unwrap();
+        (row.get_string(0).unwrap().clone(), (u64::from(row.get_uint(1).unwrap()), row.get_ulong(2).unwrap()))
+    });
+    assert!(vertices.collect::<BTreeMap<_, _>>() == expected.vertices);
+    let edges = edges.get_row_iter(None).unwrap().map(|row| {
+        let row = row.unwrap();
+        let ends = (row.get_string(0).unwrap().clone(), row.get_string(1).unwrap().clone());
+        (ends, u64::from(row.get_uint(2).unwrap()))
+    });
+    assert!(edges.collect::<BTreeMap<_, _>>() == expected.edges);
+}
+
+#[test]
+fn trusses_have_edges_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    // A complete graph of five names, and an edge.
+    let name = |i: usize| ["a b", "b", "c\"", "d", "e"][i];
+    let mut text: String =
+        (0..5).flat_map(|u| (0..u).map(move |v| format!("{}\t{}\n", quoted(name(u)), quoted(name(v))))).collect();
+    text += "e\tf\n";
+    std::fs::write(dir.path().join("names.tsv"), text).unwrap();
+    let text = "input = { path = 'names.tsv', names = true }\n[output]\ntruss = true\nper_edge = 't.csv'";
+    let result = count(text, dir.path()).unwrap();
+    assert_eq!(result.truss.unwrap().largest().unwrap().k, 5);
+    let rows = rows(&dir.path().join("t.csv"), ',');
+    let trussness = |row: &Vec<String>| if row[..2] == ["e", "f"] { 2 } else { 5 };
+    assert!(rows.len() == 11 && rows.iter().all(|row| number(&row[2]) == trussness(row)));
+}
+
+#[test]
+fn the_cache_tells_names_from_numbers_and_notices_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let cached = |names: bool, file: &str| {
+        let names = if names { ", names = true" } else { "" };
+        let text = format!(
+            "input = {{ path = 'n.txt', format = 'text'{names} }}\ncache.dir = 'cache'\n[output]\nper_vertex = '{file}'\nforce = true"
+        );
+        let result = count(&text, dir.path()).unwrap();
+        let vertices = rows(&dir.path().join(file), '\t').into_iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        (result.stages.iter().any(|stage| stage.name == "cached"), vertices)
+    };
+    std::fs::write(dir.path().join("n.txt"), "01 1\n1 2\n10 2\n").unwrap();
+    let by_name = ["01", "1", "10", "2"].map(str::to_owned).to_vec();
+    assert_eq!(cached(true, "a.tsv"), (false, by_name.clone()));
+    assert_eq!(cached(true, "b.tsv"), (true, by_name.clone()));
+    assert_eq!(cached(false, "c.tsv"), (false, ["1", "2", "10"].map(str::to_owned).to_vec()));
+    assert_eq!(cached(true, "d.tsv"), (true, by_name));
+    assert_eq!(listing(&dir.path().join("cache")).iter().filter(|name| name.ends_with(".trimgraf")).count(), 2);
+    std::fs::write(dir.path().join("n.txt"), "01 1\n1 2\n10 3\n").unwrap();
+    assert_eq!(cached(true, "e.tsv"), (false, ["01", "1", "10", "2", "3"].map(str::to_owned).to_vec()));
+}
+
+/// The sections of a graph file, without the footer, which has times.
+fn sections(dir: &Path) -> Vec<u8> {
+    let graph = listing(dir).into_iter().find(|name| name.ends_with(".trimgraf")).unwrap();
+    let bytes = std::fs::read(dir.join(graph)).unwrap();
+    let end = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
+    bytes[4096..end as usize].to_vec()
+}
+
+#[test]
+fn the_graph_file_depends_on_the_edges_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut arcs = arcs(&names());
+    let mut files = Vec::new();
+    for (i, settings) in ["count.threads = 1", "count.threads = 4\nmemory.host = '96MiB'", ""].into_iter().enumerate() {
+        arcs.rotate_left(177);
+        std::fs::write(dir.path().join("n.csv"), lines(&arcs)).unwrap();
+        let text =
+            format!("input = {{ path = 'n.csv', names = true, header = 'no' }}\n{settings}\ncache.dir = 'cache{i}'");
+        count(&text, dir.path()).unwrap();
+        files.push(sections(&dir.path().join(format!("cache{i}"))));
+    }
+    assert!(files.iter().all(|file| *file == files[0]));
+}
+
+#[test]
+fn shards_and_later_starts_write_names() {
+    let place = Place::new();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    std::fs::write(place.path("n.csv"), lines(&arcs)).unwrap();
+    let input = ["--names", "--header", "no", "--parts", "3", "--threads", "2"];
+    let outputs = ["--per-vertex", "v.tsv", "--per-edge", "e.csv"];
+    place.prints(&[&["prepare", "n.csv", "--run-dir", "run", "--shards", "2"], &input[..], &outputs[..]].concat());
+    for shard in ["1/2", "2/2"] {
+        place.prints(&["count", "--run-dir", "run", "--shard", shard, "--threads", "2"]);
+    }
+    place.prints(&["merge", "run"]);
+    let dir = place.path("v.tsv").parent().unwrap().to_path_buf();
+    assert_written(&dir, &expected, ["v.tsv", "e.csv"]);
+    let words = [&["count", "n.csv", "--run-dir", "again", "--force"], &input[..], &outputs[..]].concat();
+    for _ in 0..2 {
+        place.prints(&words);
+        assert_written(&dir, &expected, ["v.tsv", "e.csv"]);
+        std::fs::remove_file(dir.join("v.tsv")).unwrap();
+    }
+}
+
+#[test]
+fn what_is_no_list_of_names_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |name: &str, text: &[u8], settings: &str| -> Error {
+        std::fs::write(dir.path().join(name), text).unwrap();
+        let text = format!("input = {{ path = '{name}', names = true }}\n{settings}");
+        count(&text, dir.path()).unwrap_err()
+    };
+    let long = format!("a b\nb {}\n", "x".repeat(16_385));
+    for (text, line, words) in [
+        (&b"a b\nb\n"[..], 2, "one column"),
+        (b"a b\nb c d\n", 2, "3 columns; expected 2"),
+        (b"a b\n\"\" c\n", 2, "an empty name"),
+        (b"a\tb\nb\t\n", 2, "an empty name"),
+        (b"a b\n\"b c\n", 2, "not closed"),
+        (b"a b\n\"b\"x c\n", 2, "behind a quote"),
+        (b"a b\nb c\n\xff d\n", 3, "UTF-8"),
+        (b"# c\na b\n# b c\n", 3, "comments before all arcs"),
+        (b"a b\nb\rc d\n", 2, "carriage return"),
+        (long.as_bytes(), 2, "a name of 16385 bytes"),
+        (b"source,target\na,b\n", 1, "could be a header"),
+    ] {
+        let error = refused("n.txt", text, "");
+        let said = error.to_string();
+        assert!(said.contains(words) && error.kind() == Kind::Data, "{said}");
+        assert!(error.line() == Some(line) && error.path().unwrap().ends_with("n.txt"), "{said}");
+    }
+    assert!(refused("n.txt", b"# nothing\n", "").to_string().contains("holds no arcs"));
+    for (name, text) in [
+        ("n.bin", &[1u8, 0, 0, 0, 2, 0, 0, 0][..]),
+        ("n.mtx", b"%%MatrixMarket matrix coordinate pattern general\n1 1 0\n"),
+    ] {
+        let error = refused(name, text, "");
+        assert!(error.kind() == Kind::Usage && error.to_string().contains("whose ids are numbers"), "{error}");
+    }
+    let text = b"a b\nb c\n";
+    for (settings, words) in [
+        ("output.per_vertex = 'v.npy'", "an array of counts by id"),
+        ("partition.partitioner = 'file:parts.txt'", "by numbers"),
+    ] {
+        let error = refused("n.txt", text, settings);
+        assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
+    }
+    let error = trimill::testing::execute::verify::verify(
+        job("input = { path = 'n.txt', names = true }", dir.path()).unwrap(),
+        &trimill::testing::control::Control::silent(),
+    );
+    assert!(error.unwrap_err().to_string().contains("reads numbers"));
+    // Without the setting, an id that is no integer is an error that names it.
+    let error = count("input.path = 'n.txt'", dir.path()).unwrap_err().to_string();
+    assert!(error.contains("--names"), "{error}");
+}
+
+#[test]
+fn a_caller_counts_names_and_has_no_arrays_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("n.txt");
+    std::fs::write(&path, "ann bob\nbob cleo\ncleo ann\n").unwrap();
+    let options = Options::new().backend(Backend::Cpu).cache_dir(dir.path().join("cache"));
+    let named = options.clone().names(true);
+    assert_eq!(Graph::from_file(&path).count(&named).unwrap().triangles, 1);
+    let prepared = Graph::from_file(&path).prepare(&named).unwrap();
+    assert_eq!(prepared.count(&options).unwrap().triangles, 1);
+    for refused in [
+        prepared.vertices(&options).map(drop),
+        prepared.edges(&options).map(drop),
+        prepared.degrees(&options).map(drop),
+    ] {
+        assert!(refused.unwrap_err().to_string().contains("ids are names"));
+    }
+}
