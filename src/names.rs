@@ -122,8 +122,8 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
     if least <= memory {
         return Ok(memory);
     }
-    // With more memory runs are longer, and there are fewer of them.
-    let wanted = (least.get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
+    // With more memory runs are longer, and there are fewer of them: in proportion, about.
+    let wanted = (1.1 * least.get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
     Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), Bytes::ZERO))
 }
 

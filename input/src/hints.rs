@@ -68,7 +68,7 @@ fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
         .any(|column| column.trim_ascii().first().is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_'))
 }
 
-const NAMES: &str = "if ids are names, add --names; a header above numbers is skipped by --header yes";
+const NAMES: &str = "if ids are names, add --names";
 
 /// What a text is that holds a graph in a format that is not read, and how NetworkX reads it, where it can.
 pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>)> {

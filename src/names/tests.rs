@@ -79,16 +79,17 @@ fn less_memory_than_merging_takes_is_refused_with_what_is_enough() {
     let reading = InputSettings { names: true, ..InputSettings::default() };
     let source = Source::open_as(&[path], reading, dir.path(), &control).unwrap();
     let pool = threads::pool(std::num::NonZeroUsize::new(2)).unwrap();
-    let run = |memory: u64, of_run| {
+    // Runs far shorter than those of such a budget, but in proportion to it.
+    let run = |memory: u64| {
         let space = Workspace::new(HostMemory::new(Bytes(memory), 2), dir.path());
+        let of_run = space.memory.usable().get() / 2000;
         parallel::within(&pool, || number_in_runs(&source, space, of_run, &control).map(|numbered| numbered.arcs))
     };
-    let error = run(24 << 20, 4000).unwrap_err();
+    let error = run(24 << 20).unwrap_err();
     assert!(error.to_string().contains("to sort names") && error.to_string().contains("--host-memory"), "{error}");
     let wanted = error.bytes_wanted().unwrap();
-    assert!(wanted > Bytes::mib(24));
-    // With so much, runs are longer in proportion.
-    assert_eq!(run(wanted.get(), 4000 * wanted.get() / (24 << 20)).unwrap(), 200_000);
+    assert!(wanted > Bytes::mib(24), "{wanted}");
+    assert_eq!(run(wanted.get()).unwrap(), 200_000);
 }
 
 proptest! {

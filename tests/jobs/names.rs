@@ -282,7 +282,7 @@ fn shards_and_later_starts_write_names() {
     let input = ["--names", "--header", "no", "--parts", "3", "--threads", "2"];
     let outputs = ["--per-vertex", "v.tsv", "--per-edge", "e.csv"];
     place.prints(&[&["prepare", "n.csv", "--run-dir", "run", "--shards", "2"], &input[..], &outputs[..]].concat());
-    for shard in ["1/2", "2/2"] {
+    for shard in ["0/2", "1/2"] {
         place.prints(&["count", "--run-dir", "run", "--shard", shard, "--threads", "2"]);
     }
     place.prints(&["merge", "run"]);
