@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn what_was_finished_before_the_job_was_stopped_is_kept() {
-        let control = Control::default();
+        let control = Control::silent();
         control.stop();
         assert_eq!(all_or_first_error(vec![Ok(1), Ok(2)], &control).unwrap(), [1, 2]);
         let failed = vec![Ok(1), Err(Error::defect("a device"))];
         assert_eq!(all_or_first_error(failed, &control).unwrap_err().kind(), Kind::Interrupted);
         let failed = vec![Err(Error::interrupted()), Err::<u32, _>(Error::defect("a device"))];
-        assert_eq!(all_or_first_error(failed, &Control::default()).unwrap_err().kind(), Kind::Defect);
+        assert_eq!(all_or_first_error(failed, &Control::silent()).unwrap_err().kind(), Kind::Defect);
     }
 }

@@ -92,6 +92,11 @@ impl TypedJob<'_> {
                 .at(path)
                 .expected("another partitioner: such a file has the vertices by numbers"));
         }
+        if output.lcc_wanted.is_some_and(|lcc| lcc.asked == Some(true)) {
+            return Err(self
+                .refuse("coefficients by the directions of edges, and ids that are names")
+                .expected("--lcc without --directed, or ids that are numbers"));
+        }
         let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
         match output.files.per_vertex.iter().find(array) {
             Some(path) => Err(self

@@ -87,7 +87,7 @@ impl Compress {
 
 /// Appends a name and what follows it; in quotes where a reader of such tables would take it for something else.
 pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
-    let special = |byte: &u8| matches!(byte, b'\t' | b',' | b'"');
+    let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"') || byte == then;
     let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());
     if ends || name.iter().any(special) || matches!(name.first(), Some(b'#' | b'%')) {
         text.push(b'"');

@@ -160,6 +160,20 @@ fn counts_have_the_names_that_were_read() {
 }
 
 #[test]
+fn coefficients_of_all_vertices_have_names() {
+    let dir = tempfile::tempdir().unwrap();
+    // Names with loops alone are vertices, too, also the last ones.
+    let text = "New York,b\nb,c\nc,New York\nc,d\nx y,x y\nz,z\n";
+    std::fs::write(dir.path().join("n.csv"), text).unwrap();
+    count("input = { path = 'n.csv', names = true, header = 'no' }\noutput.lcc = 'lcc.txt'", dir.path()).unwrap();
+    let found = std::fs::read_to_string(dir.path().join("lcc.txt")).unwrap();
+    let lines: Vec<Vec<String>> = found.lines().map(|line| cells(line, ' ')).collect();
+    let values: Vec<(&str, f64)> = lines.iter().map(|line| (line[0].as_str(), line[1].parse().unwrap())).collect();
+    let third = 1.0 / 3.0;
+    assert_eq!(values, [("New York", 1.0), ("b", 1.0), ("c", third), ("d", 0.0), ("x y", 0.0), ("z", 0.0)]);
+}
+
+#[test]
 fn several_files_and_compressed_ones_are_one_graph() {
     let dir = tempfile::tempdir().unwrap();
     let arcs = arcs(&names());
@@ -335,6 +349,7 @@ fn what_is_no_list_of_names_is_refused() {
     for (settings, words) in [
         ("output.per_vertex = 'v.npy'", "an array of counts by id"),
         ("partition.partitioner = 'file:parts.txt'", "by numbers"),
+        ("output.lcc = 'l.txt'\noutput.directed = true", "directions of edges"),
     ] {
         let error = refused("n.txt", text, settings);
         assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
