@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::bvgraph::companions;
+use super::graphalytics::GraphalyticsFiles;
 use trimill_system::error::{Error, Result};
 
 /// Directories in directories: more may be a link that leads back.
@@ -53,6 +54,13 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
 fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     add_files(dir, MOST_LEVELS, &mut files)?;
+    // Beside a graph of a benchmark are results of its algorithms.
+    let is_graphalytics = |file: &&PathBuf| {
+        file.extension().is_some_and(|suffix| suffix == "properties") && GraphalyticsFiles::of(file, false).is_some()
+    };
+    if let [only] = files.iter().filter(is_graphalytics).collect::<Vec<_>>()[..] {
+        return Ok(vec![only.clone()]);
+    }
     // Beside a crawl are its properties and offsets.
     let beside = |file: &PathBuf| {
         let [graph, properties, offsets] = companions(file);
@@ -121,6 +129,12 @@ mod tests {
         assert_eq!(files(&["c"]).unwrap().len(), 2);
         std::fs::write(at("c/g.properties"), "nodes=1\n").unwrap();
         assert_eq!(files(&["c"]).unwrap(), of(&["c/g.graph"]));
+        std::fs::create_dir(at("d")).unwrap();
+        for (name, text) in [("d/h.e", "0 1\n"), ("d/h.v", "0\n1\n"), ("d/h-LCC", "0 0\n1 0\n")] {
+            std::fs::write(at(name), text).unwrap();
+        }
+        std::fs::write(at("d/h.properties"), "graph.h.directed = false\n").unwrap();
+        assert_eq!(files(&["d"]).unwrap(), of(&["d/h.properties"]));
         std::fs::create_dir(at("empty")).unwrap();
         let error = files(&["c", "empty"]).unwrap_err().to_string();
         assert!(error.contains("empty: has no file that could be a graph"), "{error}");
