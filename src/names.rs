@@ -38,7 +38,7 @@ use trimill_system::memory::Needs;
 
 /// The least and the most bytes of a run that is being collected.
 const LEAST_RUN: u64 = 512 << 10;
-const LARGEST_RUN: u64 = 256 << 20;
+const LARGEST_RUN: u64 = 64 << 20;
 
 /// Shares of the host's memory: one in so many for runs that are collected, beside as much to sort them; for merging; for names that
 /// wait; for arcs that wait.

@@ -43,7 +43,9 @@ fn put_length(mut length: usize, out: &mut Vec<u8>) {
 
 /// How many bytes two names begin with alike.
 pub fn shared(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    let (a_words, b_words) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+    let alike = a_words.iter().zip(b_words).take_while(|(a, b)| a == b).count() * 8;
+    alike + a[alike..].iter().zip(&b[alike..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Makes the name at `at` of `bytes` out of the one before; returns where the next one begins. `None` if the bytes end before, or are none of

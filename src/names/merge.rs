@@ -105,9 +105,13 @@ struct RangeMerge<'a> {
 
 impl<'a> RangeMerge<'a> {
     fn new(of: &Merging<'a>, [from, to]: [Option<&'a [u8]>; 2], buffer: usize) -> Result<Self> {
+        // All names of the range begin alike as its first and its last one do.
+        let first = from.or_else(|| of.runs.iter().map(|run| &*run.pieces[0].first).min());
+        let last = to.or_else(|| of.runs.iter().map(|run| &*run.last).max());
+        let alike = first.zip(last).map_or(0, |(first, last)| shared(first, last));
         let (mut cursors, mut heap) = (Vec::with_capacity(of.runs.len()), Vec::with_capacity(of.runs.len()));
         for (i, run) in of.runs.iter().enumerate() {
-            let mut cursor = RunCursor::new(run, from, to, buffer);
+            let mut cursor = RunCursor::new(run, [from, to], alike, buffer);
             if cursor.skip_to(from, of.waiting)? {
                 heap.push(i);
             }
@@ -186,6 +190,8 @@ struct RunCursor<'a> {
     at: usize,
     buffer: usize,
     name: Vec<u8>,
+    /// Bytes with which all names of the range begin, and those of this name that follow.
+    alike: usize,
     prefix: u64,
     /// Those of the names that were merged, as far as they do not wait.
     numbers: Vec<u32>,
@@ -193,10 +199,10 @@ struct RunCursor<'a> {
 
 impl<'a> RunCursor<'a> {
     /// Before the last piece that begins at or before `from`.
-    fn new(run: &'a NameRun, from: Option<&[u8]>, to: Option<&'a [u8]>, buffer: usize) -> Self {
+    fn new(run: &'a NameRun, [from, to]: [Option<&'a [u8]>; 2], alike: usize, buffer: usize) -> Self {
         let after = from.map_or(1, |from| run.pieces.partition_point(|piece| &*piece.first <= from));
         let (bytes, name, numbers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, name, prefix: 0, numbers }
+        Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, name, alike, prefix: 0, numbers }
     }
 
     /// Goes to the first name that is not before `from`; false if there is none in the range.
@@ -214,7 +220,7 @@ impl<'a> RunCursor<'a> {
         loop {
             if let Some(at) = next_name(&self.bytes, self.at, &mut self.name) {
                 self.at = at;
-                self.prefix = prefix(&self.name);
+                self.prefix = prefix(&self.name, self.alike);
                 return Ok(self.to.is_none_or(|to| &*self.name < to));
             }
             let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };

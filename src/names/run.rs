@@ -58,6 +58,7 @@ pub(super) struct NameRun {
     pub(super) names: u32,
     /// Bytes of the longest name.
     pub(super) longest: usize,
+    pub(super) last: Box<[u8]>,
 }
 
 /// Consecutive names of a run, front-coded.
@@ -142,7 +143,9 @@ impl RunBuilder {
         if self.arcs.is_empty() {
             return Ok(None);
         }
-        let mut order: Vec<(u64, u32)> = (0..self.ends.len() as u32).map(|i| (prefix(self.name(i)), i)).collect();
+        let names = self.ends.len() as u32;
+        let alike = (1..names).fold(self.name(0), |alike, i| &alike[..shared(alike, self.name(i))]).len();
+        let mut order: Vec<(u64, u32)> = (0..names).map(|i| (prefix(self.name(i), alike), i)).collect();
         order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.name(a.1).cmp(self.name(b.1))));
         let mut place = vec![0; order.len()];
         let of_piece = order.len().div_ceil(PIECES).max(LEAST_PIECE);
@@ -164,8 +167,9 @@ impl RunBuilder {
             waiting.arcs.put(&places)
         });
         let arcs = arcs.collect::<Result<_>>()?;
-        let longest = (0..order.len() as u32).map(|i| self.range(i).len()).max().unwrap_or_default();
-        let run = NameRun { pieces, arcs, names: order.len() as u32, longest };
+        let longest = (0..names).map(|i| self.range(i).len()).max().unwrap_or_default();
+        let last = order.last().map_or(&[][..], |&(_, last)| self.name(last)).into();
+        let run = NameRun { pieces, arcs, names, longest, last };
         self.bytes.clear();
         self.ends.clear();
         self.arcs.clear();
@@ -174,10 +178,10 @@ impl RunBuilder {
     }
 }
 
-/// The first bytes of a name, as a number that is in the same order.
-pub(super) fn prefix(name: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let some = name.len().min(8);
-    bytes[..some].copy_from_slice(&name[..some]);
+/// Bytes of a name behind those in which it is `alike` with the others, as a number that is in the same order.
+pub(super) fn prefix(name: &[u8], alike: usize) -> u64 {
+    let (mut bytes, rest) = ([0; 8], name.get(alike..).unwrap_or_default());
+    let some = rest.len().min(8);
+    bytes[..some].copy_from_slice(&rest[..some]);
     u64::from_be_bytes(bytes)
 }
