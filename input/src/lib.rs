@@ -66,6 +66,7 @@ mod preamble;
 mod row_store;
 pub mod rows;
 mod scipy;
+mod settings;
 mod source;
 mod spool;
 mod stat;
@@ -86,7 +87,8 @@ pub use graphalytics::VertexList;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
 pub use names::{NameSink, NamedArcs};
-pub use source::{InputSettings, Source};
+pub use settings::InputSettings;
+pub use source::Source;
 
 use graphalytics::GraphalyticsFiles;
 use rows::AdjacencyRows;

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
@@ -25,24 +23,13 @@ use super::npy::Npy;
 use super::pipe::{PairStream, Pipe};
 use super::rows::AdjacencyRows;
 use super::scipy::SciPy;
+use super::settings::InputSettings;
 use super::text::EdgeListText;
 use super::{ArcSink, Reader};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::memory::HostMemory;
-
-/// What the user says about an input; everything else is found from its content.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputSettings {
-    pub format: Option<Format>,
-    /// Whether the first line of each edge list is a header.
-    pub header: Option<Header>,
-    /// The columns with the ends of edges, in formats whose columns have names.
-    pub columns: Option<ColumnNames>,
-    /// Whether the ids of edge lists are names.
-    pub names: bool,
-}
 
 /// A graph that can be read, as often as needed, unless [it is read once](Source::is_read_once).
 pub struct Source {
@@ -157,7 +144,7 @@ impl Source {
             && !pipe.looks_compressed(control)?
             && let Some(Err(pipe)) = opened.pop()
         {
-            check_reading(&pipe.path, Format::BinU32, &reading)?;
+            reading.check(&pipe.path, Format::BinU32)?;
             let reader = Box::new(PairStream::new(pipe));
             return Ok(Self { format: Format::BinU32, reading, watched, identified: false, bytes: 0, reader });
         }
@@ -181,7 +168,7 @@ impl Source {
             return Self::open_bvgraph(inputs, reading, work_dir, control);
         }
         check_number(inputs, format)?;
-        check_reading(&files[0].path, format, &reading)?;
+        reading.check(&files[0].path, format)?;
         let bytes;
         let identified = watched.len() == inputs.len() && files.iter().all(|file| !file.spooled);
         let reader: Box<dyn Reader> = match format {
@@ -241,7 +228,7 @@ impl Source {
             return Err(Error::usage(format!("{} files of format bvgraph", inputs.len()))
                 .expected("one of the two files, or NAME.graph and NAME.properties if they are in different folders"));
         };
-        check_reading(&inputs[0], Format::Bvgraph, &reading)?;
+        reading.check(&inputs[0], Format::Bvgraph)?;
         if inputs[0].as_os_str() == "-" {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
         }
@@ -409,32 +396,6 @@ fn if_text(error: Error, reading: &InputSettings) -> Error {
     } else {
         error
     }
-}
-
-/// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those whose columns have no names.
-fn check_reading(path: &Path, format: Format, reading: &InputSettings) -> Result<()> {
-    if reading.names && format != Format::Text {
-        let error = Error::usage(format!("--names for a file of format {format}, whose ids are numbers"))
-            .at(path)
-            .expected("an edge list, whose ids may be text");
-        return Err(match reading.format {
-            Some(_) => error.advice("leave it out"),
-            None => error.advice("leave it out, or add --format text if this is an edge list"),
-        });
-    }
-    if reading.columns.is_some() && format != Format::Parquet {
-        return Err(Error::usage(format!("--columns for a file of format {format}"))
-            .at(path)
-            .expected("a Parquet file, whose columns have names")
-            .advice("leave it out; the ends of edges are the first two columns"));
-    }
-    if reading.header.is_none() || format == Format::Text {
-        return Ok(());
-    }
-    Err(Error::usage(format!("--header for a file of format {format}"))
-        .at(path)
-        .expected("an edge list; of other formats it is known whether they have a header")
-        .advice("leave it out, or add --format text"))
 }
 
 /// Refuses several files if the format allows one only.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::format::Format;
 use super::lines::ReadSizes;
 use super::source::HowToOpen;
-use super::{ArcSink, InputSettings, Source};
+use super::{ArcSink, InputSettings, NameSink, NamedArcs, Source};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
@@ -34,6 +34,34 @@ fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u
     let source = Source::open_how(paths, reading, &how)?;
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;
+    let mut arcs = keep.0.into_inner().unwrap();
+    assert_eq!(found, arcs.len() as u64);
+    arcs.sort_unstable();
+    Ok(arcs)
+}
+
+type NamedArc = (Vec<u8>, Vec<u8>);
+
+/// Keeps all arcs between names.
+#[derive(Default)]
+struct KeepNames(Mutex<Vec<NamedArc>>);
+
+impl NameSink for KeepNames {
+    fn arcs(&self, batch: &NamedArcs) -> Result<()> {
+        self.0.lock().unwrap().extend(batch.iter().map(|[tail, head]| (tail.to_vec(), head.to_vec())));
+        Ok(())
+    }
+}
+
+/// Reads a list of names; the errors as text.
+fn read_names(path: &Path, window: u64) -> Result<Vec<NamedArc>, String> {
+    let sizes = ReadSizes { window, longest_line: 1 << 12 };
+    let reading = InputSettings { format: Some(Format::Text), names: true, ..InputSettings::default() };
+    let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
+    let keep = KeepNames::default();
+    let scanned = Source::open_how(&[path.to_path_buf()], reading, &how)
+        .and_then(|source| source.scan_names(&keep, &Control::silent()));
+    let found = scanned.map_err(|error| error.to_string())?;
     let mut arcs = keep.0.into_inner().unwrap();
     assert_eq!(found, arcs.len() as u64);
     arcs.sort_unstable();
@@ -241,5 +269,30 @@ proptest! {
         }
         bytes.extend(arcs.iter().flat_map(|arc| (arc.1 as i32).to_le_bytes()));
         prop_assert_eq!(with_every_window("a", &bytes, None).unwrap(), arcs);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever the text, windows and threads change neither its arcs nor its error, which names the file.
+    #[test]
+    fn names_of_any_text_are_the_same_in_all_windows(
+        lines in prop::collection::vec("[ab\"#%, \t\r\u{e4}0]{0,9}", 0..12),
+        end in prop::sample::select(&["\n", "\r\n", "\n\n", "\n\u{0}", "\n\t\n"][..]),
+        packed in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("names");
+        let text = lines.join(end);
+        std::fs::write(&path, if packed { gz(text.as_bytes()) } else { text.into_bytes() }).unwrap();
+        let expected = read_names(&path, 1 << 16);
+        if let Err(error) = &expected {
+            prop_assert!(error.starts_with(&path.display().to_string()), "{}", error);
+        }
+        for (window, threads) in [(1, 1), (3, 3), (16, 2)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            prop_assert_eq!(&pool.install(|| read_names(&path, window)), &expected);
+        }
     }
 }

@@ -1,0 +1,50 @@
+//! What the user says about an input.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::column_names::ColumnNames;
+use super::format::Format;
+use super::header::Header;
+use trimill_system::error::{Error, Result};
+
+/// What the user says about an input; everything else is found from its content.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputSettings {
+    pub format: Option<Format>,
+    /// Whether the first line of each edge list is a header.
+    pub header: Option<Header>,
+    /// The columns with the ends of edges, in formats whose columns have names.
+    pub columns: Option<ColumnNames>,
+    /// Whether the ids of edge lists are names.
+    pub names: bool,
+}
+
+impl InputSettings {
+    /// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those whose columns have no names.
+    pub(super) fn check(&self, path: &Path, format: Format) -> Result<()> {
+        if self.names && format != Format::Text {
+            let error = Error::usage(format!("--names for a file of format {format}, whose ids are numbers"))
+                .at(path)
+                .expected("an edge list, whose ids may be text");
+            return Err(match self.format {
+                Some(_) => error.advice("leave it out"),
+                None => error.advice("leave it out, or add --format text if this is an edge list"),
+            });
+        }
+        if self.columns.is_some() && format != Format::Parquet {
+            return Err(Error::usage(format!("--columns for a file of format {format}"))
+                .at(path)
+                .expected("a Parquet file, whose columns have names")
+                .advice("leave it out; the ends of edges are the first two columns"));
+        }
+        if self.header.is_none() || format == Format::Text {
+            return Ok(());
+        }
+        Err(Error::usage(format!("--header for a file of format {format}"))
+            .at(path)
+            .expected("an edge list; of other formats it is known whether they have a header")
+            .advice("leave it out, or add --format text"))
+    }
+}
