@@ -246,7 +246,7 @@ impl Source {
     }
 
     fn open_graphalytics(files: &GraphalyticsFiles, reading: InputSettings, sizes: ReadSizes) -> Result<Self> {
-        check_reading(&files.edges, Format::Graphalytics, &reading)?;
+        reading.check(&files.edges, Format::Graphalytics)?;
         let watched = watch(files.clone().paths());
         let opened = files.open()?;
         let bytes = opened.iter().map(|file| file.bytes).sum();
