@@ -53,10 +53,15 @@ const ARCS_THAT_WAIT: u64 = 8;
 /// Those of the input; more than 2^32 - 2 names; [`trimill_system::error::Kind::Resource`] below the least memory.
 pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<NumberedArcs<'a>> {
     let threads = space.memory.threads();
-    space.memory.left(&Needs::to("sort names").buffers(Bytes(threads * LEAST_RUN * COLLECTING)))?;
+    space.memory.left(&least(space))?;
     check_room([on_disk(source, space)])?;
     let of_run = (space.memory.usable().get() / COLLECTING / threads).clamp(LEAST_RUN, LARGEST_RUN);
     number_in_runs(source, space, of_run, control)
+}
+
+/// The least memory for names, however few runs there are to merge.
+pub fn least(space: Workspace<'_>) -> Needs {
+    Needs::to("sort names").buffers(Bytes(space.memory.threads() * LEAST_RUN * COLLECTING))
 }
 
 /// As [`number`], in runs of at most so many bytes.

@@ -6,6 +6,7 @@ use super::planned::Planning;
 use super::session::Session;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{Workspace, needs};
+use crate::names;
 use crate::plan::choose::{Candidate, estimate};
 use crate::plan::cost::{GPU_START, Speed};
 use crate::plan::{Plan, PlanLimits};
@@ -111,9 +112,14 @@ impl Estimating<'_> {
     }
 }
 
-/// The least host memory that preparing the graph takes.
+/// The least host memory that preparing the graph takes, or sorting its names where that is more.
 pub(super) fn least_to_prepare(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
-    needs(ids(graph), graph.report().arcs, space)
+    let of_graph = needs(ids(graph), graph.report().arcs, space);
+    let of_names = names::least(space);
+    match graph.has_names() && space.memory.floor(&of_names).bytes > space.memory.floor(&of_graph).bytes {
+        true => of_names,
+        false => of_graph,
+    }
 }
 
 fn ids(graph: &OrientedGraph) -> IdCount {

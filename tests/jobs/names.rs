@@ -310,6 +310,23 @@ fn shards_and_later_starts_write_names() {
     }
 }
 
+/// Of a small graph, sorting names takes the most.
+#[test]
+fn the_least_memory_that_plan_names_is_enough() {
+    let place = Place::new();
+    place.write("n.txt", "ann bob\nbob cleo\ncleo ann\n");
+    let plan =
+        |more: &[&str]| place.prints(&[&["plan", "n.txt", "--names", "--threads", "2", "--json"], more].concat());
+    let plan: serde_json::Value = serde_json::from_slice(&plan(&[])).unwrap();
+    let least = plan["smallest_host_memory"].as_u64().unwrap();
+    let count = |memory: u64| {
+        let memory = memory.to_string();
+        place.run(&["count", "n.txt", "--names", "--threads", "2", "--no-cache", "--host-memory", &memory])
+    };
+    assert_eq!(count(least).status.code(), Some(0));
+    assert_eq!(count(least - 4096).status.code(), Some(3));
+}
+
 #[test]
 fn what_is_no_list_of_names_is_refused() {
     let dir = tempfile::tempdir().unwrap();
