@@ -158,11 +158,12 @@ impl Graphalytics {
 }
 
 impl Graphalytics {
-    /// Of what was found in the archive `input`.
-    pub(super) fn in_archive(files: Vec<InputFile>, input: &Path, sizes: ReadSizes) -> Result<Self> {
-        let files: [InputFile; 3] = files.try_into().map_err(|_| {
+    /// Of what was found in an archive.
+    pub(super) fn in_archive(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
+        let files: [InputFile; 3] = files.try_into().map_err(|files: Vec<InputFile>| {
+            let input = files.first().map(|file| file.path.clone()).unwrap_or_default();
             Error::usage("no Graphalytics graph")
-                .at(input)
+                .at(&input)
                 .expected("NAME, NAME.v, NAME.e or NAME.properties, or a tar archive of the three")
         })?;
         Self::open(files, sizes)

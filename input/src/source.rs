@@ -169,57 +169,8 @@ impl Source {
         }
         check_number(inputs, format)?;
         reading.check(&files[0].path, format)?;
-        let bytes;
         let identified = watched.len() == inputs.len() && files.iter().all(|file| !file.spooled);
-        let reader: Box<dyn Reader> = match format {
-            Format::Text if reading.names => {
-                bytes = files.iter().map(|file| file.bytes).sum();
-                Box::new(NamedEdges::open(files, reading.header, sizes)?)
-            }
-            Format::Text => {
-                bytes = files.iter().map(|file| file.bytes).sum();
-                Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
-            }
-            Format::BinU32 | Format::BinU64 | Format::Graph500 => {
-                let files: Vec<InputFile> =
-                    files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
-                bytes = files.iter().map(|file| file.bytes).sum();
-                Box::new(Binary::open(files, format, sizes)?)
-            }
-            Format::Npy | Format::Parquet => {
-                let files: Vec<InputFile> =
-                    files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
-                bytes = files.iter().map(|file| file.bytes).sum();
-                if format == Format::Npy {
-                    Box::new(Npy::open(files, sizes)?)
-                } else {
-                    open_parquet(files, reading.columns.as_ref())?
-                }
-            }
-            Format::Graphalytics => {
-                bytes = files.iter().map(|file| file.bytes).sum();
-                Box::new(Graphalytics::in_archive(files, first, sizes)?)
-            }
-            Format::ScipyNpz => {
-                let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-                let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
-                bytes = matrix.bytes();
-                Box::new(matrix)
-            }
-            Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
-                let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-                let file = match format {
-                    Format::GapbsSg => file.unpacked(work_dir, control)?,
-                    _ => file.decompressed(work_dir, control)?,
-                };
-                bytes = file.bytes;
-                match format {
-                    Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
-                    Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, &reading))?),
-                    _ => Box::new(GapbsSg::open(file, sizes)?),
-                }
-            }
-        };
+        let (bytes, reader) = open_reader(format, files, &reading, how)?;
         Ok(Self { format, reading, watched, identified, bytes, reader })
     }
 
@@ -368,6 +319,67 @@ impl Source {
     pub fn unchanged(&self) -> Result<()> {
         self.watched.iter().try_for_each(Watched::unchanged)
     }
+}
+
+/// Opens the files of a graph of any format but a BVGraph; returns how many bytes they have.
+fn open_reader(
+    format: Format,
+    files: Vec<InputFile>,
+    reading: &InputSettings,
+    how: &HowToOpen<'_>,
+) -> Result<(u64, Box<dyn Reader>)> {
+    let HowToOpen { sizes, work_dir, control, .. } = *how;
+    let bytes;
+    let reader: Box<dyn Reader> = match format {
+        Format::Text if reading.names => {
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(NamedEdges::open(files, reading.header, sizes)?)
+        }
+        Format::Text => {
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
+        }
+        Format::BinU32 | Format::BinU64 | Format::Graph500 => {
+            let files: Vec<InputFile> =
+                files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(Binary::open(files, format, sizes)?)
+        }
+        Format::Npy | Format::Parquet => {
+            let files: Vec<InputFile> =
+                files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
+            bytes = files.iter().map(|file| file.bytes).sum();
+            if format == Format::Npy {
+                Box::new(Npy::open(files, sizes)?)
+            } else {
+                open_parquet(files, reading.columns.as_ref())?
+            }
+        }
+        Format::Graphalytics => {
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(Graphalytics::in_archive(files, sizes)?)
+        }
+        Format::ScipyNpz => {
+            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+            let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
+            bytes = matrix.bytes();
+            Box::new(matrix)
+        }
+        Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
+            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+            let file = match format {
+                Format::GapbsSg => file.unpacked(work_dir, control)?,
+                _ => file.decompressed(work_dir, control)?,
+            };
+            bytes = file.bytes;
+            match format {
+                Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
+                Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, reading))?),
+                _ => Box::new(GapbsSg::open(file, sizes)?),
+            }
+        }
+    };
+    Ok((bytes, reader))
 }
 
 /// Records the state of the regular files among `paths`. The readers report missing ones.

@@ -201,8 +201,8 @@ mod tests {
     fn names_are_those_of_a_resolved_job() {
         let tables = Tables { input: toml::from_str("path = 'a'").unwrap(), ..Tables::default() };
         let job = serde_json::to_value(Job::resolve(None, &tables, std::path::Path::new("")).unwrap()).unwrap();
-        // The contraction is a part of the partitioner there, and k of what is wanted of trusses.
-        for name in NAMES.iter().filter(|name| !["metis_contract", "k"].contains(name)) {
+        // The contraction is a part of the partitioner there; k and directions are parts of what is wanted of trusses and coefficients.
+        for name in NAMES.iter().filter(|name| !["metis_contract", "k", "directed"].contains(name)) {
             assert!(job.get(name).is_some(), "{name}");
         }
     }

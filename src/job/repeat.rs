@@ -169,7 +169,7 @@ mod tests {
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\
              count = { backend = 'cuda', devices = [1, 2], method = 'lstc', block_threads = 64, tile = 128, threads = 3 }\n\
-             output = { clustering = true, per_vertex = 'v.npy', dir = 'o', report = 'r.html' }\n\
+             output = { clustering = true, per_vertex = 'v.parquet', lcc = 'l.txt', directed = false, dir = 'o', report = 'r.html' }\n\
              cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'",
         );
         let chosen = ChosenSettings {
