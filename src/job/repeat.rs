@@ -105,18 +105,7 @@ impl Job {
                 device_timeout: self.counter.device_timeout,
                 threads: self.counter.threads,
             },
-            output: OutputTable {
-                clustering: self.output.clustering.then_some(true),
-                per_vertex: place(&self.output.files.per_vertex),
-                by_degree: place(&self.output.files.by_degree),
-                lcc: place(&self.output.files.lcc),
-                directed: self.output.lcc_wanted.and_then(|lcc| lcc.asked),
-                per_edge: place(&self.output.files.per_edge),
-                truss: self.output.truss.map(|_| true),
-                k: self.output.truss.and_then(|truss| truss.until),
-                by_k: place(&self.output.files.by_k),
-                ..OutputTable::default()
-            },
+            output: self.output_table(),
             cache: CacheTable {
                 enabled: (!self.cache.enabled).then_some(false),
                 dir: place(&self.cache.dir),
@@ -124,6 +113,23 @@ impl Job {
             },
             work: WorkTable { dir: place(&self.work_dir), prepare: cut.then_some(self.prepare) },
             ..Tables::default()
+        }
+    }
+
+    /// What is counted beside the total, and the files of it.
+    fn output_table(&self) -> OutputTable {
+        let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
+        OutputTable {
+            clustering: self.output.clustering.then_some(true),
+            per_vertex: place(&self.output.files.per_vertex),
+            by_degree: place(&self.output.files.by_degree),
+            lcc: place(&self.output.files.lcc),
+            directed: self.output.lcc_wanted.and_then(|lcc| lcc.asked),
+            per_edge: place(&self.output.files.per_edge),
+            truss: self.output.truss.map(|_| true),
+            k: self.output.truss.and_then(|truss| truss.until),
+            by_k: place(&self.output.files.by_k),
+            ..OutputTable::default()
         }
     }
 }
