@@ -25,7 +25,20 @@ _Answer = TypeVar("_Answer")
 _Question: TypeAlias = Callable[["Settings", "list[str]", "_progress.Bars | None"], _Answer]
 
 #: Settings of what a count writes, or returns, which a graph that is asked several times does not have.
-_OF_COUNTS = ("per_vertex", "by_degree", "lcc", "directed", "per_edge", "by_k", "clustering", "truss", "k", "force", "report", "run_dir")
+_OF_COUNTS = (
+    "per_vertex",
+    "by_degree",
+    "lcc",
+    "directed",
+    "per_edge",
+    "by_k",
+    "clustering",
+    "truss",
+    "k",
+    "force",
+    "report",
+    "run_dir",
+)
 
 
 class Graph:
