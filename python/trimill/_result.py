@@ -165,7 +165,7 @@ class Quantile(Record):
 
 
 class AllVertices(Record):
-    """The file of the setting ``lcc``: the local clustering coefficients of all vertices, also of those without an edge."""
+    """The file of the setting ``lcc``: the local clustering coefficients of all vertices, also without an edge."""
 
     if TYPE_CHECKING:
         #: Whether arcs between neighbours count by their direction.
