@@ -9,8 +9,8 @@
 //! cleaning has them.
 //!
 //! Cost: a pass over the input, with a search in a row for each arc; a look at each successor of each successor, as the counter on the cores
-//! takes. Memory ([`memory`]): 4.25 bytes an edge, some 40 a vertex, and a quarter of a byte a vertex for each thread; a graph for which
-//! the host's budget is too small is refused before anything is counted.
+//! takes. Memory ([`memory`]): 4.25 bytes an edge, some 40 a vertex, and 4 a vertex for each thread; a graph for which the host's
+//! budget is too small is refused before anything is counted.
 
 mod arcs;
 mod neighbours;
@@ -32,7 +32,7 @@ const PER_VERTEX: u64 = 8 + 16 + 8 + 8;
 /// Bytes of the host's memory that so many vertices and edges take on so many threads, apart from what reading the input takes.
 pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     let vertices = u64::from(vertices);
-    let of_thread = vertices / 4 + 8 + 8 * u64::from(HUBS);
+    let of_thread = 4 * vertices + vertices / 8 + 8 + 8 * u64::from(HUBS);
     Bytes(PER_VERTEX * vertices + 4 * edges + edges / 4 + 8 + threads * of_thread)
 }
 

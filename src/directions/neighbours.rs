@@ -1,7 +1,7 @@
 //! Finds all triangles, and adds at each corner in how many directions the opposite edge is there.
 //!
-//! The successors of a vertex are put into a table of two bits for each vertex: whether it is one, and whether by arcs of both directions.
-//! The successors of each successor are looked up in it.
+//! The successors of a vertex are put into a set of bits, in which the successors of each successor are looked up without branches, which
+//! nobody could guess. What the triangles add at a successor adds up in a table, and is added to the common counters once for each arc.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -19,13 +19,17 @@ pub(super) const HUBS: u32 = 1 << 12;
 /// Arcs of the rows that a thread takes at a time, about.
 const ARCS: u64 = 1 << 16;
 
-/// Vertices in a word of the table.
-const IN_WORD: usize = 32;
+/// In the table: the vertex is a successor by arcs of both directions. The lower bits have what is to be added there.
+const MUTUAL: u32 = 1 << 31;
+
+/// Successors of a successor that are looked up together.
+const TOGETHER: usize = 64;
 
 /// The buffers of a thread.
 struct CornerScratch {
-    /// The table, empty between rows.
-    table: Vec<u64>,
+    /// The set and the table, empty between rows.
+    set: Vec<u64>,
+    table: Vec<u32>,
     hubs: Vec<u64>,
 }
 
@@ -34,7 +38,8 @@ pub(super) fn arcs_at_vertices(rows: &DirectedRows, control: &Control) -> Result
     let vertices = rows.firsts.len() - 1;
     let at: Vec<AtomicU64> = zeros(vertices);
     let task = control.task("directions", Some(rows.heads.len() as u64), Unit::Arcs);
-    let scratch = || CornerScratch { table: zeros(vertices.div_ceil(IN_WORD)), hubs: zeros(HUBS as usize) };
+    let scratch =
+        || CornerScratch { set: zeros(vertices.div_ceil(64)), table: zeros(vertices), hubs: zeros(HUBS as usize) };
     let found = parallel::try_map_with(chunks(&rows.firsts), scratch, |scratch, ranks: Range<u32>| {
         control.check()?;
         let arcs = rows.firsts[ranks.end as usize] - rows.firsts[ranks.start as usize];
@@ -50,7 +55,7 @@ pub(super) fn arcs_at_vertices(rows: &DirectedRows, control: &Control) -> Result
 
 /// Adds the triangles whose largest rank is `a`; returns how many there are.
 fn of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[AtomicU64]) -> u64 {
-    let CornerScratch { table, hubs } = scratch;
+    let CornerScratch { set, table, hubs } = scratch;
     let mut add = |rank: u32, arcs: u64| match hubs.get_mut(rank as usize) {
         Some(hub) => *hub += arcs,
         None => _ = at[rank as usize].fetch_add(arcs, Relaxed),
@@ -60,32 +65,41 @@ fn of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[Atomic
         return 0;
     }
     for place in row.clone() {
-        let (b, bits) = (rows.heads[place] as usize, 1 | u64::from(rows.is_mutual(place)) << 1);
-        table[b / IN_WORD] |= bits << (2 * (b % IN_WORD));
+        let b = rows.heads[place] as usize;
+        set[b / 64] |= 1 << (b % 64);
+        table[b] = u32::from(rows.is_mutual(place)) * MUTUAL;
     }
     let (mut triangles, mut at_a) = (0, 0);
     for place in row.clone() {
-        let (b, arcs_to_b) = (rows.heads[place], 1 + u64::from(rows.is_mutual(place)));
-        let mut at_b = 0;
-        for opposite in rows.row(b) {
-            let c = rows.heads[opposite];
-            let bits = table[c as usize / IN_WORD] >> (2 * (c as usize % IN_WORD)) & 3;
-            if bits != 0 {
-                triangles += 1;
-                at_a += 1 + u64::from(rows.is_mutual(opposite));
-                at_b += 1 + (bits >> 1);
-                add(c, arcs_to_b);
+        let (b, arcs_to_b) = (rows.heads[place] as usize, 1 + u32::from(rows.is_mutual(place)));
+        let of_b = rows.row(b as u32);
+        for first in of_b.clone().step_by(TOGETHER) {
+            let (mut found, mut many) = ([0; TOGETHER], 0);
+            for opposite in first..of_b.end.min(first + TOGETHER) {
+                let c = rows.heads[opposite] as usize;
+                found[many] = opposite;
+                many += (set[c / 64] >> (c % 64) & 1) as usize;
             }
-        }
-        if at_b > 0 {
-            add(b, at_b);
+            triangles += many as u64;
+            for &opposite in &found[..many] {
+                let at_c = &mut table[rows.heads[opposite] as usize];
+                let arcs_to_c = 1 + *at_c / MUTUAL;
+                *at_c += arcs_to_b;
+                table[b] += arcs_to_c;
+                at_a += 1 + u64::from(rows.is_mutual(opposite));
+            }
         }
     }
     if at_a > 0 {
         add(a, at_a);
     }
     for place in row {
-        table[rows.heads[place] as usize / IN_WORD] = 0;
+        let b = rows.heads[place];
+        set[b as usize / 64] = 0;
+        let at = std::mem::take(&mut table[b as usize]) & (MUTUAL - 1);
+        if at > 0 {
+            add(b, at.into());
+        }
     }
     triangles
 }
