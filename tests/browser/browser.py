@@ -75,6 +75,15 @@ class Opened:
         page.on("pageerror", lambda error: self.logged.append(str(error)))
         page.on("request", lambda request: self.requested.append(request.url))
 
+    def wait_until(self, condition):
+        """Waits until this expression of JavaScript is true. (Playwright's own `wait_for_function` evaluates it by `eval` if it is not
+        true at once, which the page's content security policy forbids.)"""
+        for _ in range(600):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(50)
+        raise TimeoutError(f"not true within 30 s: {condition}")
+
     def charts(self):
         return self.page.evaluate(CHARTS)
 

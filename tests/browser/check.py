@@ -48,7 +48,6 @@ def shown_and_right(tally, browser, report, place, width, scheme):
         checks.page_is_readable(check, page)
         page.page.emulate_media(color_scheme="light" if scheme == "dark" else "dark")
         page.page.set_viewport_size({"width": 2000 - width, "height": 900})
-        page.page.wait_for_function("figures.every(({ plot, drawn }) => plot.clientWidth === 0 || drawn === plot.clientWidth)")
         checks.page_is_readable(tally.of(f"{report.name} #{place + 1} at {2000 - width}, changed from {scheme}"), page)
         if width == 1600:
             text = page.saved()

@@ -141,7 +141,7 @@ def tables_that_go_on_show_it(check, browser, folder, reports):
     with opened(browser, reports["count"].path, 400) as page:
         place = page.page.locator("[aria-label='Stages'].scroll")
         place.scroll_into_view_if_needed()
-        page.page.wait_for_function("document.querySelector(\"[aria-label='Stages'].scroll\").classList.contains('cut-right')")
+        page.wait_until("document.querySelector(\"[aria-label='Stages'].scroll\").classList.contains('cut-right')")
         check("on the right", place.evaluate(cuts) == "right", place.evaluate(cuts))
         check("it fades", [width > 20 for width in place.evaluate(faded)][:1] == [True], place.evaluate(faded))
         place.evaluate("(e) => e.scrollTo(e.scrollWidth, 0)")
