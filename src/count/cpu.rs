@@ -18,10 +18,10 @@
 //! over the numbering and its postponed arcs, and the hubs' bits.
 
 mod ahead;
-mod capacity;
 mod edges;
 mod hubs;
 mod pack;
+mod postponed;
 mod short;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -41,9 +41,9 @@ use trimill_counting::{
 
 use super::successors::SuccessorRows;
 use super::vertex_counters;
-use capacity::Capacity;
 use hubs::Hubs;
 use pack::{BitRows, Unpacked};
+use postponed::Capacity;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
@@ -51,7 +51,9 @@ use trimill_system::lock;
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
-use worker::{CpuWorker, LocalsRun, RowBlockContext, before, count_postponed, count_run, count_run_at_vertices};
+use worker::{
+    CpuWorker, DIRECT, LocalsRun, RowBlockContext, before, count_postponed, count_run, count_run_at_vertices,
+};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -87,12 +89,11 @@ impl Cpu {
 
     /// The same, also counting the triangles on each arc of a graph whose longest row has `longest` entries.
     pub fn with_edges(budget: Bytes, vertices: u32, longest: u32) -> Self {
-        let share = budget.get() / 16;
-        // With a rank for each word of the bits.
-        let hubs = hubs::largest_count(Bytes(share / 5 * 4)).min(vertices);
-        let each = edges::per_worker(vertices) + edges::per_row(longest);
-        let workers = (share / each.get().max(1)).clamp(1, rayon::current_num_threads() as u64);
-        let room = Capacity::holding(0, 0);
+        let (share, threads) = (budget.get() / 16, rayon::current_num_threads() as u64);
+        let hubs = hubs::largest_count(Bytes(share)).min(vertices);
+        let marks = (edges::per_worker(vertices) + edges::per_row(longest) + edges::per_block(hubs)).get();
+        let room = edges::postponed(hubs, Bytes((share / threads).saturating_sub(marks)));
+        let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
         Self { workers, hubs, room, counters: 0, edges: Some(longest), progress: None }
     }
 
@@ -103,7 +104,8 @@ impl Cpu {
         let near = if counters > 0 { bytes_of_worker(hubs) } else { Bytes::ZERO };
         let table = if counters > 0 { per_worker_at_vertices } else { per_worker };
         let marks = table(vertices).get() + near.get();
-        let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)), counters > 0);
+        let share_of_worker = Bytes((share / threads).saturating_sub(marks));
+        let room = Capacity::new(DIRECT..hubs, share_of_worker, |hubs, arcs| worker::waiting(hubs, arcs, counters > 0));
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
         Self { workers, hubs, room, counters, edges: None, progress: None }
     }
@@ -160,7 +162,7 @@ impl CountBackend for Cpu {
 
     fn footprint(&self) -> Footprint {
         if let Some(longest) = self.edges {
-            let tables = hubs::bytes(self.hubs) + edges::hub_bytes(self.hubs);
+            let worker = edges::per_row(longest) + edges::per_block(self.hubs) + self.room.bytes();
             return Footprint {
                 per_resident_arc: 4 + EDGE_COUNTER_BYTES,
                 per_local: 4 + 8 + 4,
@@ -171,7 +173,7 @@ impl CountBackend for Cpu {
                 row_blocks: RowBlockRoom::Always(5),
                 most_resident: Bytes(u64::MAX),
                 of_budget: None,
-                fixed: tables + Bytes(edges::per_row(longest).get() * self.workers + 8) + edges::FIXED,
+                fixed: hubs::bytes(self.hubs) + Bytes(worker.get() * self.workers + 8) + edges::FIXED,
                 apart: Bytes::ZERO,
             };
         }
@@ -212,7 +214,7 @@ impl CountBackend for Cpu {
             Detail::Edges => {
                 let workers = workers_for(self.workers, rows);
                 let progress = self.progress.clone();
-                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers, self.hubs, progress)));
+                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers, self.hubs, self.room, progress)));
             }
         };
         Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))

@@ -1,20 +1,21 @@
 //! Counts the triangles on each arc on the CPU.
 //!
 //! For each local `a` and each successor `b` the common successors `c` are found as for a total: the rows of hubs are bits, other rows
-//! probe a bitmap of `a`'s row. Of a common successor the places in both rows are wanted, too. They are the number of bits before
-//! it: each word of `a`'s row, and of a hub's row, has the number of entries before the word.
+//! probe a bitmap of `a`'s row.
 //!
 //! A triangle adds 1 to the counters of its arcs `a -> b` and `a -> c`, which only the worker that counts `a` adds to until the row
-//! is done (module `own`), and to the counter of `b -> c`, which any worker may. These are collected by ranges of counters, a mask for
-//! 64 of them, and added when there are many for a range (module `counters`): an atomic addition each would move its cache line from
-//! core to core.
+//! is done (module `own`), and to the counter of `b -> c`, which any worker may. If `b` is a hub, the arc `a -> b` waits, and what `a`'s row
+//! and `b`'s have in common is added to `b`'s counters together with the rows of many other `a` (module `middle`). For other `b` the
+//! additions are collected by ranges of counters, a mask for 64 of them, and made when there are many for a range (module `counters`): an
+//! atomic addition each would move its cache line from core to core.
 //!
 //! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row
-//! with their planes, and its collected additions; a quarter of the hubs' bits.
+//! with their planes, its collected additions, the arcs that wait and the planes of a block of hubs.
 
 mod counters;
-mod hub_ranks;
+mod middle;
 mod own;
+mod planes;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -26,12 +27,16 @@ use std::sync::Mutex;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, PartitionExtent, Resident, RowBlockView};
 
+use super::ahead::{AHEAD, is_scattered, prefetch};
 use super::hubs::Hubs;
-use super::worker::{LocalsRun, before};
+use super::postponed::{Capacity, PostponedArc};
+use super::short::NONE;
+use super::worker::{LocalsRun, before, may_intersect};
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use counters::{Additions, HostEdgeCounters};
-use hub_ranks::HubRanks;
+use middle::MiddleCorners;
+pub(super) use middle::{per_block, postponed};
 use own::Own;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
@@ -50,7 +55,6 @@ pub(super) struct CpuEdgeCounter {
     cursors: Vec<u32>,
     workers: Vec<Mutex<EdgeWorker>>,
     hubs: Hubs,
-    ranks: HubRanks,
     counters: HostEdgeCounters,
     /// The counts of row blocks that were not read.
     unread: VecDeque<Vec<u32>>,
@@ -62,6 +66,7 @@ pub(super) struct CpuEdgeCounter {
 #[derive(Debug)]
 struct EdgeWorker {
     own: Own,
+    middle: MiddleCorners,
     additions: Additions,
 }
 
@@ -75,18 +80,21 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-pub(super) fn hub_bytes(hubs: u32) -> Bytes {
-    HubRanks::bytes_for(hubs)
-}
-
 /// Bytes of the counters' bookkeeping.
 pub(super) const FIXED: Bytes = HostEdgeCounters::FIXED;
 
 impl CpuEdgeCounter {
-    pub(super) fn new(size: PartitionExtent, workers: u64, most_hubs: u32, progress: Option<Progress>) -> Self {
+    /// With `workers` workers, whose arcs to hubs have `room`.
+    pub(super) fn new(
+        size: PartitionExtent,
+        workers: u64,
+        most_hubs: u32,
+        room: Capacity,
+        progress: Option<Progress>,
+    ) -> Self {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let counters = HostEdgeCounters::new(arcs, row_block_limit / 4);
-        let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
+        let worker = || Mutex::new(EdgeWorker::new(numbered, room, &counters));
         Self {
             resident: Resident::default(),
             numbered,
@@ -94,7 +102,6 @@ impl CpuEdgeCounter {
             cursors: trimill_system::mapped::zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
             hubs: Hubs::new(),
-            ranks: HubRanks::default(),
             counters,
             unread: VecDeque::new(),
             triangles: 0,
@@ -105,21 +112,20 @@ impl CpuEdgeCounter {
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
         let unread = self.unread.iter().map(|counts| counts.capacity() as u64).sum::<u64>();
-        workers
-            + Bytes::of::<u32>(self.cursors.capacity() as u64 + unread)
-            + self.hubs.bytes()
-            + self.ranks.bytes()
-            + self.counters.bytes()
+        workers + Bytes::of::<u32>(self.cursors.capacity() as u64 + unread) + self.hubs.bytes() + self.counters.bytes()
     }
 
     /// Counts with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
-        let Self { resident, numbered, workers, hubs, ranks, counters, progress, .. } = self;
+        let Self { resident, numbered, most_hubs, workers, hubs, counters, progress, .. } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
-        ranks.take(hubs);
-        let around = Around { range, successors: &successors, hubs, ranks, counters, arcs: resident.successors.len() };
+        if !hubs.range().is_empty() {
+            // All workers at once, so that the memory taken does not depend on which of them run.
+            parallel::each(&*workers, |worker| lock(worker).middle.allocate(*most_hubs));
+        }
+        let around = Around { range, successors: &successors, hubs, counters, arcs: resident.successors.len() };
         let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
             progress.map_or(Ok(()), Progress::check)?;
             let (first, end) = (run.first, run.first + run.cursors.len());
@@ -131,7 +137,7 @@ impl CpuEdgeCounter {
             Ok(triangles)
         })?;
         self.triangles += counted.into_iter().sum::<u64>();
-        parallel::each(&self.workers, |worker| lock(worker).additions.flush(&self.counters));
+        parallel::each(&*workers, |worker| lock(worker).add_rest(&around));
         self.unread.push_back(self.counters.take_row_block(row_block.size().arcs));
         Ok(())
     }
@@ -182,38 +188,50 @@ impl PartitionCounter for CpuEdgeCounter {
 }
 
 impl EdgeWorker {
-    fn new(numbered: u32, counters: &HostEdgeCounters) -> Self {
-        Self { own: Own::new(numbered), additions: Additions::new(counters) }
+    fn new(numbered: u32, room: Capacity, counters: &HostEdgeCounters) -> Self {
+        let additions = Additions::new(counters);
+        Self { own: Own::new(numbered), middle: MiddleCorners::new(room), additions }
     }
 
     fn bytes(&self) -> Bytes {
-        self.own.bytes() + self.additions.bytes()
+        self.own.bytes() + self.middle.bytes() + self.additions.bytes()
     }
 
-    /// Counts the common successors of the marked row and of hub `b`, whose first arc has the counter `first`.
+    /// Counts the common successors of the marked row and of hub `b`; those of `b` are added later.
     #[inline(always)]
-    fn with_hub(&mut self, b: u32, first: u64, around: &Around<'_>) -> u32 {
-        let (bits, ranks) = (around.hubs.row(b), around.ranks.row(b));
-        let Self { own, additions } = self;
-        let mut found = 0;
-        for i in 0..own.find_common(bits) {
-            let (word, both) = own.add_common(i, bits);
-            let (mut mask, mut left) = (0, both);
-            while left != 0 {
-                mask |= 1 << (bits[word] & ((left & left.wrapping_neg()) - 1)).count_ones();
-                left &= left - 1;
-            }
-            additions.push(first + u64::from(ranks[word]), mask, around.counters);
+    fn with_hub(&mut self, b: u32, around: &Around<'_>) -> u32 {
+        let bits = around.hubs.row(b);
+        let Self { own, middle, .. } = self;
+        let common = own.find_common(bits);
+        if common == 0 {
+            own.end_successor();
+            return 0;
+        }
+        if middle.postponed.is_full() || !middle.postponed.has_room_for(common) {
+            middle.add_all(around);
+        }
+        let (first, mut found) = (middle.postponed.next_word(), 0);
+        for i in 0..common {
+            let (place, both) = own.add_common(i, bits);
+            middle.postponed.push_word(place, both);
             found += both.count_ones();
         }
         own.end_successor();
+        middle.postponed.push(PostponedArc { first: first as u32, words: common as u16, head: b as u16 });
         found
     }
 
-    /// Counts the entries of a successor's row that are marked; its first arc has the counter `first`.
+    /// Adds all that waits to the counters.
+    fn add_rest(&mut self, around: &Around<'_>) {
+        self.middle.add_all(around);
+        self.additions.flush(around.counters);
+    }
+
+    /// Counts the entries of a successor's row that are marked.
     #[inline(always)]
-    fn with_row(&mut self, successor_row: &[u32], first: u64, around: &Around<'_>) -> u32 {
-        let Self { own, additions } = self;
+    fn with_row(&mut self, successor: Successor<'_>, around: &Around<'_>) -> u32 {
+        let Successor { row: successor_row, first, .. } = successor;
+        let Self { own, additions, .. } = self;
         let (mut found, mut place) = (0, 0);
         while let Some(&c) = successor_row.get(place) {
             let word = (c / 64) as usize;
@@ -235,25 +253,65 @@ impl EdgeWorker {
         found
     }
 
-    /// The same for a short row, which is not marked.
+    /// The same for a short row, which is not marked, of up to `WIDTH` entries.
     #[inline(always)]
-    fn with_short(&mut self, row: &[u32], successor_row: &[u32], first: u64, around: &Around<'_>) -> u32 {
-        let mut entries = [u32::MAX; SHORT];
+    fn with_short<const WIDTH: usize>(&mut self, row: &[u32], successor: Successor<'_>, around: &Around<'_>) -> u32 {
+        let mut entries = [NONE; WIDTH];
         entries[..row.len()].copy_from_slice(row);
-        let mut found = 0;
-        for (place, &c) in (first..).zip(successor_row) {
-            let mut equal = 0u32;
-            for (i, &entry) in entries.iter().enumerate() {
-                equal |= u32::from(entry == c) << i;
-            }
-            if equal != 0 {
-                self.own.add_to(equal.trailing_zeros() as usize, 1);
-                self.additions.push(place, 1, around.counters);
-                found += 1;
+        // Each entry of the successor's row is compared with all others at once; most rows have none in common.
+        let mut found = [0; WIDTH];
+        for &c in successor.row {
+            for (found, &entry) in found.iter_mut().zip(&entries) {
+                *found += u32::from(entry == c);
             }
         }
-        found
+        let triangles = found.iter().sum();
+        if triangles > 0 {
+            for (i, &found) in found.iter().enumerate().filter(|(_, found)| **found > 0) {
+                self.own.add_to(i, found);
+            }
+            for (place, _) in (successor.first..).zip(successor.row).filter(|(_, c)| entries.contains(c)) {
+                self.additions.push(place, 1, around.counters);
+            }
+        }
+        triangles
     }
+
+    /// Counts the triangles whose middle corners are entries of `row` from `start` on, none of them hubs.
+    #[inline(always)]
+    fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
+        let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
+        let mut all = 0;
+        for (begin, some) in (start..).step_by(AHEAD).zip(row[start..].chunks(AHEAD)) {
+            let mut ahead = [Successor { place: 0, row: &[], first: 0 }; AHEAD];
+            let mut many = 0;
+            for (place, &b) in (begin..).zip(some) {
+                // Reads both ends of every row before the first row is compared.
+                let (row, first_arc) = around.successors.row_at(b, around.arcs as u64);
+                ahead[many] = Successor { place, row, first: first_arc };
+                many += usize::from(may_intersect(row, first, last));
+            }
+            for successor in &ahead[..many] {
+                let found = match row.len() {
+                    _ if marked => self.with_row(*successor, around),
+                    ..=4 => self.with_short::<4>(row, *successor, around),
+                    5..=8 => self.with_short::<8>(row, *successor, around),
+                    _ => self.with_short::<SHORT>(row, *successor, around),
+                };
+                self.own.add_to(successor.place, found);
+                all += u64::from(found);
+            }
+        }
+        all
+    }
+}
+
+/// A middle corner of triangles: its place in the row that is counted, its own row, and the counter of the first arc of that.
+#[derive(Clone, Copy)]
+struct Successor<'a> {
+    place: usize,
+    row: &'a [u32],
+    first: u64,
 }
 
 /// What all runs of a row block share.
@@ -261,7 +319,6 @@ struct Around<'a> {
     range: &'a Range<u32>,
     successors: &'a SuccessorRows<'a>,
     hubs: &'a Hubs,
-    ranks: &'a HubRanks,
     counters: &'a HostEdgeCounters,
     /// Resident arcs: the counters of the row block's arcs come after theirs.
     arcs: usize,
@@ -271,10 +328,16 @@ struct Around<'a> {
 /// instruction sets, as [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_run(worker: &mut EdgeWorker, run: LocalsRun<'_>, resident: &Resident, around: &Around<'_>) -> u64 {
-    let Around { range, successors, hubs, counters, arcs, .. } = *around;
+    let Around { range, successors, hubs, counters, .. } = *around;
     let mut count = 0;
+    let locals = run.first..run.first + run.cursors.len();
+    let others = hubs.range().end.max(range.start)..range.end;
+    let prefetches = is_scattered(successors, &locals, &others);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let local = run.first + i;
+        if prefetches {
+            prefetch(successors, local, &locals, &others);
+        }
         let row = successors.resident(local);
         let start = *cursor as usize;
         if row.get(start).is_none_or(|&next| next >= range.end) {
@@ -294,18 +357,15 @@ fn count_run(worker: &mut EdgeWorker, run: LocalsRun<'_>, resident: &Resident, a
             worker.own.mark(row);
         }
         let mut of_row = 0;
-        for (k, &b) in row.iter().enumerate().skip(start) {
-            let (successor_row, first) = successors.row_at(b, arcs as u64);
-            let found = if k < hubs_end {
-                worker.with_hub(b, first, around)
-            } else if marks {
-                worker.with_row(successor_row, first, around)
-            } else {
-                worker.with_short(row, successor_row, first, around)
-            };
+        for (k, &b) in row.iter().enumerate().take(hubs_end).skip(start) {
+            if k + 1 < hubs_end {
+                worker.own.prefetch(hubs.row(row[k + 1]));
+            }
+            let found = worker.with_hub(b, around);
             worker.own.add_to(k, found);
             of_row += u64::from(found);
         }
+        of_row += worker.with_others(row, start.max(hubs_end), marks, around);
         let counts = worker.own.finish();
         if of_row > 0 {
             counters.add(resident.offsets[local], counts);

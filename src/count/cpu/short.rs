@@ -11,7 +11,7 @@ use crate::count::successors::SuccessorRows;
 pub(super) const LONGEST: usize = 16;
 
 /// No entry of a row has this number: no vertex has it as its rank.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Counts the triangles that start at the local with `row`, which has at most [`LONGEST`] entries, and whose middle corner is one of
 /// `row[start..]`. No row of a successor is packed.

@@ -85,7 +85,14 @@ impl Rows {
 }
 
 fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
-    Cpu { workers, hubs, room: Capacity::holding(hubs, postponed), counters: 0, edges: None, progress: None }
+    Cpu {
+        workers,
+        hubs,
+        room: super::worker::waiting(DIRECT..hubs, postponed, false),
+        counters: 0,
+        edges: None,
+        progress: None,
+    }
 }
 
 #[test]

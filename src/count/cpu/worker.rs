@@ -19,15 +19,26 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ahead::{AHEAD, is_scattered, prefetch};
-use super::capacity::{BLOCK, Capacity, DIRECT, Postponed};
 use super::free;
-use super::hubs::{Hubs, words_before};
+use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
+use super::postponed::{Capacity, PostponedArc, PostponedArcs};
 use super::short;
 use super::vertices::{Corners, HostVertexCounters, OfRow, RowCounters, TotalOnly, WorkerVertices};
 use crate::count::successors::SuccessorRows;
 use trimill_system::bytes::Bytes;
 use trimill_system::parallel;
+
+/// Hubs whose arcs are counted at once: their rows take 256 KiB.
+pub(super) const DIRECT: u32 = 2048;
+
+/// Words of a block of hubs' rows (256 KiB).
+const BLOCK: usize = 1 << 15;
+
+/// Room for so many arcs to `hubs`, and for half as many words; where triangles are counted at `vertices`, for the local of each row.
+pub(super) fn waiting(hubs: Range<u32>, arcs: usize, vertices: bool) -> Capacity {
+    Capacity { vertices, ..Capacity::holding(hubs, BLOCK, arcs, arcs / 2) }
+}
 
 /// Postponed arcs of one worker that are counted by one thread in the end.
 const PART: usize = 1 << 13;
@@ -44,18 +55,9 @@ struct RowHead<'a> {
 
 #[derive(Debug)]
 pub(super) struct CpuWorker {
-    room: Capacity,
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
-    /// Non-empty words of packed rows; this and the following arrays are made once there is a hub.
-    packed: Vec<u64>,
-    /// The places of these words.
-    places: Vec<u16>,
-    postponed: Vec<Postponed>,
-    /// The postponed arcs, sorted by blocks.
-    by_block: Vec<Postponed>,
-    /// Where each block begins in them.
-    starts: Vec<u32>,
+    postponed: PostponedArcs,
     unpacked: Unpacked,
     /// Where triangles are counted at vertices: the local whose row begins at each packed word.
     locals: Vec<u32>,
@@ -69,13 +71,8 @@ impl CpuWorker {
     /// `near`: how many hubs it counts the triangles of, by itself.
     pub(super) fn new(numbered: u32, room: Capacity, near: usize) -> Self {
         Self {
-            room,
             marks: vec![0; (numbered as usize).div_ceil(64)],
-            packed: Vec::new(),
-            places: Vec::new(),
-            postponed: Vec::new(),
-            by_block: Vec::new(),
-            starts: Vec::new(),
+            postponed: PostponedArcs::new(room),
             unpacked: Unpacked::new(),
             locals: Vec::new(),
             near: vec![0; near],
@@ -85,24 +82,16 @@ impl CpuWorker {
 
     /// Makes the arrays for hubs, which a graph without them does not need.
     pub(super) fn allocate(&mut self) {
-        if !self.starts.is_empty() {
-            return;
-        }
-        self.packed.reserve_exact(self.room.packed);
-        self.places.reserve_exact(self.room.packed);
-        self.postponed.reserve_exact(self.room.postponed);
-        self.by_block = vec![Postponed::default(); self.room.postponed];
-        self.starts = vec![0; self.room.blocks + 1];
-        if self.room.vertices {
-            self.locals = vec![0; self.room.packed];
+        self.postponed.allocate();
+        if self.postponed.room.vertices && self.locals.is_empty() {
+            self.locals = vec![0; self.postponed.room.words];
         }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity() + self.near.capacity()) as u64)
-            + Bytes::of::<u16>(self.places.capacity() as u64)
-            + Bytes::of::<Postponed>((self.postponed.capacity() + self.by_block.capacity()) as u64)
-            + Bytes::of::<u32>((self.starts.capacity() + self.locals.capacity()) as u64)
+        Bytes::of::<u64>((self.marks.capacity() + self.near.capacity()) as u64)
+            + self.postponed.bytes()
+            + Bytes::of::<u32>(self.locals.capacity() as u64)
             + Unpacked::BYTES
             + self.of_row.bytes()
     }
@@ -113,45 +102,47 @@ impl CpuWorker {
     fn intersect_hubs<C: Corners>(&mut self, local: usize, head: RowHead<'_>, hubs: &Hubs, corners: &mut C) -> u64 {
         let RowHead { row, start } = head;
         let mut postponed = 0;
-        if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
+        if !self.postponed.has_room_for(row.len()) {
             postponed += self.intersect_postponed(hubs, corners);
+            self.postponed.forget();
         }
         let mut count = 0;
-        let first = self.packed.len();
+        let first = self.postponed.next_word();
         self.pack(row);
         if C::WANTED
             && let Some(its) = self.locals.get_mut(first)
         {
             *its = local as u32;
         }
-        let at_once = match self.room.postponed {
+        let at_once = match self.postponed.room.arcs {
             0 => row.len(),
             _ => row.partition_point(|&b| b < DIRECT).max(start),
         };
         // The packed word that holds the current entry: for the next entry it is the same or the next one.
-        let mut word = first + self.places[first..].partition_point(|&place| u32::from(place) < row[start] / 64);
+        let mut word =
+            first + self.postponed.places()[first..].partition_point(|&place| u32::from(place) < row[start] / 64);
+        let next = |word: usize, b: u32, waiting: &PostponedArcs| {
+            word + usize::from(u32::from(waiting.places()[word]) < b / 64)
+        };
         for &b in &row[start..at_once] {
-            word += usize::from(u32::from(self.places[word]) < b / 64);
-            let found = common(&self.places[first..=word], &self.packed[first..=word], hubs.row(b), corners);
+            word = next(word, b, &self.postponed);
+            let (places, words) = self.postponed.words(first..word + 1);
+            let found = common(places, words, hubs.row(b), corners);
             corners.number(b, found);
             count += found;
         }
         corners.local(local, count);
         if at_once == row.len() {
-            self.packed.truncate(first);
-            self.places.truncate(first);
+            self.postponed.truncate_words(first);
             return postponed + count;
         }
         for &b in &row[at_once..] {
-            word += usize::from(u32::from(self.places[word]) < b / 64);
-            if self.postponed.len() == self.room.postponed {
-                postponed += self.sort_and_intersect(hubs, corners);
+            word = next(word, b, &self.postponed);
+            if self.postponed.is_full() {
+                postponed += self.intersect_postponed(hubs, corners);
             }
-            self.postponed.push(Postponed {
-                first: first as u32,
-                words: (word + 1 - first) as u16,
-                successor: b as u16,
-            });
+            let words = (word + 1 - first) as u16;
+            self.postponed.push(PostponedArc { first: first as u32, words, head: b as u16 });
         }
         postponed + count
     }
@@ -161,70 +152,31 @@ impl CpuWorker {
         let (mut place, mut word) = (row[0] / 64, 0);
         for &c in row {
             if c / 64 != place {
-                self.places.push(place as u16);
-                self.packed.push(word);
+                self.postponed.push_word(place, word);
                 (place, word) = (c / 64, 0);
             }
             word |= 1 << (c % 64);
         }
-        self.places.push(place as u16);
-        self.packed.push(word);
+        self.postponed.push_word(place, word);
     }
 
-    /// Counts the postponed arcs; afterwards there is room for the packed words of any row.
+    /// Counts the postponed arcs, and forgets them.
     #[inline(always)]
     fn intersect_postponed<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
-        let count = self.sort_and_intersect(hubs, corners);
-        self.forget_postponed();
-        count
-    }
-
-    fn forget_postponed(&mut self) {
-        self.postponed.clear();
-        self.packed.clear();
-        self.places.clear();
-    }
-
-    #[inline(always)]
-    fn sort_and_intersect<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
-        self.sort_postponed(hubs);
+        self.postponed.sort(hubs);
         let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners);
-        self.postponed.clear();
+        self.postponed.forget_arcs();
         count
-    }
-
-    /// Sorts the postponed arcs by blocks.
-    #[inline(always)]
-    fn sort_postponed(&mut self, hubs: &Hubs) {
-        if self.postponed.is_empty() {
-            return;
-        }
-        let before = words_before(hubs.range().start.max(DIRECT));
-        let block_of = |successor: u16| (words_before(u32::from(successor)) - before) / BLOCK;
-        self.starts.fill(0);
-        for arc in &self.postponed {
-            self.starts[block_of(arc.successor)] += 1;
-        }
-        let mut sum = 0;
-        for start in &mut self.starts {
-            sum += std::mem::replace(start, sum);
-        }
-        for arc in &self.postponed {
-            let next = &mut self.starts[block_of(arc.successor)];
-            self.by_block[*next as usize] = *arc;
-            *next += 1;
-        }
     }
 
     /// Counts some of the postponed arcs, once they are sorted.
     #[inline(always)]
     fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
         let mut count = 0;
-        for arc in &self.by_block[arcs] {
-            let words = arc.first as usize..arc.first as usize + usize::from(arc.words);
-            let successor = u32::from(arc.successor);
-            let found = common(&self.places[words.clone()], &self.packed[words], hubs.row(successor), corners);
-            corners.number(successor, found);
+        for arc in &self.postponed.sorted()[arcs] {
+            let (head, (places, words)) = (u32::from(arc.head), self.postponed.words_of(arc));
+            let found = common(places, words, hubs.row(head), corners);
+            corners.number(head, found);
             if C::WANTED
                 && let Some(&local) = self.locals.get(arc.first as usize)
             {
@@ -329,7 +281,7 @@ impl CpuWorker {
 
 /// Whether a successor's row may have entries from `first` to `last`.
 #[inline(always)]
-fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
+pub(super) fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
     match (pack::words(row), row) {
         (Some(words), _) => words[0][0] <= last / 64 && words[words.len() - 1][0] >= first / 64,
         (None, [least, .., greatest]) => (*least <= last) & (*greatest >= first),
@@ -440,7 +392,7 @@ pub(super) fn count_postponed(
     hubs: &Hubs,
     counters: Option<&HostVertexCounters>,
 ) -> u64 {
-    parallel::each(&mut workers, |worker| worker.sort_postponed(hubs));
+    parallel::each(&mut workers, |worker| worker.postponed.sort(hubs));
     let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
     let mut parts: Vec<(&CpuWorker, Range<usize>)> = Vec::new();
     for worker in &workers {
@@ -456,7 +408,7 @@ pub(super) fn count_postponed(
     for (worker, near) in workers.iter_mut().zip(nears) {
         worker.near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
-    parallel::each(&mut workers, |worker| worker.forget_postponed());
+    parallel::each(&mut workers, |worker| worker.postponed.forget());
     count
 }
 

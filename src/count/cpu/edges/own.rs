@@ -1,23 +1,16 @@
 //! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes.
 //!
-//! What a successor's row has in common with a word of 64 numbers is added to all of its counters at once: bit `i` of plane `k` is
-//! bit `k` of the counter of number `i`, and a carry goes from plane to plane. The carry is rarely long, so a word costs a few
-//! instructions however many bits it has. Words of few entries have no planes, which would fill the cache: their counters are added to
-//! one by one.
+//! Words of few entries have no planes, which would fill the cache: their counters are added to one by one.
 
+use super::planes::{self, FULL, Planes};
 use trimill_system::bytes::Bytes;
-
-/// Planes of a word.
-const PLANES: usize = 8;
+use trimill_system::mapped;
 
 /// The fewest entries for each word of a row with planes.
 const DENSE: usize = 4;
 
-/// Successors after which the planes are full.
-const FULL: u32 = (1 << PLANES) - 1;
-
-/// The counters of a word.
-type Planes = [u64; PLANES];
+/// Words of the next hub's row that are prefetched: with twice as many, or for the hub after it, counting is not faster.
+const PREFETCHED: usize = 32;
 
 /// A marked row.
 #[derive(Debug)]
@@ -94,7 +87,7 @@ impl Own {
         }
         self.bits.extend(self.words.iter().map(|&word| self.marks[word as usize]));
         self.dense = DENSE * self.words.len() <= row.len();
-        self.planes.resize(if self.dense { self.words.len() } else { 0 }, [0; PLANES]);
+        self.planes.resize(if self.dense { self.words.len() } else { 0 }, planes::EMPTY);
         self.common.resize(self.words.len(), 0);
     }
 
@@ -107,6 +100,14 @@ impl Own {
     #[inline(always)]
     pub(super) fn add(&mut self, word: usize, both: u64) {
         self.add_at(self.slots[word] as usize, both);
+    }
+
+    /// Prefetches the words of a hub's row, which is anywhere in memory, that [`Self::find_common`] will read first.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, row: &[u64]) {
+        for &word in self.words.iter().take(PREFETCHED) {
+            mapped::prefetch(row, word as usize);
+        }
     }
 
     /// Finds the words that have a mark that is also in `row`, another row as bits. Returns how many there are.
@@ -124,10 +125,10 @@ impl Own {
 
     /// Adds 1 for each mark of the `i`-th word that was found; returns which word that is, and these bits.
     #[inline(always)]
-    pub(super) fn add_common(&mut self, i: usize, row: &[u64]) -> (usize, u64) {
+    pub(super) fn add_common(&mut self, i: usize, row: &[u64]) -> (u32, u64) {
         let place = self.common[i] as usize;
-        let word = self.words[place] as usize;
-        let both = row[word] & self.bits[place];
+        let word = self.words[place];
+        let both = row[word as usize] & self.bits[place];
         self.add_at(place, both);
         (word, both)
     }
@@ -135,7 +136,7 @@ impl Own {
     #[inline(always)]
     fn add_at(&mut self, place: usize, both: u64) {
         if self.dense {
-            return add(&mut self.planes[place], both);
+            return planes::add(&mut self.planes[place], both);
         }
         let mut left = both;
         while left != 0 {
@@ -164,20 +165,7 @@ impl Own {
     fn empty(&mut self) {
         self.added = 0;
         for ((word, before), planes) in self.words.iter().zip(&self.before).zip(&mut self.planes) {
-            let used = PLANES - planes.iter().rev().take_while(|plane| **plane == 0).count();
-            if used == 0 {
-                continue;
-            }
-            let mut bits = self.marks[*word as usize];
-            let mut arc = *before as usize;
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                let count = (0..).zip(&planes[..used]).map(|(k, plane)| ((plane >> bit) as u32 & 1) << k).sum::<u32>();
-                self.counts[arc] += count;
-                arc += 1;
-                bits &= bits - 1;
-            }
-            *planes = [0; PLANES];
+            planes::take(planes, self.marks[*word as usize], &mut self.counts[*before as usize..]);
         }
     }
 
@@ -193,18 +181,5 @@ impl Own {
         self.planes.clear();
         self.dense = false;
         &self.counts
-    }
-}
-
-#[inline(always)]
-fn add(planes: &mut Planes, both: u64) {
-    let mut carry = both;
-    for plane in planes {
-        let next = *plane & carry;
-        *plane ^= carry;
-        carry = next;
-        if carry == 0 {
-            break;
-        }
     }
 }

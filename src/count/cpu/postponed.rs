@@ -1,0 +1,204 @@
+//! Arcs to hubs that wait until there are many, and are then sorted by blocks of hubs: the hubs' rows of a block are loaded into a core's
+//! cache once for all of its arcs. What an arc needs of its tail's row, words of 64 numbers, waits with it.
+
+use std::ops::Range;
+
+use super::hubs::{Hubs, words_before};
+use trimill_system::bytes::Bytes;
+
+/// The most arcs that wait, and the fewest for which waiting pays off.
+const MOST_ARCS: usize = 1 << 19;
+const LEAST_ARCS: usize = 1 << 10;
+
+/// An arc that waits: its head, and which words of its tail's row it needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PostponedArc {
+    pub(super) first: u32,
+    pub(super) words: u16,
+    pub(super) head: u16,
+}
+
+/// Which arcs wait, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Capacity {
+    /// Arcs that wait at a time; 0 for none.
+    pub(super) arcs: usize,
+    pub(super) words: usize,
+    /// The first hub whose arcs wait.
+    pub(super) first: u32,
+    /// Words of a block of hubs' rows.
+    pub(super) block: usize,
+    pub(super) blocks: usize,
+    /// Whether triangles are counted at vertices, so that the local of each row is kept.
+    pub(super) vertices: bool,
+}
+
+impl Capacity {
+    /// The largest useful capacity for arcs to `hubs` that takes at most `share` bytes, but never less than one row needs.
+    pub(super) fn new(hubs: Range<u32>, share: Bytes, of: impl Fn(Range<u32>, usize) -> Self) -> Self {
+        if hubs.is_empty() {
+            return of(hubs, 0);
+        }
+        std::iter::successors(Some(MOST_ARCS), |&arcs| Some(arcs / 2))
+            .take_while(|&arcs| arcs >= LEAST_ARCS)
+            .map(|arcs| of(hubs.clone(), arcs))
+            .find(|room| room.bytes() <= share)
+            .unwrap_or(of(hubs.clone(), 0))
+    }
+
+    /// Capacity for so many arcs, and for so many words on top of the longest row's.
+    pub(super) fn holding(hubs: Range<u32>, block: usize, arcs: usize, words: usize) -> Self {
+        let words = words + (hubs.end as usize).div_ceil(64);
+        Self { arcs, words, first: hubs.start, block, blocks: words_before(hubs.end) / block + 1, vertices: false }
+    }
+
+    /// Bytes of the arrays.
+    pub(super) const fn bytes(&self) -> Bytes {
+        let arcs = 2 * self.arcs * size_of::<PostponedArc>();
+        let locals = if self.vertices { size_of::<u32>() } else { 0 };
+        let words = self.words * (size_of::<u64>() + size_of::<u16>() + locals);
+        Bytes((arcs + words + (self.blocks + 1) * size_of::<u32>()) as u64)
+    }
+}
+
+/// The arcs of a worker that wait.
+#[derive(Debug)]
+pub(super) struct PostponedArcs {
+    pub(super) room: Capacity,
+    /// Non-empty words of rows, and their places; this and the following arrays are made once there is a hub.
+    bits: Vec<u64>,
+    places: Vec<u16>,
+    arcs: Vec<PostponedArc>,
+    /// The arcs, sorted by blocks.
+    sorted: Vec<PostponedArc>,
+    /// Where each block ends in them.
+    ends: Vec<u32>,
+}
+
+impl PostponedArcs {
+    pub(super) fn new(room: Capacity) -> Self {
+        let (bits, places, arcs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { room, bits, places, arcs, sorted: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Makes the arrays, which a graph without hubs does not need.
+    pub(super) fn allocate(&mut self) {
+        if !self.ends.is_empty() {
+            return;
+        }
+        self.bits.reserve_exact(self.room.words);
+        self.places.reserve_exact(self.room.words);
+        self.arcs.reserve_exact(self.room.arcs);
+        self.sorted = vec![PostponedArc::default(); self.room.arcs];
+        self.ends = vec![0; self.room.blocks + 1];
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::of::<u64>(self.bits.capacity() as u64)
+            + Bytes::of::<u16>(self.places.capacity() as u64)
+            + Bytes::of::<PostponedArc>((self.arcs.capacity() + self.sorted.capacity()) as u64)
+            + Bytes::of::<u32>(self.ends.capacity() as u64)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.arcs.len()
+    }
+
+    /// Whether there is no room for another arc.
+    #[inline(always)]
+    pub(super) fn is_full(&self) -> bool {
+        self.arcs.len() == self.room.arcs
+    }
+
+    /// Whether so many more words have room. A row never has more than there is room for when nothing waits.
+    #[inline(always)]
+    pub(super) fn has_room_for(&self, words: usize) -> bool {
+        self.bits.len() + words.min(self.room.words) <= self.room.words
+    }
+
+    /// Where the next word will be.
+    #[inline(always)]
+    pub(super) fn next_word(&self) -> usize {
+        self.bits.len()
+    }
+
+    #[inline(always)]
+    pub(super) fn push_word(&mut self, place: u32, bits: u64) {
+        self.places.push(place as u16);
+        self.bits.push(bits);
+    }
+
+    #[inline(always)]
+    pub(super) fn truncate_words(&mut self, first: usize) {
+        self.bits.truncate(first);
+        self.places.truncate(first);
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, arc: PostponedArc) {
+        self.arcs.push(arc);
+    }
+
+    #[inline(always)]
+    pub(super) fn places(&self) -> &[u16] {
+        &self.places
+    }
+
+    /// Some words: their places, and their bits.
+    #[inline(always)]
+    pub(super) fn words(&self, words: Range<usize>) -> (&[u16], &[u64]) {
+        (&self.places[words.clone()], &self.bits[words])
+    }
+
+    /// The words that an arc needs.
+    #[inline(always)]
+    pub(super) fn words_of(&self, arc: &PostponedArc) -> (&[u16], &[u64]) {
+        self.words(arc.first as usize..arc.first as usize + usize::from(arc.words))
+    }
+
+    /// Sorts the arcs by blocks.
+    #[inline(always)]
+    pub(super) fn sort(&mut self, hubs: &Hubs) {
+        self.ends.fill(0);
+        let before = words_before(hubs.range().start.max(self.room.first));
+        let block_of = |head: u16| (words_before(u32::from(head)) - before) / self.room.block;
+        for arc in &self.arcs {
+            self.ends[block_of(arc.head)] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut self.ends {
+            sum += std::mem::replace(end, sum);
+        }
+        for arc in &self.arcs {
+            let next = &mut self.ends[block_of(arc.head)];
+            self.sorted[*next as usize] = *arc;
+            *next += 1;
+        }
+    }
+
+    /// The arcs, once they are sorted.
+    #[inline(always)]
+    pub(super) fn sorted(&self) -> &[PostponedArc] {
+        &self.sorted[..self.arcs.len()]
+    }
+
+    /// The arcs of each block that has any, once they are sorted.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &[PostponedArc]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let blocks = starts.zip(&self.ends).map(|(start, &end)| &self.sorted()[start as usize..end as usize]);
+        blocks.filter(|block| !block.is_empty())
+    }
+
+    /// Forgets the arcs; their words stay.
+    #[inline(always)]
+    pub(super) fn forget_arcs(&mut self) {
+        self.arcs.clear();
+    }
+
+    /// Forgets all; afterwards there is room for the words of any row.
+    #[inline(always)]
+    pub(super) fn forget(&mut self) {
+        self.arcs.clear();
+        self.truncate_words(0);
+    }
+}
