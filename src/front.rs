@@ -25,7 +25,6 @@ pub use trimill_input::arcs::pairs::Pairs;
 
 use crate::execute::directories::rates;
 use crate::job::Job;
-use crate::job::job::STANDARD_INPUT;
 use crate::report::RunResult;
 use crate::report::views;
 use trimill_system::error::{Error, Result};
@@ -44,9 +43,9 @@ pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> 
 /// Counts a job with `count`, and writes the page that it asks for.
 fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<RunResult> {
     let Some(file) = job.output.report.clone() else { return count(job) };
-    let shown = titled(job.clone());
+    let (shown, earlier) = (titled(job.clone()), job.earlier()?);
     let (result, written) = Error::answered(count(job))?;
-    let page = shown.page_of_count(&result, rates(shown.cache.dir.as_deref()));
+    let page = shown.page_of_count(&result, rates(shown.cache.dir.as_deref()), earlier);
     let page = page.and_then(|entry| views::write_report(&file, &[entry]));
     match Error::worst_of([written, page]) {
         Ok(()) => Ok(result),
@@ -56,6 +55,5 @@ fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<Run
 
 /// The job as a page shows it: edges in memory have no file whose name could be its heading.
 fn titled(job: Job) -> Job {
-    let in_memory = job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT);
-    Job { name: in_memory.then(|| "graph in memory".into()), ..job }
+    Job { name: job.is_read_once().then(|| "graph in memory".into()), ..job }
 }

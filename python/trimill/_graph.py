@@ -37,6 +37,7 @@ _OF_COUNTS = (
     "k",
     "force",
     "report",
+    "against",
     "run_dir",
 )
 

@@ -55,6 +55,7 @@ class Settings(TypedDict, total=False):
     by_k: Path | None
     force: bool | None
     report: Path | None
+    against: Path | None
     cache: bool | None
     cache_dir: Path | None
     cache_max: Size | None

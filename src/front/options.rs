@@ -237,6 +237,13 @@ impl Options {
         self
     }
 
+    /// Has that page compare with an earlier result: `file` holds what [`RunResult`](crate::RunResult) is as JSON.
+    #[must_use]
+    pub fn against(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tables.output.against = Some(file.into());
+        self
+    }
+
     /// Replaces files that are there already under the names of outputs; inputs are never replaced.
     #[must_use]
     pub fn force(mut self) -> Self {

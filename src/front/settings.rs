@@ -134,6 +134,7 @@ settings! {
     by_k: output.by_k;
     force: output.force;
     report: output.report;
+    against: output.against;
     cache: cache.enabled;
     cache_dir: cache.dir;
     cache_max: cache.max;

@@ -142,7 +142,7 @@ pub struct InputTable {
         arg(id = "columns", long = "columns", value_name = "TAIL,HEAD", help_heading = "Input")
     )]
     pub columns: Option<ColumnNames>,
-    /// The ids of an edge list are names: text, whose numbers follow the order of its bytes
+    /// The ids of an edge list are names: any text, and vertices are in the order of its bytes
     #[cfg_attr(feature = "cli", arg(id = "names", long = "names", action = ArgAction::SetTrue, help_heading = "Input"))]
     pub names: Option<bool>,
 }
@@ -158,7 +158,7 @@ pub struct PartitionTable {
     /// The number of partitions, or `auto`: as few as fit [default: auto]
     #[cfg_attr(feature = "cli", arg(id = "parts", long = "parts", value_name = "N|auto", help_heading = "Partition"))]
     pub parts: Option<Parts>,
-    /// The seed of the partitioners that draw [default: 1]
+    /// The seed of partitioners that draw at random [default: 1]
     #[serde(deserialize_with = "whole")]
     #[cfg_attr(feature = "cli", arg(id = "seed", long = "seed", value_name = "SEED", help_heading = "Partition"))]
     pub seed: Option<u64>,
@@ -216,7 +216,7 @@ pub struct MemoryTable {
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SpillTable {
-    /// Where partitions wait until they are counted: disk | memory; what is too much for the memory goes to disk [default: disk]
+    /// Where partitions wait until they are counted: disk | memory; what does not fit in memory goes to disk [default: disk]
     #[cfg_attr(
         feature = "cli",
         arg(id = "spill", long = "spill", value_name = "PLACE", help_heading = "Spill", hide_possible_values = true)
@@ -291,7 +291,7 @@ pub struct OutputTable {
         arg(id = "output", long = "output", value_name = "DIR", help_heading = "Output", group = "files")
     )]
     pub dir: Option<PathBuf>,
-    /// Replace a result that is in the directory of --output already, and files of vertices, edges and kept spills that are there
+    /// Replace a result that is already in the directory of --output, and existing files of vertices, edges and kept spills
     #[cfg_attr(feature = "cli", arg(id = "force", long = "force", action = ArgAction::SetTrue, help_heading = "Output", requires = "files"))]
     pub force: Option<bool>,
     /// Count the triangles at each vertex, for the averages and quantiles of the result
@@ -308,11 +308,11 @@ pub struct OutputTable {
         arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")
     )]
     pub by_degree: Option<PathBuf>,
-    /// Write the local clustering coefficient of every vertex, also of those without an edge: lines of `id value`, or `-`
+    /// Write the local clustering coefficient of every vertex, even without an edge, in lines of `id value`; or `-`
     #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
     #[cfg_attr(feature = "cli", arg(id = "lcc", long = "lcc", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::LCC))]
     pub lcc: Option<PathBuf>,
-    /// For --lcc: the input's arcs have a direction, and arcs between neighbours count by direction [default: as a Graphalytics graph says, else not]
+    /// For --lcc: take the graph as directed [default: what a Graphalytics graph says, else false]
     #[cfg_attr(feature = "cli", arg(id = "directed", long = "directed", value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, help_heading = "Vertices", requires = "lcc"))]
     pub directed: Option<bool>,
     /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .csv (or with .gz, .zst), .parquet, or `-`
@@ -334,11 +334,18 @@ pub struct OutputTable {
         arg(id = "by_k", long = "by-k", value_name = "FILE", help_heading = "Truss", group = "files")
     )]
     pub by_k: Option<PathBuf>,
-    /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
+    /// Also write a report: one HTML page that needs no other file; an earlier report is replaced
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.html$")))]
     #[cfg_attr(feature = "cli", arg(id = "report", long = "report", value_name = "FILE.html", help_heading = "Output", value_parser = typed::html))]
     pub report: Option<PathBuf>,
-    /// Also write when each thread and device did what, in the Trace Event format, which Perfetto shows
+    /// In the report, compare with an earlier result: a file with what --json printed
+    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(id = "against", long = "against", value_name = "FILE.json", help_heading = "Output", requires = "report")
+    )]
+    pub against: Option<PathBuf>,
+    /// Also write what each thread and device did when, in the Trace Event format, which Perfetto shows
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.json$")))]
     #[cfg_attr(feature = "cli", arg(id = "trace", long = "trace", value_name = "FILE.json", help_heading = "Output"))]
     pub trace: Option<PathBuf>,
@@ -373,7 +380,7 @@ pub struct CacheTable {
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkTable {
-    /// The directory for temporary files of the preparation [default: beside the spill]
+    /// The directory for temporary files while the graph is prepared [default: that of spilled partitions]
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
     #[cfg_attr(
@@ -400,7 +407,7 @@ pub struct WorkTable {
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RunTable {
-    /// Keep what is done in DIR, so that the same command continues where it was, however it ended
+    /// Keep finished work in DIR, so that the same command goes on where it stopped, however it ended
     #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
     #[cfg_attr(feature = "cli", arg(id = "run_dir", long = "run-dir", value_name = "DIR", help_heading = "Resume"))]
     pub dir: Option<PathBuf>,

@@ -150,6 +150,9 @@ pub struct OutputSettings {
     /// The file for the HTML report.
     #[serde(with = "path_text::optional")]
     pub report: Option<PathBuf>,
+    /// An earlier result that the report compares with.
+    #[serde(with = "path_text::optional")]
+    pub against: Option<PathBuf>,
     /// The file for the trace.
     #[serde(with = "path_text::optional")]
     pub trace: Option<PathBuf>,
@@ -255,6 +258,11 @@ impl Job {
             }
         }
         Ok(())
+    }
+
+    /// Whether its input is standard input, or edges in memory.
+    pub fn is_read_once(&self) -> bool {
+        self.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT)
     }
 
     /// What the job is called in reports: its name, or its first input.

@@ -9,8 +9,6 @@ use super::file::{
     CacheTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables,
     WorkTable,
 };
-use super::job::STANDARD_INPUT;
-
 use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::bytes::Bytes;
 
@@ -32,7 +30,7 @@ pub struct ChosenSettings<'a> {
 impl Job {
     /// The text of a job file that repeats it; `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
     pub fn repeated(&self, chosen: &ChosenSettings<'_>) -> Option<String> {
-        if self.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+        if self.is_read_once() {
             return None;
         }
         let mut entry = toml::Table::new();
@@ -175,7 +173,7 @@ mod tests {
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\
              count = { backend = 'cuda', devices = [1, 2], method = 'lstc', block_threads = 64, tile = 128, threads = 3 }\n\
-             output = { clustering = true, per_vertex = 'v.parquet', lcc = 'l.txt', directed = false, dir = 'o', report = 'r.html' }\n\
+             output = { clustering = true, per_vertex = 'v.parquet', lcc = 'l.txt', directed = false, dir = 'o', report = 'r.html', against = 'e.json' }\n\
              cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'",
         );
         let chosen = ChosenSettings {
@@ -187,7 +185,7 @@ mod tests {
             device_memory: Bytes::mib(2),
             host_memory: Bytes::mib(1024),
         };
-        let output = OutputSettings { dir: None, report: None, recorded: false, ..typed.output.clone() };
+        let output = OutputSettings { dir: None, report: None, against: None, recorded: false, ..typed.output.clone() };
         let without_results = Job { output, run_dir: None, ..typed.clone() };
         assert_eq!(again(typed.clone(), &chosen), without_results);
     }

@@ -257,6 +257,12 @@ impl TypedJob<'_> {
         let peels = typed.truss.unwrap_or(false) || typed.k.is_some() || files.by_k.is_some();
         let report = self.page(&typed.report, "the report", "html")?;
         let trace = self.page(&typed.trace, "the trace", "json")?;
+        let against = self.dir(&typed.against, "the earlier result")?;
+        if against.is_some() && report.is_none() {
+            return Err(self
+                .refuse("an earlier result, and no report that compares with it")
+                .expected("the file of a report, `output.report` or --report"));
+        }
         Ok(OutputSettings {
             dir: self.dir(&typed.dir, "the directory of the output")?,
             force: typed.force.unwrap_or(false),
@@ -266,6 +272,7 @@ impl TypedJob<'_> {
             files,
             recorded: report.is_some() || trace.is_some(),
             report,
+            against,
             trace,
         })
     }

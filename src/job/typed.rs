@@ -57,27 +57,27 @@ The format [default: found from content and suffix]:
   parquet        two columns of integers, in builds with that feature
   graphalytics   LDBC Graphalytics: .v, .e and .properties
 All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
-A file that may be of two formats is refused.";
+A file that could have either of two formats is refused.";
 
 pub(super) const HEADER: &str = "\
 Whether the first line of an edge list is a header [default: found from the content]:
   yes  it is skipped, whatever it contains
   no   it is an arc
 Without this option, names of columns, a single number, and `n m` are headers; the last where as many \
-lines follow and no id is larger than n. A list whose first line may be either is refused.";
+lines follow and no id is larger than n. A list whose first line could be either a header or an arc is refused.";
 
 pub(super) const PARTITIONER: &str = "\
 How vertices are assigned to partitions [default: auto]:
   auto                 rank or contiguous, by their estimates
   rank                 runs of ranks in falling degree order
   random               drawn from --seed
-  contiguous           runs of ids, even in arcs: keeps locality
-  contiguous-vertices  runs of ids, even in vertices
+  contiguous           runs of ids, balanced by arcs
+  contiguous-vertices  runs of ids, balanced by vertices
   metis                METIS, in a child process
   file:PATH            read from a file, as METIS writes it";
 
 pub(super) const PRUNE: &str = "\
-What is dropped from a partition before it is spilled [default: direct]; makes auto take contiguous:
+What is dropped from a partition before it is spilled [default: direct]; with it, the partitioner auto is contiguous:
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, repeatedly, as in LSTC
   direct         what closes no triangle of the partition";
@@ -91,10 +91,10 @@ Write the triangles at each vertex with an edge to FILE, whose name decides the 
   -           as .tsv, on standard output";
 
 pub(super) const LCC: &str = "\
-Write the local clustering coefficient of every vertex to FILE, as LDBC Graphalytics defines it: a line of its id and the value for each \
-vertex that the input has, in the order of the ids, those without an edge with 0; with .gz or .zst compressed, `-` is standard output. \
-Of a directed graph (--directed, or by its .properties) it is the share of arcs that are there between the neighbours by arcs of either \
-direction, for which the input is read again.";
+Write the local clustering coefficient of every vertex to FILE, as LDBC Graphalytics defines it: a line with id and value for each \
+vertex of the input, in the order of ids, with 0 for those without an edge. FILE may end with .gz or .zst; `-` is standard output. \
+In a directed graph (--directed, or by its .properties) neighbours are joined by an arc in either direction, and the value is the share \
+of all possible arcs between them that exist; the input is then read twice.";
 
 pub(super) const PER_EDGE: &str = "\
 Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:

@@ -76,7 +76,7 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Data`]: a file that cannot be read, or is no such result.
-pub fn earlier(path: &Path) -> Result<EarlierResult> {
+fn earlier(path: &Path) -> Result<EarlierResult> {
     let wrong = |found: String| {
         Error::data(path, found)
             .expected("the result of one count, as 'trimill count --json' prints it")
@@ -108,11 +108,24 @@ pub fn earlier(path: &Path) -> Result<EarlierResult> {
 }
 
 impl Job {
-    /// Its count, for a page.
+    /// The result that its page compares with, to be read before the job begins: the job may write to the same file.
+    ///
+    /// # Errors
+    /// As [`earlier`].
+    pub fn earlier(&self) -> Result<Option<EarlierResult>> {
+        self.output.against.as_deref().map(earlier).transpose()
+    }
+
+    /// Its count, for a page, beside an `earlier` result.
     ///
     /// # Errors
     /// Where it cannot be written as JSON.
-    pub fn page_of_count(&self, result: &RunResult, rates: (Rates, bool)) -> Result<PageEntry> {
+    pub fn page_of_count(
+        &self,
+        result: &RunResult,
+        rates: (Rates, bool),
+        earlier: Option<EarlierResult>,
+    ) -> Result<PageEntry> {
         let timeline = result.timeline.clone().map(|timeline| {
             let each = SPANS / timeline.tracks.len().max(1);
             timeline.with_at_most(each.min(SPANS_OF_TRACK))
@@ -130,6 +143,7 @@ impl Job {
         Ok(PageEntry {
             job: self.repeated(&chosen),
             rates: Some(rates),
+            against: earlier,
             ..PageEntry::new(ResultKind::Count, self.title(), &shown)?
         })
     }
@@ -207,7 +221,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let tables = crate::job::file::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
         let job = Job::resolve(None, &tables, Path::new("")).unwrap();
-        let entry = job.page_of_count(&example(2), (Rates::default(), false)).unwrap();
+        let entry = job.page_of_count(&example(2), (Rates::default(), false), None).unwrap();
         type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;
         let write: [(&str, Step<'_>, Step<'_>); 2] = [
             ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),

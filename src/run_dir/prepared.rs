@@ -83,6 +83,9 @@ impl PreparedJob {
     }
 
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
+        if dir.is_file() {
+            return Ok(None);
+        }
         let path = dir.join(NAME);
         match sealed_file::read::<Self>(&path) {
             Ok(Some(prepared)) if prepared.kind != Self::KIND => {

@@ -156,6 +156,19 @@ fn a_report_compares_with_an_earlier_result() {
     place.refuses(&["count", &input, "--against", "earlier.json"], 2, &["--report"]);
 
     place.prints(&["count", &input, "--report", "r.html", "--against", "earlier.json"]);
+    // A job of a file compares with the result that it replaces; the page of all jobs does so, too.
+    place.prints(&["count", &input, "--output", "o", "--parts", "2"]);
+    let job = format!(
+        "[[job]]\ninput.path = '{input}'\noutput = {{ dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }}\n"
+    );
+    place.write("job.toml", job);
+    place.prints(&["run", "job.toml", "--report", "all.html"]);
+    for page in ["j.html", "all.html"] {
+        let page = fs::read_to_string(place.path(page)).unwrap();
+        let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
+        assert_eq!(serde_json::from_str::<RunResult>(text).unwrap().parts, 2);
+    }
+
     let page = fs::read_to_string(place.path("r.html")).unwrap();
     assert_eq!(context(&page)["entries"][0]["against"], "earlier.json");
     let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();

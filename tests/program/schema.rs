@@ -14,6 +14,8 @@ const INPUT: &str = "input.path = 'g.txt'";
 const ON_GPU: &str = "input.path = 'g.txt'\ncount.backend = 'cuda'";
 /// For settings of the coefficients of all vertices.
 const WITH_LCC: &str = "input.path = 'g.txt'\noutput.lcc = 'l.txt'";
+/// For what only a report shows.
+const WITH_REPORT: &str = "input.path = 'g.txt'\noutput.report = 'r.html'";
 const SIZES: [&[&str]; 2] = [
     &[
         "1",
@@ -125,6 +127,7 @@ const SETTINGS: &[Setting] = &[
         &["''", "'e'", "'e.txt'", "'e.npy'", "3"],
     ),
     ("output.report", INPUT, &["'r.html'", "'./r.html'"], &["''", "'r'", "'r.htm'", "'r.html.gz'", "true"]),
+    ("output.against", WITH_REPORT, &["'e.json'", "'./e'"], &["''", "3", "true"]),
     ("output.trace", INPUT, &["'t.json'", "'./t.json'"], &["''", "'t'", "'t.html'", "'t.json.gz'", "1"]),
     ("cache.enabled", INPUT, TRUTHS[0], TRUTHS[1]),
     ("cache.dir", INPUT, DIRS[0], DIRS[1]),

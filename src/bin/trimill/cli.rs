@@ -24,8 +24,8 @@ pub(crate) use generate::GenerateCommand;
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
 ///
-/// The graph is cut into partitions that can be counted alone, spilled compressed to disk, and streamed through the
-/// device in row blocks of bounded size. Without a GPU the same pipeline runs on the CPU.
+/// It cuts the graph into partitions and counts them one by one in a fixed amount of memory, reading the rest from disk
+/// as it goes. Without a GPU, the CPU does the same.
 #[derive(Debug, Parser)]
 #[command(name = "trimill", version, max_term_width = 110, after_help = help::TRIMILL, propagate_version = false)]
 pub(crate) struct Cli {
@@ -54,11 +54,11 @@ pub(crate) struct Global {
     )]
     pub(crate) progress: ProgressMode,
 
-    /// Tells more on standard error; twice tells everything
+    /// Say more on standard error; given twice, say everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet", help_heading = "General")]
     pub(crate) verbose: u8,
 
-    /// Tells nothing on standard error but errors
+    /// Say nothing on standard error but errors
     #[arg(short, long, global = true, help_heading = "General")]
     pub(crate) quiet: bool,
 }
@@ -157,8 +157,8 @@ pub(crate) struct RunCommand {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Change a setting of all jobs (partition.parts=8) or of one (job.NAME.partition.parts=8); may be repeated, the
-    /// last one wins
+    /// Change a setting of all jobs (partition.parts=8) or of one (job.NAME.partition.parts=8); may be repeated, and
+    /// the last one wins
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
@@ -231,7 +231,7 @@ pub(crate) enum CacheCommand {
         #[arg(value_name = "KEY|INPUT", required_unless_present = "max")]
         which: Vec<OsString>,
 
-        /// Then remove the least recently used graphs until the rest takes at most this much
+        /// Then remove the least recently used graphs until the others take at most this much
         #[arg(long, value_name = "BYTES")]
         max: Option<Bytes>,
 

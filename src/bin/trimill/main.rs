@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use cli::{Cli, Command, Global, ProgressMode};
 use commands::{CommandContext, CommandOutcome};
 use progress::ProgressLine;
@@ -49,7 +49,7 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         Ok(cli) => cli,
         // Help and version are results, everything else is a wrong command line.
         Err(error) if error.use_stderr() => {
-            refuse(&error, typed_json, out, err);
+            refuse(error, typed_json, out, err);
             return code(Kind::Usage);
         }
         Err(error) => {
@@ -74,8 +74,14 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     }
 }
 
-fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
-    let mut text = error.render().to_string();
+fn refuse(mut error: clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
+    if error.kind() == ErrorKind::UnknownArgument {
+        // clap would say how to pass a value that begins with `-`, which a mistyped option is not.
+        error.remove(ContextKind::Suggested);
+    }
+    let rendered = error.render().to_string();
+    // What the standard library says of text that is no number.
+    let mut text = rendered.replace("invalid digit found in string", "expected a whole number");
     let file = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(typed)) if Path::new(typed).exists() => Some(typed),
         _ => None,
@@ -90,7 +96,7 @@ fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn
     }
     match printable(&text) {
         // clap styles what goes to a terminal.
-        Cow::Borrowed(_) if file.is_none() => drop(error.print()),
+        Cow::Borrowed(same) if same == rendered => drop(error.print()),
         plain => drop(write!(err, "{plain}")),
     }
 }

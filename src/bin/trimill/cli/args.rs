@@ -7,17 +7,9 @@ use clap::{Arg, ArgAction, Args};
 /// A report to look at.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReportArgs {
-    /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
+    /// Also write a report: one HTML page that needs no other file; an earlier report is replaced
     #[arg(long, value_name = "FILE.html", value_parser = trimill::program::html, help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
-}
-
-/// An earlier result to compare with.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct AgainstArgs {
-    /// In the report, compare with an earlier result, a file of what --json printed
-    #[arg(long, value_name = "FILE.json", requires = "report", help_heading = "Output")]
-    pub(crate) against: Option<PathBuf>,
 }
 
 /// How an answer is printed.

@@ -11,7 +11,7 @@ use trimill::program::{CacheTable, ClusterTable, CountTable, InputTable, MemoryT
 use trimill::program::{Cluster, Scheduler, from_one};
 
 /// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
-const NOT_OF_PREPARE: &[&str] = &["spill", "spill_dir", "keep_spill", "report", "trace"];
+const NOT_OF_PREPARE: &[&str] = &["spill", "spill_dir", "keep_spill", "report", "against", "trace"];
 /// What `trimill merge` does not take: it counts nothing.
 const NOT_OF_MERGE: &[&str] = &[
     "device_memory",

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::args::{AgainstArgs, AnswerArgs, usual, without};
+use super::args::{AnswerArgs, usual, without};
 use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTable, ShardChoice, Tables, WorkTable};
 
 /// What `trimill plan` does not take: it writes a report alone.
-const NOT_OF_PLAN: &[&str] = &["run_dir", "output", "force", "trace"];
+const NOT_OF_PLAN: &[&str] = &["run_dir", "output", "force", "against", "trace"];
 /// What `trimill truss` does not take: it is what the command is for.
 const NOT_OF_TRUSS: &[&str] = &["truss"];
 /// What `trimill partition` does not take: it counts nothing, and keeps what it spills.
@@ -27,6 +27,7 @@ const NOT_OF_PARTITION: &[&str] = &[
     "k",
     "by_k",
     "report",
+    "against",
     "trace",
 ];
 /// What `trimill verify` does not take: it counts in memory, on the cores.
@@ -44,6 +45,7 @@ const NOT_OF_VERIFY: &[&str] = &[
     "lcc",
     "directed",
     "report",
+    "against",
     "trace",
 ];
 
@@ -72,9 +74,6 @@ pub(crate) struct CountCommand {
         ]
     )]
     pub(crate) shard: Option<ShardChoice>,
-
-    #[command(flatten)]
-    pub(crate) against: AgainstArgs,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
@@ -107,9 +106,6 @@ impl GraphJobArgs {
 pub(crate) struct TrussCommand {
     #[command(flatten)]
     pub(crate) graph: GraphJobArgs,
-
-    #[command(flatten)]
-    pub(crate) against: AgainstArgs,
 }
 
 /// `trimill plan`

@@ -8,7 +8,7 @@ Examples:
   trimill count soc.txt.gz --device-memory 2GiB
       with no more than 2 GiB on the device
   trimill plan crawl.graph --device-memory 16GB
-      how long would it take, and how much memory?
+      how long would it take, and how much memory would it need?
   trimill run configs/quick-start.toml
       a batch of jobs
 
@@ -26,13 +26,13 @@ pub(crate) const MORE: &str = "All options, in groups, and examples: --help";
 pub(crate) const COUNT: &str = "\
 Examples:
   trimill count crawl.graph
-      BVGraph: crawl.graph with crawl.properties beside it
+      a BVGraph, with crawl.properties beside it
   trimill count edges-1.txt edges-2.txt --format text
       one graph in two files
   zcat big.txt.gz | trimill count - --format text --json
       from standard input, the answer as JSON
   trimill generate gap-kron --scale 24 -o - | trimill count - --format bin-u32
-      pairs of u32 from a pipe: they are read once, and not copied
+      pairs of u32 from a pipe, which are read once and not copied
   trimill count crawl.graph --partitioner random --prune zero-indegree
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
@@ -40,13 +40,13 @@ Examples:
   trimill count crawl.graph --per-vertex - | sort -k3,3nr | head
       the triangles at each vertex on standard output, the answer on standard error
   trimill count crawl.graph --clustering --report crawl.html
-      a page to look at: memory of the partitions, what ran when, degrees
+      a page that shows the partitions' memory, what ran when, and the degrees
   trimill count crawl.graph --run-dir runs/crawl
-      started again after any end, continues where it was
+      if it is stopped and started again, it goes on where it stopped
   trimill count /scratch/crawl
-      the partitions that `trimill partition`, or a count with --keep-spill, left there
+      partitions that `trimill partition`, or a count with --keep-spill, left there
 
-The number of partitions is only a start: one that does not fit the budget is split until it does. \
+A partition that does not fit the budget is split until it does, so there may be more than --parts. \
 The fields of the JSON object are described in docs/result.md.";
 
 pub(crate) const TRUSS: &str = "\
@@ -80,8 +80,8 @@ Examples:
   trimill merge /shared/crawl
 
 Shards 0 to 15 may be counted by any processes, on any nodes that see the directory, at any time, and \
-again: what is there is not counted twice. A machine without a GPU can prepare for GPUs: name the memory of one \
-with --device-memory. docs/clusters.md has the details.";
+more than once: what is counted already is not counted again. A machine without a GPU can prepare for GPUs: say with --device-memory \
+how much memory one has. docs/clusters.md has the details.";
 
 pub(crate) const MERGE: &str = "\
 Examples:
@@ -89,14 +89,14 @@ Examples:
   trimill merge /shared/crawl --json
 
 Prints what `trimill count` would have printed, and writes the files that `trimill prepare` was asked for. \
-Where partitions are missing, the exit code is 3, and the message names them and what counts them.";
+If partitions are missing, the exit code is 3, and the message names them and the commands that count them.";
 
 pub(crate) const CLUSTER: &str = "\
 Examples:
   trimill cluster slurm /shared/crawl --shards 16 --time 4:00:00
   trimill cluster hq /shared/crawl --shards 16 --gpus-per-task 0
 
-The scripts are text that may be changed before it is submitted.";
+The scripts are plain text and may be changed before they are submitted.";
 
 pub(crate) const PLAN: &str = "\
 Examples:
@@ -104,10 +104,10 @@ Examples:
   trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
 
 The graph is read and prepared (and kept in the cache), but nothing is spilled or counted, and no file of \
-vertices or edges is written. Seconds are estimates, from the rates of `trimill doctor --measure` if they were measured. Budgets may be \
-those of another machine: without a GPU the plan is for one \
-of --device-memory, unless there is --backend cpu, and --host-memory may be more than there is. The exit \
-code is 3 when something does not fit, and the plan says what to change.";
+vertices or edges is written. Seconds are estimates, from the rates that `trimill doctor --measure` measured if it did. Budgets may be \
+those of another machine: on a machine without a GPU, --device-memory plans for a GPU of that size, unless there is \
+--backend cpu, and --host-memory may be more than this machine has. If something does not fit, the exit \
+code is 3, and the plan says what to change.";
 
 pub(crate) const PARTITION: &str = "\
 Examples:
@@ -115,8 +115,8 @@ Examples:
   trimill inspect /scratch/crawl --verify
   trimill count /scratch/crawl --device-memory 4GiB
 
-Leaves one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill \
-count` takes the directory in place of a graph, any number of times, and reads no other file.";
+Writes one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill \
+count` takes the directory in place of a graph, as often as you like, and reads no other file.";
 
 pub(crate) const INSPECT: &str = "\
 Examples:
@@ -128,7 +128,7 @@ Examples:
   trimill verify karate.mtx
   trimill verify soc.txt --json
 
-Shares no counting code with `trimill count`, is slow, and keeps the whole graph in memory.";
+It shares no counting code with `trimill count`, is slow, and holds the whole graph in memory.";
 
 pub(crate) const BENCH: &str = "\
 Examples:
@@ -137,22 +137,22 @@ Examples:
   trimill bench k20.bin k22.bin --methods auto,lstc --json --report b.html
       some of them on two graphs, as JSON and as a page
   trimill bench crawl.graph --methods auto,bitmap@cpu --device-memory 1GiB
-      out of core, and against the CPU of the same machine
+      out of core, and compared with the CPU of the same machine
 
-Each graph is prepared once and then counted from the cache, which no method's time includes. A \
-round counts by every method, the next round begins with another one, and the first is only to warm \
+Each graph is prepared once and then counted from the cache; no time includes the preparation. A \
+round counts by every method, each round begins with another one, and the first only warms \
 up. Each method runs in a process of its own, so that a crash or a timeout ends that method alone. \
-A method that cannot count is a row with its reason. The exit code is 1 when a count differs from \
+A method that cannot count has a row with the reason. The exit code is 1 when a count differs from \
 the reference: --expect, else --verify, else the baseline's count, else the first. --output and \
 --report are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
 
 pub(crate) const METHODS: &str = "\
 The methods, by the names of docs/methods.md [default: all that this machine can run]. `auto` is what \
-`trimill count` takes by itself. NAME@cpu and NAME@cuda tell on what; without it, as --backend says.";
+`trimill count` takes by itself. NAME@cpu and NAME@cuda say where it runs; otherwise --backend does.";
 
 pub(crate) const TIMEOUT: &str = "\
-The most time for all runs of a method on a graph. A method that would exceed it runs fewer times, and \
-one that does is stopped.";
+The most time for all runs of a method on a graph. A method that would take longer runs fewer times, and \
+one that does take longer is stopped.";
 
 pub(crate) const GENERATE: &str = "\
 Examples:
@@ -161,7 +161,7 @@ Examples:
   trimill generate blowup crawl.graph --copies 20 --output big.bin
   trimill generate kings-grid --rows 1000 --columns 1000 --output grid.txt
 
-The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text. \
+The suffix of the file decides how edges are written: .bin as pairs of u32 (little-endian), .txt as text. \
 The same command makes the same file on any number of threads.";
 
 pub(crate) const DOCTOR: &str = "\
@@ -178,7 +178,7 @@ Examples:
   trimill cache clear
 
 The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is \
-found again by path, size, time of modification and a hash of all of its file.";
+recognised by the path, the size, the time of modification and a hash of the whole input.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

@@ -70,7 +70,7 @@ pub(super) fn conclude(
 pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (metis, control) = (context.metis(), context.control.clone());
     serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
-        let counted = count::count(&job, None, metis.clone(), &control)?;
+        let counted = count::count(&job, metis.clone(), &control)?;
         counted.written.map(|()| counted.result)
     })?;
     Ok(None)

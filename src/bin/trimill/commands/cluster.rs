@@ -33,7 +33,8 @@ pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) ->
     let merged = guarded(WORKER, || execute::merge(how, &context.control)).and_then(|merged| merged);
     let ((result, output), written) = Error::answered(merged)?;
     let tables = write_tables(&result, output.as_deref());
-    report(CountAnswer { result, written: Error::worst_of([written, tables]) }, None, &command.answer, context)
+    let merged = CountAnswer { result, written: Error::worst_of([written, tables]), earlier: None };
+    report(merged, None, &command.answer, context)
 }
 
 pub(super) fn cluster(command: &ClusterCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

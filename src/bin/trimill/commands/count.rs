@@ -11,7 +11,7 @@ use trimill::RunResult;
 use trimill::program::execute::{self, Helper};
 use trimill::program::paths;
 use trimill::program::with_resume_advice;
-use trimill::program::{EarlierResult, PageEntry, files, rates, views};
+use trimill::program::{EarlierResult, files, rates, views};
 use trimill::program::{Job, Tables};
 use trimill::program::{WORKER, guarded};
 use trimill::{Error, Result};
@@ -24,24 +24,18 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let shown = context.shown(&command.answer);
         return context.report(command.answer.json, &report, |report| reports::shard(report, shown));
     }
-    counted(&command.tables(), command.against.against.as_deref(), &command.answer, context)
+    counted(&command.tables(), &command.answer, context)
 }
 
 /// `trimill truss`
 pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    counted(&command.tables(), command.against.against.as_deref(), &command.graph.answer, context)
+    counted(&command.tables(), &command.graph.answer, context)
 }
 
-fn counted(
-    tables: &Tables,
-    against: Option<&Path>,
-    how: &AnswerArgs,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
+fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
     paths::check(&[job.paths()])?;
-    let earlier = against.map(views::earlier).transpose()?;
-    report(count(&job, earlier, context.metis(), &context.control)?, Some(&job), how, context)
+    report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
 }
 
 /// Prints the result of a job, or of the shards of one, and what went wrong with its files.
@@ -51,7 +45,7 @@ pub(super) fn report(
     how: &AnswerArgs,
     context: &mut CommandContext<'_>,
 ) -> Result<CommandOutcome> {
-    let CountAnswer { result, written } = counted;
+    let CountAnswer { result, written, .. } = counted;
     let shown = context.shown(how);
     let threads = job.map(|job| threads(job.counter.threads));
     let table = job.is_some_and(|job| job.output.files.take_standard_output());
@@ -69,15 +63,13 @@ pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
 pub(super) struct CountAnswer {
     pub(super) result: RunResult,
     pub(super) written: Result<()>,
+    /// With what its page compares.
+    pub(super) earlier: Option<EarlierResult>,
 }
 
-/// Counts `job` and writes its output files, a report that compares with an `earlier` result among them; checks the output directory first.
-pub(super) fn count(
-    job: &Job,
-    earlier: Option<EarlierResult>,
-    metis: Option<Helper>,
-    control: &Control,
-) -> Result<CountAnswer> {
+/// Counts `job` and writes its output files; first checks the output directory, and reads the result to compare with.
+pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Result<CountAnswer> {
+    let earlier = job.earlier()?;
     if let Some(dir) = &job.output.dir {
         files::prepare_result(dir)?;
     }
@@ -86,14 +78,14 @@ pub(super) fn count(
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
     let tables = write_tables(&result, job.output.dir.as_deref());
-    let views = guarded(WORKER, || write_views(job, &result, earlier)).and_then(|viewed| viewed);
-    Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]) })
+    let views = guarded(WORKER, || write_views(job, &result, earlier.as_ref())).and_then(|viewed| viewed);
+    Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]), earlier })
 }
 
-fn write_views(job: &Job, result: &RunResult, against: Option<EarlierResult>) -> Result<()> {
+fn write_views(job: &Job, result: &RunResult, earlier: Option<&EarlierResult>) -> Result<()> {
     let page = |file| {
-        let entry = job.page_of_count(result, rates(job.cache.dir.as_deref()))?;
-        views::write_report(file, &[PageEntry { against, ..entry }])
+        let entry = job.page_of_count(result, rates(job.cache.dir.as_deref()), earlier.cloned())?;
+        views::write_report(file, &[entry])
     };
     let report = job.output.report.as_deref().map_or(Ok(()), page);
     let trace = job.output.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, &job.title(), result));

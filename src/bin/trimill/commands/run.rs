@@ -71,7 +71,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             });
             continue;
         }
-        let result = job.check_files().and_then(|()| count::count(job, None, context.metis(), &context.control));
+        let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
         let mut line = SummaryLine {
             job: name.clone(),
             counted: None,
@@ -80,10 +80,10 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         };
         let of = format!("job '{}': ", printable(name));
         match result {
-            Ok(CountAnswer { result, written }) => {
+            Ok(CountAnswer { result, written, earlier }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 if report.is_some() {
-                    entries.push(job.page_of_count(&result, rates(job.cache.dir.as_deref()))?);
+                    entries.push(job.page_of_count(&result, rates(job.cache.dir.as_deref()), earlier)?);
                 }
                 let (shown, threads) = (context.shown(&command.answer), Some(threads(job.counter.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
