@@ -3,7 +3,7 @@
 //! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. One reader thread reads
 //! and decodes; two row block buffers, which the backend may lend, circulate between it and the counter, so while one row block
 //! is counted the next one is decoded, and never more than two exist. The resident section is handed over whole or, where the
-//! device has memory of its own, in runs of bounded size.
+//! device has memory of its own, in runs of bounded size. A partition of few bytes is read by the counter's thread, before it is counted.
 
 pub mod ahead;
 pub mod edges;
@@ -38,6 +38,9 @@ use trimill_system::timeline::TrackKind;
 
 /// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;
+
+/// Partitions of fewer bytes are read before they are counted, in one thread: another one would take longer to start than it saves.
+const FEW: Bytes = Bytes::mib(1);
 
 /// Runs of the resident section that exist at a time.
 const RUNS: usize = RUNS_IN_FLIGHT as usize;
@@ -179,7 +182,9 @@ impl DeviceThread<'_> {
             let source = &mut *source;
             parallel::within(pool, move || Partition::of(source))
         };
-        let (to_counter, messages) = sync_channel(0);
+        let chunk = backend.resident_chunk();
+        let small = chunk.is_none() && partition.is_small();
+        let (to_counter, messages) = sync_channel(if small { 1 + IN_FLIGHT } else { 0 });
         let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
         let (give_chunk, chunks) = sync_channel(RUNS);
         let words = partition.buffer_words;
@@ -190,22 +195,23 @@ impl DeviceThread<'_> {
         for _ in 0..RUNS {
             let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
         }
-        let chunk = backend.resident_chunk();
-        std::thread::scope(|scope| {
-            let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
-            let reader = spawn(scope, "reading", || reading.all_of(source))?;
-            let counting =
-                CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
-            let counted = counting.count(wanted, backend);
-            // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
-            let reading = joined("the thread that reads partitions", reader.join())??;
-            let (counted, vertices) = counted?;
-            let peak = counted.peak.max(meter.peak());
-            Ok((
-                CountedPartition { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted },
-                vertices,
-            ))
-        })
+        let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
+        let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
+        let (reading, counted) = if small {
+            // The channel has room for all that is read. No other thread is needed, so all is done in the pool.
+            parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(wanted, backend))))
+        } else {
+            std::thread::scope(|scope| {
+                let reader = spawn(scope, "reading", || reading.all_of(source))?;
+                let counted = counting.count(wanted, backend);
+                // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
+                Ok((joined("the thread that reads partitions", reader.join())??, counted))
+            })
+        }
+        .map_err(PartitionFailure::Job)?;
+        let (counted, vertices) = counted?;
+        let peak = if counted.own_memory { counted.peak } else { counted.peak.max(meter.peak()) };
+        Ok((CountedPartition { reading, peak, ..counted }, vertices))
     }
 }
 
@@ -242,6 +248,12 @@ impl Partition {
             row_blocks: source.row_blocks() as u64,
             buffer_words: source.buffer_words(),
         }
+    }
+
+    /// Whether all of its rows may be in memory at once, as they are few.
+    fn is_small(&self) -> bool {
+        let bytes = self.resident.bytes().get() + self.row_blocks * self.largest_row_block.get();
+        self.row_blocks <= IN_FLIGHT as u64 && bytes < FEW.get()
     }
 }
 

@@ -60,7 +60,8 @@ impl Session {
     pub fn backends(&self, graph: GraphToCount, method: Option<&str>) -> Result<ChosenBackends> {
         let (needs, asked) = (self.host_needs(graph), self.job.device_memory);
         let on_cpu = |method| {
-            let chosen = self.cpu(method, &needs, asked)?;
+            // Once in the pool: entering it takes as long as all that is done there.
+            let chosen = parallel::within(&self.pool, || self.cpu(method, &needs, asked))?;
             if let Some(asked) = asked.filter(|&asked| asked > chosen.device) {
                 // A budget is the most that may be taken, so less is no error.
                 tracing::info!(

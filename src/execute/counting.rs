@@ -1,4 +1,5 @@
-//! The counting loop: a queue of partitions, and for each device a thread that takes the next one (`super::device`).
+//! The counting loop: a queue of partitions, and for each device a thread that takes the next one (`super::device`); for the first
+//! device, that of the caller.
 //!
 //! A partition of the in-place mode is a rank range, and all of them are in the queue from the beginning. Those of the spilled
 //! mode are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill is removed once it was

@@ -6,6 +6,7 @@
 //!
 //! Every command stops at one of them. A shard of a prepared job begins with [`super::prepared::Prepared`] from its run directory.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -106,7 +107,7 @@ impl Session {
         };
         let Places { spill: spill_dir, work: work_dir, temporary } =
             Places::make(job.spill.dir.as_deref(), job.work_dir.as_deref(), job.spill.keep, run.as_ref())?;
-        for dir in [&spill_dir, &work_dir] {
+        for dir in BTreeSet::from([&spill_dir, &work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
                 tracing::warn!(
                     "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",
@@ -115,7 +116,9 @@ impl Session {
             }
             disk::sweep(dir);
         }
-        let cache = job.cache.enabled.then(|| cache(job.cache.dir.as_deref(), job.cache.max)).flatten();
+        // What is read once is not found again.
+        let cached = job.cache.enabled && !job.is_read_once();
+        let cache = cached.then(|| cache(job.cache.dir.as_deref(), job.cache.max)).flatten();
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for the later starts of this job.
             (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),

@@ -1,4 +1,4 @@
-//! Runs the devices that count together, each in a thread of its own.
+//! Runs the devices that count together, the first in the thread of the caller, each other one in a thread of its own.
 //!
 //! Input: backends, and a [`Queue`] of what they are to count. Output: each one's results, or the error of the job.
 //!
@@ -48,14 +48,15 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
                 }
             }
         };
+        let Some((first, others)) = backends.split_first_mut() else { return Vec::new() };
         let threads: Vec<Result<_>> =
-            backends.iter_mut().map(|backend| spawn(scope, "counting", move || member(backend))).collect();
+            others.iter_mut().map(|backend| spawn(scope, "counting", move || member(backend))).collect();
         for _ in threads.iter().filter(|thread| thread.is_err()) {
             queue.leave();
             control.stop();
         }
         let share = |thread: Result<thread::ScopedJoinHandle<'_, Result<S>>>| joined(WORKER, thread?.join())?;
-        threads.into_iter().map(share).collect()
+        std::iter::once(member(first)).chain(threads.into_iter().map(share)).collect()
     })
 }
 

@@ -147,7 +147,7 @@ pub fn summarised(
             most_triangles: most,
             most_triangles_vertex: vertex,
             most_triangles_name: name,
-            quantiles: quantiles(&degrees, totals, all, with_pairs)?,
+            quantiles: quantiles(&degrees, totals, all, with_pairs, most)?,
             lcc: None,
         },
     ))
@@ -216,10 +216,17 @@ impl BlockSummary {
     }
 }
 
-/// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more.
-fn quantiles(degrees: &DegreeFinder<'_>, totals: &Sums<ByRank>, all: u64, with_pairs: u64) -> Result<Vec<Quantile>> {
-    let triangles = select(places(all), |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
-    let locals = select(places(with_pairs), |visit| {
+/// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more, and at which are at most `most` triangles.
+fn quantiles(
+    degrees: &DegreeFinder<'_>,
+    totals: &Sums<ByRank>,
+    all: u64,
+    with_pairs: u64,
+    most: u64,
+) -> Result<Vec<Quantile>> {
+    let triangles =
+        select(places(all), most, |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
+    let locals = select(places(with_pairs), 1f64.to_bits(), |visit| {
         totals.each_block(|first, sums| {
             let first = first as u32;
             let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);
@@ -252,15 +259,16 @@ const VALUES: usize = 1 << DIGIT;
 /// A histogram of the next digit, for each of the values that are sought.
 type Histograms = Vec<[u64; VALUES]>;
 
-/// The values in these ascending places of all keys, in ascending order. `pass` visits all keys, in blocks, and returns what was
-/// visited.
+/// The values in these ascending places of all keys, of which none is above `largest`, in ascending order. `pass` visits all keys, in
+/// blocks, and returns what was visited.
 fn select(
     mut places: Vec<u64>,
+    largest: u64,
     pass: impl Fn(&(dyn Fn(&mut dyn Iterator<Item = u64>) -> Histograms + Sync)) -> Result<Vec<Histograms>>,
 ) -> Result<Vec<u64>> {
     // The high digits of each value that is sought, as far as they are known.
     let mut found = vec![0u64; places.len()];
-    for shift in (0..u64::BITS).step_by(DIGIT as usize).rev() {
+    for shift in (0..u64::BITS - largest.leading_zeros()).step_by(DIGIT as usize).rev() {
         let mut sought = found.clone();
         sought.dedup();
         let above = |key: u64| key.checked_shr(shift + DIGIT).unwrap_or(0);
@@ -309,7 +317,8 @@ mod tests {
             sorted.sort_unstable();
             let places = places(keys.len() as u64);
             let expected: Vec<u64> = places.iter().map(|&place| sorted[place as usize]).collect();
-            let found = select(places, |visit| Ok(keys.chunks(7).map(|keys| visit(&mut keys.iter().copied())).collect()));
+            let largest = sorted[sorted.len() - 1];
+            let found = select(places, largest, |visit| Ok(keys.chunks(7).map(|keys| visit(&mut keys.iter().copied())).collect()));
             prop_assert_eq!(found.unwrap(), expected);
         }
     }

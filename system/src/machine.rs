@@ -3,6 +3,7 @@
 mod groups;
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,9 +45,12 @@ pub fn processor() -> String {
     named.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().to_owned())
 }
 
-/// A value that the system gives in KiB; zero where it does not give it.
+/// A value that the system gives in KiB in one of the first lines of a file; zero where it does not give it.
 fn kib_of(file: &str, name: &str) -> Bytes {
-    let text = fs::read_to_string(file).unwrap_or_default();
+    let mut text = [0; 4096];
+    // The system hands out the whole file at once, if there is room for it.
+    let read = fs::File::open(file).and_then(|mut file| file.read(&mut text)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[..read]);
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|kib| kib.trim().parse().ok());
     Bytes(kib.unwrap_or(0u64) * 1024)

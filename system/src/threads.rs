@@ -5,6 +5,7 @@
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,9 +21,12 @@ pub const WORKER: &str = "a worker thread";
 const ALWAYS: usize = 64;
 const PER_CORE: usize = 8;
 
-/// The most threads that may be asked for on this machine.
+/// The most threads that may be asked for on this machine. It is found once in a process: reading the limits of control groups takes as
+/// long as starting a thread.
 pub fn most() -> usize {
-    ALWAYS.max(PER_CORE * available_parallelism().map_or(1, NonZeroUsize::get))
+    static MOST: LazyLock<usize> =
+        LazyLock::new(|| ALWAYS.max(PER_CORE * available_parallelism().map_or(1, NonZeroUsize::get)));
+    *MOST
 }
 
 /// Refuses more threads than [`most`].

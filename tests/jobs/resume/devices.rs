@@ -71,6 +71,8 @@ fn a_device_s_thread_that_panics_at_any_call() {
 /// While counting, only the builder writes and the reader reads: everything else is written and read before.
 #[test]
 fn threads_that_build_and_read_are_named() {
+    // In so many row blocks that a thread reads them.
+    let settings = [&SPILLED[..], &["--block-bytes", "1KiB"]].concat();
     let mut named = [0; 2];
     for (i, (fault, who)) in
         [("panic", "the thread that builds partitions"), ("read-panic", "the thread that reads partitions")]
@@ -79,7 +81,7 @@ fn threads_that_build_and_read_are_named() {
     {
         for at in (1..).step_by(2) {
             let place = Place::new();
-            let output = place.with_fault(&format!("{fault}:{at}"), &data(ROUTERS.0), &SPILLED);
+            let output = place.with_fault(&format!("{fault}:{at}"), &data(ROUTERS.0), &settings);
             let said = stderr(&output);
             if !said.contains(STRIKES) {
                 break;
@@ -88,7 +90,7 @@ fn threads_that_build_and_read_are_named() {
             if error(&said).starts_with(who) {
                 named[i] += 1;
                 assert!(said.contains("started again, the job goes on from there"), "{said}");
-                place.completes(ROUTERS, &SPILLED);
+                place.completes(ROUTERS, &settings);
             }
         }
     }
