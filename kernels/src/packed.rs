@@ -313,28 +313,28 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             so_far: MethodCount { peak_bytes: peak, ..MethodCount::default() },
             engine,
         };
-        let (engine, to) = (&mut *counting.engine, &counting.all);
+        counting.clear()?;
+        Ok(counting)
+    }
+
+    /// Clears all counters, before the first rows are copied.
+    fn clear(&mut self) -> GpuResult<()> {
+        let Self { engine, all, edges, vertices, locals, .. } = self;
         engine.record(Stream::Copy, RESIDENT.copy)?;
-        compact::begin(engine)?;
-        engine.fill(Stream::Copy, to.rows, 0, 8 * size.locals)?;
-        engine.fill(Stream::Copy, to.total, 0, 8)?;
-        if let Some(edges) = &counting.edges {
-            edges.clear(engine)?;
+        compact::begin(*engine)?;
+        engine.fill(Stream::Copy, all.rows, 0, 8 * u64::from(*locals))?;
+        engine.fill(Stream::Copy, all.total, 0, 8)?;
+        if let Some(edges) = edges {
+            edges.clear(*engine)?;
         }
-        if let Some(of) = &counting.vertices {
+        if let Some(of) = &*vertices {
             // There are fewer than 2^32: see `bits_for`.
             let VertexCounters { window, locals_at } = of;
-            let counters = crate::vertices::clear(of, engine)?;
-            counting.all = SharedArguments {
-                counters,
-                counters_first: window.start as u32,
-                counters_end: window.end as u32,
-                locals_at: *locals_at as u32,
-                ..counting.all
-            };
+            all.counters = crate::vertices::clear(of, *engine)?;
+            (all.counters_first, all.counters_end) = (window.start as u32, window.end as u32);
+            all.locals_at = *locals_at as u32;
         }
-        counting.engine.record(Stream::Copy, RESIDENT.copied)?;
-        Ok(counting)
+        engine.record(Stream::Copy, RESIDENT.copied)
     }
 
     fn end(mut self) -> GpuResult<MethodCount> {

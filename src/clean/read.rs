@@ -98,9 +98,19 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     drop(plain);
     drop(seen);
+    read_by_table(source, space, control, shares.left, start)
+}
 
+/// Reads arcs whose ids are replaced by their places in a table of all distinct ids, which a pass of its own makes in `left` bytes.
+fn read_by_table(
+    source: &dyn ArcSource,
+    space: Workspace<'_>,
+    control: &Control,
+    left: Bytes,
+    start: Instant,
+) -> Result<ArcsRead> {
     // Until they are sorted, the collected ids contain duplicates.
-    let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
+    let distinct = Distinct::new(left.get() / PER_VERTEX);
     let arcs = source.scan(&distinct, control)?;
     let many = distinct.at_most();
     if distinct.is_full() || space.memory.left(&needs(IdCount::Ranked(many), arcs, space)).is_err() {
@@ -112,7 +122,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let classes = ArcClasses::hash(shares.class_count(estimate));
+    let classes = ArcClasses::hash(shares.class_count(source.arcs_at_most()));
     let buckets = classes.buckets(2, arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;

@@ -10,7 +10,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use rayon::ThreadPool;
@@ -79,20 +79,16 @@ impl Planned {
         let together = control.part();
         let building = place.is_some().then(|| self.building(order.len(), session.job.spill.keep)).transpose()?;
         check_room(self.disk_needs(building.as_ref())?)?;
-        let spilling = match place.zip(building) {
-            None => None,
-            Some(((locals, mut dir), building)) => {
-                order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
-                let builder = self.builder(locals, &path, &room, session.job.spill.keep);
-                let builders = Builders::new(builder, building, pool);
-                Some((SpillWork { builders, builder, dir: Mutex::new(dir) }, building))
-            }
-        };
+        let spilling = place.zip(building).map(|((locals, mut dir), building)| {
+            order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
+            let builder = self.builder(locals, &path, &room, session.job.spill.keep);
+            let builders = Builders::new(builder, building, pool);
+            (SpillWork { builders, builder, dir: Mutex::new(dir) }, building)
+        });
         let queue = match &spilling {
             None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
             Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
         };
-        let spills = spilling.as_ref().map(|(spills, _)| spills);
         let work = SharedWork {
             known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
             ranges: match &plan.cut {
@@ -102,7 +98,7 @@ impl Planned {
             pool,
             device_memory: self.device,
             queue: &queue,
-            spills,
+            spills: spilling.as_ref().map(|(spills, _)| spills),
             journal: journal.as_ref(),
             details,
             task: &task,
@@ -110,22 +106,7 @@ impl Planned {
             control: &together,
         };
         let start = Instant::now();
-        let outcomes = std::thread::scope(|scope| {
-            let builds = spills.map(|spills| spawn(scope, "building", || build_all(&order, spills, &work)));
-            let builds = match builds.transpose() {
-                Ok(builds) => builds,
-                Err(error) => return vec![Err(error)],
-            };
-            let mut outcomes = count_all(backends, &work);
-            if let Some(builds) = builds {
-                // If all devices failed, the builder may still be at work.
-                together.stop();
-                if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
-                    outcomes.push(Err(error));
-                }
-            }
-            outcomes
-        });
+        let outcomes = build_and_count(&order, backends, &work);
         let shares = all_or_first_error(outcomes, control)?;
         control.did_stage("count", start);
 
@@ -136,11 +117,10 @@ impl Planned {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
             Some((spills, _)) => {
                 stages.extend(all.times.stages(graph));
-                let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut dir = spills.dir.into_inner().unwrap_or_else(PoisonError::into_inner);
                 if dir.is_kept() {
                     all.kept.sort_by_key(|spill| spill.header.partition);
-                    let manifest = self.manifest(&all.kept);
-                    match manifest.write(dir.path()) {
+                    match self.manifest(&all.kept).write(dir.path()) {
                         Ok(path) => dir.wrote(&path),
                         Err(error) => return Err(error.with_answer(CountedAll { partitions: all.results, devices })),
                     }
@@ -197,6 +177,30 @@ impl DeviceOutcome {
         }
         Ok(())
     }
+}
+
+/// Counts what is in the queue on all devices, while a thread builds the partitions that are spilled.
+fn build_and_count(
+    order: &[u32],
+    backends: &mut [Box<dyn CountBackend>],
+    work: &SharedWork<'_>,
+) -> Vec<Result<DeviceOutcome>> {
+    std::thread::scope(|scope| {
+        let builds = work.spills.map(|spills| spawn(scope, "building", || build_all(order, spills, work)));
+        let builds = match builds.transpose() {
+            Ok(builds) => builds,
+            Err(error) => return vec![Err(error)],
+        };
+        let mut outcomes = count_all(backends, work);
+        if let Some(builds) = builds {
+            // If all devices failed, the builder may still be at work.
+            work.control.stop();
+            if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
+                outcomes.push(Err(error));
+            }
+        }
+        outcomes
+    })
 }
 
 /// The builder thread: ends early when it fails, is stopped, or all devices have failed.

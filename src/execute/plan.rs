@@ -35,6 +35,16 @@ pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, con
 
 impl Planned {
     /// What is planned, and what other numbers of parts would take. `has_rows`: whether the input has rows that can be read at any place.
+    /// What to do if the parts that were asked for do not fit.
+    fn advice_on_parts(&self) -> Option<String> {
+        let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.device);
+        (asked != parts).then(|| {
+            format!(
+                "{asked} parts do not fit {device}: they were split into {parts}; --parts {parts} or more avoids that"
+            )
+        })
+    }
+
     fn report(self, has_rows: bool) -> Result<PlanReport> {
         let footprint = self.backends[0].footprint();
         let Self { graph, plan, limits, session, .. } = &self;
@@ -61,13 +71,7 @@ impl Planned {
             estimates.spilled = planning.planner().spilled(&runs);
             estimates.sized = true;
         }
-        let mut advice = Vec::new();
-        if plan.parts_asked != parts {
-            advice.push(format!(
-                "{} parts do not fit {}: they were split into {parts}; --parts {parts} or more avoids that",
-                plan.parts_asked, self.device
-            ));
-        }
+        let mut advice = Vec::from_iter(self.advice_on_parts());
         let building =
             (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.spill.keep)).transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;

@@ -153,19 +153,7 @@ impl Prepared {
         let Self { session, graph, origin, mut stages } = self;
         let Session { job, control, .. } = &session;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
-        let recorded = match &session.run {
-            Some(run) => {
-                parallel::within(&session.pool, || recorded(run, &job.cut, &identity, Some(graph.vertices())))?
-            }
-            None => None,
-        };
-        let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
-        if let Some(run) = session.run.as_ref().filter(|run| run.is_shared() && recorded.is_none()) {
-            // Never planned anew: other shards count by that plan.
-            return Err(
-                Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN)
-            );
-        }
+        let recorded = session.recorded(&identity, graph.vertices())?;
         // The mode that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.cut.mode);
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
@@ -176,25 +164,8 @@ impl Prepared {
         let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
         let host_floors = session.host_needs(to_count).floors(chosen.least_on_host, chosen.gpus() as u64);
         let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
-        let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
-        let machine = session.machine(chosen.gpus(), cached);
-        let gpus = chosen.gpus() as u64;
-        let ChosenBackends { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
-        let whole = (backends[0].scope() != Scope::Partitions).then(|| backends[0].method());
-        let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
-        let limits = PlanLimits {
-            device,
-            device_from,
-            largest_row_block,
-            row_block: job.cut.block_bytes,
-            prune: job.cut.prune,
-            parts: backends.len() as u32,
-            shards: wanted.shards,
-            machine,
-            whole,
-            spills_whole: wanted.spills_whole,
-            host_block: session.host_block(),
-        };
+        let limits = session.plan_limits(&chosen, &graph, wanted);
+        let ChosenBackends { mut backends, device, floor, methods, .. } = chosen;
         let until_here = machine::peak_memory();
         machine::reset_peak();
         let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
@@ -210,10 +181,12 @@ impl Prepared {
         };
         let (plan, child_peak) = match planned(&backends) {
             // Recorded parts may fit with the method that takes the least memory.
-            Err(error) if recorded.is_some() && error.kind() == Kind::Resource && !methods.is_empty() => {
-                if backends[0].method() == LEAST_MEMORY_METHOD {
-                    return Err(error);
-                }
+            Err(error)
+                if recorded.is_some()
+                    && error.kind() == Kind::Resource
+                    && !methods.is_empty()
+                    && backends[0].method() != LEAST_MEMORY_METHOD =>
+            {
                 drop(backends);
                 backends = session.backends(to_count, Some(LEAST_MEMORY_METHOD))?.backends;
                 planned(&backends)?
@@ -222,45 +195,24 @@ impl Prepared {
         };
         // Recorded plans, and those of files, come with their parts.
         refuse_parts(&limits, Some(plan.parts()))?;
-        if plan.parts() != plan.parts_asked {
-            tracing::warn!(
-                "{} parts do not fit the device budget of {device}: they were split into {}",
-                plan.parts_asked,
-                plan.parts()
-            );
-        }
-        if let Parts::Exactly(parts) = job.cut.parts
-            && parts.get() > plan.parts_asked
-            && !matches!(job.cut.partitioner, Partitioner::File(_))
-        {
-            tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
-        }
+        tell_other_parts(&plan, &job.cut, device);
         trim_heap();
         let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };
         let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(driver));
         machine::reset_peak();
         control.did_stage("plan", start);
-        let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
-        stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
+        stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, Bytes::of::<u32>(graph.vertices().into())));
         stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
-        let partitioner = resolved(&job.cut.partitioner, plan.cut.mode()).clone();
-        let fingerprint = before.unwrap_or_else(|| {
-            let (parts, mode, block) = (plan.parts(), plan.cut.mode(), plan.row_block_limit);
-            let cut = match &plan.cut {
-                GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
-                GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
-            };
-            fingerprint(&job.cut, &identity, &PartsRecord { parts, mode, block, cut })
-        });
+        let before = recorded.map(|(record, _)| record.fingerprint);
+        let fingerprint = before.unwrap_or_else(|| fingerprint(&job.cut, &identity, &PartsRecord::of(&plan)));
         if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
             run.record_plan(fingerprint, &plan)?;
         }
-        let devices = backends.len();
         Ok(Planned {
+            partitioner: resolved(&job.cut.partitioner, plan.cut.mode()).clone(),
             session,
             stages,
             graph,
-            partitioner,
             plan,
             limits,
             building,
@@ -268,14 +220,65 @@ impl Prepared {
             builds: division.building.is_some(),
             host_floors,
             driver,
+            devices: backends.len(),
             backends,
-            devices,
             device,
             floor,
             methods,
             fingerprint,
             peak,
         })
+    }
+}
+
+impl Session {
+    /// The plan that an earlier start recorded in the run directory, if there is one, of a graph of so many vertices.
+    fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, RecordedCut)>> {
+        let Some(run) = &self.run else { return Ok(None) };
+        let recorded = parallel::within(&self.pool, || recorded(run, &self.job.cut, identity, Some(vertices)))?;
+        if run.is_shared() && recorded.is_none() {
+            // Never planned anew: other shards count by that plan.
+            return Err(
+                Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN)
+            );
+        }
+        Ok(recorded)
+    }
+
+    fn plan_limits(&self, chosen: &ChosenBackends, graph: &OrientedGraph, wanted: PlanRequest) -> PlanLimits {
+        let (job, backends) = (&self.job, &chosen.backends);
+        let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
+        let of_host = chosen.gpus() == 0 && job.device_memory.is_none();
+        PlanLimits {
+            device: chosen.device,
+            device_from: if of_host { BudgetFrom::Host } else { BudgetFrom::Device },
+            largest_row_block: chosen.largest_row_block,
+            row_block: job.cut.block_bytes,
+            prune: job.cut.prune,
+            parts: backends.len() as u32,
+            shards: wanted.shards,
+            machine: self.machine(chosen.gpus(), cached),
+            whole: (backends[0].scope() != Scope::Partitions).then(|| backends[0].method()),
+            spills_whole: wanted.spills_whole,
+            host_block: self.host_block(),
+        }
+    }
+}
+
+/// Says where there are more parts than were asked for, or fewer.
+fn tell_other_parts(plan: &Plan, asked: &CutSettings, device: Bytes) {
+    if plan.parts() != plan.parts_asked {
+        tracing::warn!(
+            "{} parts do not fit the device budget of {device}: they were split into {}",
+            plan.parts_asked,
+            plan.parts()
+        );
+    }
+    if let Parts::Exactly(parts) = asked.parts
+        && parts.get() > plan.parts_asked
+        && !matches!(asked.partitioner, Partitioner::File(_))
+    {
+        tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
 }
 
@@ -378,14 +381,7 @@ pub(super) fn recorded(
     vertices: Option<u32>,
 ) -> Result<Option<(PlanRecord, RecordedCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
-    let of_job = || {
-        let (parts, mode, block) = (record.parts, record.mode, record.block_bytes);
-        let cut = match &cut {
-            RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
-            RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
-        };
-        fingerprint(settings, identity, &PartsRecord { parts, mode, block, cut })
-    };
+    let of_job = || fingerprint(settings, identity, &PartsRecord::recorded(&record, &cut));
     if run.is_shared() || record.fingerprint == of_job() {
         return Ok(Some((record, cut)));
     }
@@ -407,6 +403,24 @@ struct PartsRecord<'a> {
     /// The largest row block.
     block: Bytes,
     cut: CutRecord<'a>,
+}
+
+impl<'a> PartsRecord<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let cut = match &plan.cut {
+            GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
+            GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
+        };
+        Self { parts: plan.parts(), mode: plan.cut.mode(), block: plan.row_block_limit, cut }
+    }
+
+    fn recorded(record: &PlanRecord, cut: &'a RecordedCut) -> Self {
+        let cut = match cut {
+            RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
+            RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
+        };
+        Self { parts: record.parts, mode: record.mode, block: record.block_bytes, cut }
+    }
 }
 
 /// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of

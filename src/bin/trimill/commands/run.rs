@@ -15,7 +15,7 @@ use super::count::CountAnswer;
 use super::count::threads;
 use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, RunCommand};
-use trimill::program::{Batch, BatchJob, Job};
+use trimill::program::{Batch, BatchJob, Job, PageEntry};
 use trimill::program::{Cluster, execute};
 use trimill::program::{Failure, kind_name};
 use trimill::program::{Paths, paths};
@@ -43,66 +43,19 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if report.is_some() {
         batch.jobs.iter_mut().for_each(|entry| entry.job.output.recorded = true);
     }
-    let mut entries = Vec::new();
-    let mut lines = Vec::new();
-    let mut worst = None;
+    let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), ..JobsDone::default() };
     for BatchJob { name, job, .. } in &batch.jobs {
-        if worst == Some(Kind::Interrupted) || context.control.is_stopped() {
-            worst = Some(Kind::Interrupted);
-            lines.push(SummaryLine { job: name.clone(), counted: None, seconds: 0.0, outcome: "not started".into() });
+        if done.worst == Some(Kind::Interrupted) || context.control.is_stopped() {
+            done.worst = Some(Kind::Interrupted);
+            done.lines.push(line(name, None, "not started".into()));
             continue;
         }
-        let begun = Instant::now();
-        if let Some(cluster) = &job.cluster {
-            let outcome = for_cluster(job, cluster, &command.answer, context);
-            worst = worst.max(outcome.as_ref().err().map(Error::kind));
-            let outcome = match outcome {
-                Ok(command) => format!("prepared: {command}"),
-                Err(error) => {
-                    entries.push(views::of_failure(&Failure::new(Some(name), &error))?);
-                    failed(name, &error, command.answer.json, context)?
-                }
-            };
-            lines.push(SummaryLine {
-                job: name.clone(),
-                counted: None,
-                seconds: begun.elapsed().as_secs_f64(),
-                outcome,
-            });
-            continue;
+        match &job.cluster {
+            Some(cluster) => done.prepare(name, job, cluster, context)?,
+            None => done.count(name, job, context)?,
         }
-        let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
-        let mut line = SummaryLine {
-            job: name.clone(),
-            counted: None,
-            seconds: begun.elapsed().as_secs_f64(),
-            outcome: "done".into(),
-        };
-        let of = format!("job '{}': ", printable(name));
-        match result {
-            Ok(CountAnswer { result, written, earlier }) => {
-                line.counted = Some((result.triangles, result.edges, result.parts));
-                if report.is_some() {
-                    entries.push(job.page_of_count(&result, rates(job.cache.dir.as_deref()), earlier)?);
-                }
-                let (shown, threads) = (context.shown(&command.answer), Some(threads(job.counter.threads)));
-                let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                context.report_beside(job.output.files.take_standard_output(), command.answer.json, &result, text)?;
-                if let Err(error) = written {
-                    worst = worst.max(Some(error.kind()));
-                    line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
-                    context.tell(&of, &error);
-                }
-            }
-            Err(error) => {
-                worst = worst.max(Some(error.kind()));
-                entries.push(views::of_failure(&Failure::new(Some(name), &error))?);
-                line.outcome = failed(name, &error, command.answer.json, context)?;
-            }
-        }
-        lines.push(line);
     }
-    let summary = printable(&summary(&lines)).into_owned();
+    let summary = printable(&summary(&done.lines)).into_owned();
     if command.answer.json {
         // Nothing is lost if this cannot be written: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
@@ -110,12 +63,85 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         context.say(&summary)?;
     }
     if let Some(file) = report
-        && let Err(error) = views::write_report(file, &entries)
+        && let Err(error) = views::write_report(file, &done.entries)
     {
-        worst = worst.max(Some(error.kind()));
+        done.worst = done.worst.max(Some(error.kind()));
         context.tell("", &error);
     }
-    Ok(worst)
+    Ok(done.worst)
+}
+
+/// The jobs of a batch so far.
+#[derive(Default)]
+struct JobsDone {
+    answer: AnswerArgs,
+    /// Whether there will be a page.
+    reports: bool,
+    entries: Vec<PageEntry>,
+    lines: Vec<SummaryLine>,
+    worst: CommandOutcome,
+}
+
+impl JobsDone {
+    fn prepare(&mut self, name: &str, job: &Job, cluster: &Cluster, context: &mut CommandContext<'_>) -> Result<()> {
+        let begun = Instant::now();
+        let outcome = match for_cluster(job, cluster, &self.answer, context) {
+            Ok(command) => format!("prepared: {command}"),
+            Err(error) => self.failed(name, &error, context)?,
+        };
+        self.lines.push(line(name, Some(begun), outcome));
+        Ok(())
+    }
+
+    fn count(&mut self, name: &str, job: &Job, context: &mut CommandContext<'_>) -> Result<()> {
+        let begun = Instant::now();
+        let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
+        let mut line = line(name, Some(begun), "done".into());
+        match result {
+            Ok(CountAnswer { result, written, earlier }) => {
+                line.counted = Some((result.triangles, result.edges, result.parts));
+                if self.reports {
+                    self.entries.push(job.page_of_count(&result, rates(job.cache.dir.as_deref()), earlier)?);
+                }
+                let (shown, threads) = (context.shown(&self.answer), Some(threads(job.counter.threads)));
+                let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
+                context.report_beside(job.output.files.take_standard_output(), self.answer.json, &result, text)?;
+                if let Err(error) = written {
+                    self.worst = self.worst.max(Some(error.kind()));
+                    line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
+                    context.tell(&of_job(name), &error);
+                }
+            }
+            Err(error) => line.outcome = self.failed(name, &error, context)?,
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// Reports the failure of a job; returns its outcome for the summary.
+    fn failed(&mut self, name: &str, error: &Error, context: &mut CommandContext<'_>) -> Result<String> {
+        self.worst = self.worst.max(Some(error.kind()));
+        self.entries.push(views::of_failure(&Failure::new(Some(name), error))?);
+        context.tell(&of_job(name), error);
+        if self.answer.json {
+            json::write_line(context.out, &Failure::new(Some(name), error))?;
+        }
+        Ok(match error.kind() {
+            Kind::Interrupted => "interrupted".into(),
+            kind => format!("{}: {error}", kind_name(kind)),
+        })
+    }
+}
+
+/// The line of a job that counted nothing, and began then.
+fn line(name: &str, begun: Option<Instant>, outcome: String) -> SummaryLine {
+    let seconds = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+    SummaryLine { job: name.into(), counted: None, seconds, outcome }
+}
+
+/// How a message about a job begins.
+fn of_job(name: &str) -> String {
+    format!("job '{}': ", printable(name))
 }
 
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
@@ -132,18 +158,6 @@ fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut Com
     Ok(written.commands.first().cloned().unwrap_or_default())
 }
 
-/// Reports the failure of a job; returns its outcome for the summary.
-fn failed(name: &str, error: &Error, as_json: bool, context: &mut CommandContext<'_>) -> Result<String> {
-    context.tell(&format!("job '{}': ", printable(name)), error);
-    if as_json {
-        json::write_line(context.out, &Failure::new(Some(name), error))?;
-    }
-    Ok(match error.kind() {
-        Kind::Interrupted => "interrupted".into(),
-        kind => format!("{}: {error}", kind_name(kind)),
-    })
-}
-
 /// Prints what would run; checks the files of every job.
 fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut worst = None;
@@ -153,7 +167,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
         }
         if let Err(error) = job.check_files() {
             worst = worst.max(Some(error.kind()));
-            context.tell(&format!("job '{}': ", printable(name)), &error);
+            context.tell(&of_job(name), &error);
         }
     }
     if !as_json {
