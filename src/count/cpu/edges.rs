@@ -36,7 +36,7 @@ use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use counters::{Additions, HostEdgeCounters};
 use middle::MiddleCorners;
-pub(super) use middle::{per_block, postponed};
+pub(super) use middle::{per_block, postponed, worthwhile};
 use own::Own;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;

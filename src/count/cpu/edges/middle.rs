@@ -4,6 +4,8 @@
 //! there are many, and are then taken by blocks of hubs, so that the counters of a hub's arcs, as bit planes, stay in a core's cache while
 //! the rows of many `a` are added to them.
 
+use std::ops::Range;
+
 use super::Around;
 use super::counters::HostEdgeCounters;
 use super::planes::{self, FULL, Planes};
@@ -32,11 +34,20 @@ pub(super) struct MiddleCorners {
     counts: Vec<u32>,
 }
 
+fn holding(hubs: Range<u32>, arcs: usize) -> Capacity {
+    Capacity::holding(hubs, BLOCK, arcs, WORDS_PER_ARC * arcs)
+}
+
 /// How many arcs to `hubs` hubs wait, where a worker has `share` for them.
 pub(in crate::count::cpu) fn postponed(hubs: u32, share: Bytes) -> Capacity {
-    let holding = |hubs, arcs| Capacity::holding(hubs, BLOCK, arcs, WORDS_PER_ARC * arcs);
     let room = Capacity::new(0..hubs, share, holding);
     if room.arcs == 0 && hubs > 0 { holding(0..hubs, LEAST_ARCS) } else { room }
+}
+
+/// `hubs`, or none if what a worker needs for them would take more than `share`, which partitions need more.
+pub(in crate::count::cpu) fn worthwhile(hubs: u32, share: Bytes) -> u32 {
+    let least = per_block(hubs) + holding(0..hubs, LEAST_ARCS).bytes();
+    if least <= share { hubs } else { 0 }
 }
 
 /// Bytes of the counters of a block, of `hubs` hubs.
