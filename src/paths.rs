@@ -31,6 +31,7 @@ use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
+use trimill_system::url::is_url;
 
 /// What a job, or a command, reads and writes.
 #[derive(Debug, Default)]
@@ -128,6 +129,10 @@ impl Paths {
     /// Adds an input, with the files that belong to it: those of a BVGraph or a Graphalytics graph, the manifest of kept spills.
     #[must_use]
     pub fn reads(mut self, what: &'static str, path: &Path) -> Self {
+        // No output is there.
+        if is_url(path) {
+            return self;
+        }
         if path == Path::new(STANDARD_INPUT) {
             return self.with(what, Path::new("/dev/stdin"), How::Read);
         }

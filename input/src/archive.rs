@@ -16,6 +16,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::member_of_each;
 use super::spool::Spool;
+use super::storage::Storage;
 use member::{Member, graph};
 use tar::TarMembers;
 use trimill_system::bytes::Bytes;
@@ -47,6 +48,12 @@ pub(super) fn unpacked(
     let unpacked = match kind(&file, format)? {
         None => return Ok(vec![file]),
         Some(ArchiveKind::Tar) => from_tar(&file, format, work_dir, control)?,
+        Some(ArchiveKind::Zip) if file.file.is_remote() => {
+            return Err(Error::usage("a zip archive on a server")
+                .at(&file.path)
+                .expected("a tar archive, which is read in order, or the file of a graph")
+                .advice("download it first"));
+        }
         Some(ArchiveKind::Zip) => match from_zip(&file, work_dir, control)? {
             Some(unpacked) => vec![unpacked],
             None => return Ok(vec![file]),
@@ -115,7 +122,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         let Some(which) = places.iter().position(|&place| place == at) else { continue };
         let mut spool = begin(file, *bytes, work_dir)?;
         archive.contents(|chunk| spool.write(chunk))?;
-        unpacked[which] = Some(file.member(name, spool.finish())?);
+        unpacked[which] = Some(file.member(name, Storage::Local(spool.finish()))?);
     }
     Ok(unpacked.into_iter().flatten().collect())
 }
@@ -131,7 +138,7 @@ fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Opti
     let Member { name, bytes, .. } = archive.members[place].clone();
     let mut spool = begin(file, bytes, work_dir)?;
     archive.contents(place, control, |chunk| spool.write(chunk))?;
-    file.member(&name, spool.finish()).map(Some)
+    file.member(&name, Storage::Local(spool.finish())).map(Some)
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::file::InputFile;
 use super::parallel::produce_and_drain;
 use super::rows::AdjacencyRows;
+use super::storage::Storage;
 use super::{ArcSink, Reader};
 use bits::{BitOrder, HighFirst, LowFirst};
 use chunk::BvChunk;
@@ -51,7 +52,7 @@ pub(super) struct Bvgraph {
     file: InputFile,
     properties: Properties,
     /// The file of offsets, if there is one, and its size.
-    offsets: Option<(File, u64)>,
+    offsets: Option<(Storage, u64)>,
     /// Whether it fits the graph, once that is known.
     fits: OnceLock<bool>,
 }
@@ -69,7 +70,7 @@ impl Bvgraph {
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
             let bytes = file.metadata().ok()?.len();
-            Some((file, bytes))
+            Some((Storage::Local(file), bytes))
         });
         let graph = Self { file, properties, offsets, fits: OnceLock::new() };
         // A row takes a bit at least.

@@ -2,15 +2,22 @@
 //!
 //! Datasets are written as directories of part files, one level or several (`year=2024/part-00000.parquet`). Files and directories whose
 //! names begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`), and empty files have no arcs: they
-//! are left out. Files are taken in the order of their paths. What is named as a file is that file, whatever its name.
+//! are left out. Files are taken in the order of their paths. What is named as a file is that file, whatever its name. What is named by a URL is an
+//! object of a server.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::bvgraph::companions;
+use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
+use super::stat::Watched;
+use super::storage::RemoteBytes;
+use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
+use trimill_system::url::is_url;
 
 /// Directories in directories: more may be a link that leads back.
 const MOST_LEVELS: u32 = 32;
@@ -27,6 +34,11 @@ const EXPECTED: &str = "a directory with files of one graph, whose names do not 
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(inputs.len());
     for input in inputs {
+        // Its server knows its files.
+        if is_url(input) {
+            files.push(input.clone());
+            continue;
+        }
         for path in matching(input)? {
             match path.is_dir() {
                 false => files.push(path),
@@ -35,6 +47,62 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// An input as it is named, and the object if it is one.
+pub(super) struct NamedInput {
+    pub(super) path: PathBuf,
+    pub(super) object: Option<Arc<dyn RemoteBytes>>,
+}
+
+impl NamedInput {
+    /// Its state before it is read, if something shows whether it changes.
+    pub(super) fn watched(&self) -> Option<Watched> {
+        match &self.object {
+            Some(object) => Watched::object(&**object),
+            None => Watched::new(&self.path).ok().flatten(),
+        }
+    }
+}
+
+/// Inputs, of which those that are URLs are opened ([`super::remote`]).
+#[cfg(feature = "remote")]
+pub(super) fn named_inputs(
+    paths: Vec<PathBuf>,
+    cloud_credentials: bool,
+    window: u64,
+    control: &Control,
+) -> Result<Vec<NamedInput>> {
+    let opened = match paths.iter().any(|path| is_url(path)) {
+        true => super::remote::open(&paths, cloud_credentials, window, control)?,
+        false => paths.into_iter().map(|path| (path, None)).collect(),
+    };
+    Ok(opened.into_iter().map(|(path, object)| NamedInput { path, object }).collect())
+}
+
+/// Inputs, of which those that are URLs are refused.
+#[cfg(not(feature = "remote"))]
+pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) -> Result<Vec<NamedInput>> {
+    match paths.iter().find(|path| is_url(path)) {
+        Some(url) => Err(Error::usage("a URL, which this build does not read")
+            .at(url)
+            .advice("install one that does: cargo install --path . --features remote")),
+        None => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
+    }
+}
+
+/// Refuses objects of a server in formats that are read all over the file, or from files beside it.
+pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> {
+    match inputs.iter().find(|input| input.object.is_some()) {
+        Some(input) if !format.comes_in_ranges() => {
+            let read = Format::ALL.into_iter().filter(|format| format.comes_in_ranges()).map(Format::name);
+            Err(Error::usage(format!("a file of format {format} on a server"))
+                .at(&input.path)
+                .expected(format!("one of {}, which are read in long ranges", read.collect::<Vec<_>>().join(", ")))
+                .advice("download it first"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The paths that a pattern with `*`, `?` or `[...]` matches, sorted; of anything else itself.

@@ -1,13 +1,13 @@
 //! An opened input file, from which every reader starts.
 //!
-//! All reads are by position (`pread`, mapped windows), so tasks share one descriptor. Input that cannot be read twice
+//! All reads are by position ([`super::storage`]), so tasks share one descriptor. Input that cannot be read twice
 //! ([`super::pipe`]) is first copied to an anonymous temporary file, which is removed when it is closed. So is
 //! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -15,10 +15,9 @@ use super::compression::{Compression, GzipMembers};
 use super::pipe::Pipe;
 use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
+use super::storage::{FilePart, Pread, RemoteBytes, Storage};
 use trimill_system::control::{Control, Task};
-use trimill_system::disk;
 use trimill_system::error::{Error, Result};
-use trimill_system::mapped::MappedPart;
 
 /// The fewest bytes of a gzip file: its header, an empty block, its checksum.
 const SMALLEST_PACKED: u64 = 18;
@@ -30,7 +29,7 @@ pub(super) struct InputFile {
     pub(super) path: PathBuf,
     /// Its name in the archive that it was unpacked from.
     pub(super) member: Option<PathBuf>,
-    pub(super) file: File,
+    pub(super) file: Storage,
     pub(super) bytes: u64,
     pub(super) compression: Option<Compression>,
     /// Whether it was copied from standard input or a pipe, so that no path names these bytes.
@@ -78,7 +77,17 @@ impl InputFile {
     }
 
     fn new(path: &Path, file: File, spooled: bool) -> Result<Self> {
-        let bytes = file.metadata().map_err(|e| Error::read(path, e))?.len();
+        Self::stored(path, Storage::Local(file), spooled)
+    }
+
+    /// The object `object` of a server.
+    pub(super) fn remote(object: Arc<dyn RemoteBytes>) -> Result<Self> {
+        let path = object.name().to_path_buf();
+        Self::stored(&path, Storage::Remote(object), false)
+    }
+
+    fn stored(path: &Path, file: Storage, spooled: bool) -> Result<Self> {
+        let bytes = file.length().map_err(|e| Error::read(path, e))?;
         if bytes == 0 {
             return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
         }
@@ -89,14 +98,14 @@ impl InputFile {
 
     /// The same file once more.
     pub(super) fn again(&self) -> Result<Self> {
-        let file = self.file.try_clone().map_err(|e| Error::read(&self.path, e))?;
+        let file = self.file.again().map_err(|e| Error::read(&self.path, e))?;
         Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
     }
 
     /// The member `name` of this archive, whose bytes were copied to `file`.
-    pub(super) fn member(&self, name: &str, file: File) -> Result<Self> {
+    pub(super) fn member(&self, name: &str, file: Storage) -> Result<Self> {
         let path = PathBuf::from(format!("{}: {name}", self.path.display()));
-        Ok(Self { member: Some(PathBuf::from(name)), ..Self::new(&path, file, self.spooled)? })
+        Ok(Self { member: Some(PathBuf::from(name)), ..Self::stored(&path, file, self.spooled)? })
     }
 
     /// The name whose suffix says what is in the file.
@@ -153,10 +162,7 @@ impl InputFile {
     /// The first bytes as stored on disk, at most `most`.
     pub(super) fn raw_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
-        Pread { file: &self.file, at: 0, task: None }
-            .take(most)
-            .read_to_end(&mut head)
-            .map_err(|e| Error::read(&self.path, e))?;
+        Pread::new(&self.file, 0, None).take(most).read_to_end(&mut head).map_err(|e| Error::read(&self.path, e))?;
         Ok(head)
     }
 
@@ -171,14 +177,14 @@ impl InputFile {
     pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match self.stream(None)?.take(most).read_to_end(&mut head) {
-            Err(error) if error.raw_os_error().is_some() => Err(self.damaged(error)),
+            Err(error) if error.raw_os_error().is_some() || is_told(&error) => Err(self.damaged(error)),
             _ => Ok(head),
         }
     }
 
     /// All bytes in order, decompressed; advances `task` by the bytes read from disk.
     pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
-        let raw = BufReader::with_capacity(1 << 18, Pread { file: &self.file, at: 0, task });
+        let raw = BufReader::with_capacity(1 << 18, Pread::new(&self.file, 0, task));
         Ok(match self.compression {
             None => Box::new(raw),
             Some(Compression::Gzip) => Box::new(BufReader::with_capacity(1 << 18, GzipMembers::new(raw))),
@@ -194,7 +200,7 @@ impl InputFile {
 
     /// The error for a stream that could not be read further.
     pub(super) fn damaged(&self, error: io::Error) -> Error {
-        let Some((name, suffix)) = self.compression.map(Compression::names) else {
+        let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !is_told(&error)) else {
             return Error::read(&self.path, error);
         };
         let found = if error.kind() == io::ErrorKind::UnexpectedEof {
@@ -205,9 +211,9 @@ impl InputFile {
         Error::data(&self.path, found).expected(format!("a complete {suffix} file")).advice("fetch the file again")
     }
 
-    /// Maps a range of the bytes on disk.
-    pub(super) fn window(&self, start: u64, end: u64) -> Result<MappedPart> {
-        MappedPart::new(&self.file, &self.path, start..end.min(self.bytes))
+    /// Maps a range of the bytes on disk, or fetches it.
+    pub(super) fn window(&self, start: u64, end: u64) -> Result<FilePart> {
+        self.file.part(&self.path, start..end.min(self.bytes))
     }
 
     /// The 1-based line of the byte at `at` of a plain file. Reads all before it: for errors only.
@@ -230,33 +236,7 @@ impl InputFile {
     }
 }
 
-/// Reads a shared descriptor, at its own position.
-pub(super) struct Pread<'a> {
-    pub(super) file: &'a File,
-    pub(super) at: u64,
-    pub(super) task: Option<&'a Task>,
-}
-
-impl Read for Pread<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        disk::before_read()?;
-        let read = self.file.read_at(buffer, self.at)?;
-        self.at += read as u64;
-        if let Some(task) = self.task {
-            task.advance(read as u64);
-        }
-        Ok(read)
-    }
-}
-
-impl Seek for Pread<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let (from, by) = match to {
-            SeekFrom::Start(at) => (at, 0),
-            SeekFrom::Current(by) => (self.at, by),
-            SeekFrom::End(by) => (self.file.metadata()?.len(), by),
-        };
-        self.at = from.checked_add_signed(by).ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
+/// Whether reading failed for a reason that is not the file's own bytes, and is told as it is: a server, or a stop.
+fn is_told(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

@@ -97,6 +97,11 @@ impl Format {
         matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64 | Self::Npy | Self::Parquet)
     }
 
+    /// Whether files of it are read in few long ranges, as a server sends them.
+    pub(crate) const fn comes_in_ranges(self) -> bool {
+        self.takes_several_files() || matches!(self, Self::MatrixMarket)
+    }
+
     /// All names, separated by `, `.
     pub(crate) fn names() -> String {
         Self::ALL.map(Self::name).join(", ")

@@ -6,13 +6,12 @@
 //! Memory: for each thread [`PACKED`] bytes of the file and [`PLAIN`] bytes of a frame.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
-use super::file::Pread;
+use super::storage::{Pread, Storage};
 use trimill_system::control::Task;
 use trimill_system::mapped::with_capacity;
 use trimill_system::parallel;
@@ -31,12 +30,14 @@ type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 
 /// The plain bytes of all frames of a file.
 pub(super) struct Frames<'a> {
-    file: &'a File,
+    file: &'a Storage,
     task: Option<&'a Task>,
     /// Where the next frame begins in the file.
     at: u64,
     /// The bytes of the file from there on.
     packed: Vec<u8>,
+    /// Reads what follows these.
+    rest: Option<Pread<'a>>,
     spare: Vec<Vec<u8>>,
     /// Frames that were decoded; the first one is being read from `next` on.
     ready: VecDeque<Vec<u8>>,
@@ -47,9 +48,9 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(file: &'a File, task: Option<&'a Task>) -> Self {
+    pub(super) fn new(file: &'a Storage, task: Option<&'a Task>) -> Self {
         let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { file, task, at: 0, packed, spare, ready, next: 0, single: None, is_single: false }
+        Self { file, task, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
     }
 
     /// Decodes the next frames into `ready`, or begins to decode a single one; false at the end of the file.
@@ -60,16 +61,16 @@ impl<'a> Frames<'a> {
             if packed.capacity() == 0 {
                 *packed = with_capacity(most);
             }
-            let rest = Pread { file, at: self.at + before as u64, task: None };
+            let rest = self.rest.get_or_insert_with(|| Pread::new(file, self.at + before as u64, None));
             rest.take((most - before) as u64).read_to_end(packed)?;
             self.decode_in_parallel();
             if !self.ready.is_empty() {
                 return Ok(true);
             }
         }
-        self.packed = Vec::new();
+        (self.packed, self.rest) = (Vec::new(), None);
         self.is_single = false;
-        let mut from = BufReader::with_capacity(1 << 18, Pread { file: self.file, at: self.at, task: self.task });
+        let mut from = BufReader::with_capacity(1 << 18, Pread::new(self.file, self.at, self.task));
         if from.fill_buf()?.is_empty() {
             return Ok(false);
         }

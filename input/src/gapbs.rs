@@ -12,7 +12,6 @@
 //! Memory: two windows a thread. Time: the first scan reads the offsets once more, to check them.
 
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
 use super::batch::ArcBatch;
@@ -23,7 +22,6 @@ use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
-use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
@@ -224,7 +222,9 @@ impl AdjacencyRows for GapbsSg {
     ) -> Result<()> {
         read_in_parts(chunk.arcs.clone(), part, take, |first, into| {
             let at = self.neighbours_at() + 4 * first;
-            disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at)
+            self.file
+                .file
+                .read_exact_at(bytemuck::cast_slice_mut(into), at)
                 .map_err(|e| Error::read(&self.file.path, e))
         })
     }

@@ -6,6 +6,8 @@
 //!
 //! They prove nothing for a file that changed just before it was looked at. Such a file is not
 //! [*settled*](FileIdentity::settled): it is hashed before and after it is read, and again when it is compared the next time.
+//!
+//! A remote object is identified by its URL, its size and the strong ETag that its server gives it, or not at all.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -29,14 +31,14 @@ pub struct Identity {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
-    /// The canonical path.
+    /// The canonical path; of a remote object its URL, as far as it may be shown.
     #[serde(with = "path_text::exact")]
     pub path: PathBuf,
     #[serde(flatten)]
     pub stat: Stat,
     /// Whether a change after that would show in `stat`.
     pub settled: bool,
-    /// The hash of all bytes, once it is known.
+    /// The hash of all bytes, once it is known; of a remote object its tag.
     #[serde(with = "hex::of_optional_u128")]
     pub contents: Option<u128>,
 }
@@ -53,8 +55,8 @@ pub enum Match {
 impl FileIdentity {
     /// The identity of a file; `None` if no path leads to it any more.
     fn of(file: &Watched) -> Option<Self> {
-        let path = file.path.canonicalize().ok()?;
-        Some(Self { path, stat: file.stat, settled: file.settled, contents: None })
+        let path = if file.tag.is_some() { file.path.clone() } else { file.path.canonicalize().ok()? };
+        Some(Self { path, stat: file.stat, settled: file.settled, contents: file.tag })
     }
 
     /// Compares with what was `recorded`, without reading the file.

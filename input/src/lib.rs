@@ -22,6 +22,7 @@
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
 //! | `column_names`, `ends` | columns that the user named; usual names of columns |
 //! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
+//! | `storage`, `remote` | the bytes of files; those of objects that servers have, in builds with the feature `remote` |
 //! | `rows`, `row_store` | rows of inputs that store them |
 //! | `dataset` | the files that a directory or a pattern stands for |
 //! | `java_properties` | files of names and values beside graphs |
@@ -63,6 +64,8 @@ mod parallel;
 mod parquet;
 mod pipe;
 mod preamble;
+#[cfg(feature = "remote")]
+mod remote;
 mod row_store;
 pub mod rows;
 mod scipy;
@@ -70,6 +73,7 @@ mod settings;
 mod source;
 mod spool;
 mod stat;
+mod storage;
 mod text;
 mod text_blocks;
 

@@ -9,8 +9,8 @@ use std::ops::{Deref, Range};
 use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::hints::bare_cr;
+use super::storage::FilePart;
 use trimill_system::error::{Error, Result};
-use trimill_system::mapped::MappedPart;
 
 /// How much a task reads at once.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,7 @@ pub(super) fn ranges(file: &InputFile, start: u64, window: u64) -> impl Iterator
 
 /// Whole lines of a file; the last one of a file may lack its end.
 pub(super) struct WholeLines {
-    window: MappedPart,
+    window: FilePart,
     within: Range<usize>,
     /// Where the first line begins in the file.
     pub(super) at: u64,

@@ -11,6 +11,7 @@ mod pages;
 mod schema;
 mod thrift;
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -126,7 +127,7 @@ impl<'a> ColumnValues<'a> {
                 ColumnIntegers::Narrow(ColumnReaderImpl::new(column, pages), Vec::new())
             })
         });
-        let reader = reader.map_err(|error| table.damaged(group, end, &error))?;
+        let reader = reader.map_err(|error| table.damaged(group, end, error))?;
         Ok(Self { table, group, end, reader, levels: Vec::new() })
     }
 
@@ -137,12 +138,12 @@ impl<'a> ColumnValues<'a> {
         levels.clear();
         let (rows, least) = match reader {
             ColumnIntegers::Narrow(reader, values) => {
-                let rows = next(reader, values, levels, wanted).map_err(|e| table.damaged(*group, *end, &e))?;
+                let rows = next(reader, values, levels, wanted).map_err(|e| table.damaged(*group, *end, e))?;
                 into.extend(values.iter().map(|&value| u64::from(value as u32)));
                 (rows, values.iter().copied().min().map(i64::from))
             }
             ColumnIntegers::Wide(reader, values) => {
-                let rows = next(reader, values, levels, wanted).map_err(|e| table.damaged(*group, *end, &e))?;
+                let rows = next(reader, values, levels, wanted).map_err(|e| table.damaged(*group, *end, e))?;
                 into.extend(values.iter().map(|&value| value as u64));
                 (rows, values.iter().copied().min())
             }
@@ -173,7 +174,7 @@ impl<'a> ColumnValues<'a> {
             ColumnIntegers::Narrow(reader, values) => next(reader, values, &mut self.levels, 1),
             ColumnIntegers::Wide(reader, values) => next(reader, values, &mut self.levels, 1),
         };
-        match more.map_err(|error| self.table.damaged(self.group, self.end, &error))? {
+        match more.map_err(|error| self.table.damaged(self.group, self.end, error))? {
             0 => Ok(()),
             _ => Err(self
                 .table
@@ -184,7 +185,15 @@ impl<'a> ColumnValues<'a> {
 }
 
 impl ParquetFile {
-    fn damaged(&self, group: usize, column: usize, error: &ParquetError) -> Error {
+    fn damaged(&self, group: usize, column: usize, error: ParquetError) -> Error {
+        let error = match error {
+            // What reading says, which is nothing about pages.
+            ParquetError::External(source) => match source.downcast::<io::Error>() {
+                Ok(source) => return Error::read(&self.file.path, *source),
+                Err(source) => ParquetError::External(source),
+            },
+            other => other,
+        };
         self.wrong(group, column, &error.to_string())
             .expected("pages that are whole, plain or compressed by snappy, zstd, gzip or LZ4")
             .advice("write or fetch the file again")

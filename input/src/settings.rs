@@ -19,6 +19,8 @@ pub struct InputSettings {
     pub columns: Option<ColumnNames>,
     /// Whether the ids of edge lists are names.
     pub names: bool,
+    /// Whether the metadata service of a cloud is asked for credentials of objects in S3.
+    pub cloud_credentials: bool,
 }
 
 impl InputSettings {

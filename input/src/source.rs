@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
-use super::dataset::files_of;
+use super::dataset::{NamedInput, check_remote, files_of, named_inputs};
 use super::detect;
 use super::file::InputFile;
 use super::format::Format;
@@ -111,7 +112,9 @@ impl Source {
 
     pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let HowToOpen { work_dir, sizes, streams, control } = *how;
-        let inputs = &files_of(inputs)?[..];
+        let named = named_inputs(files_of(inputs)?, reading.cloud_credentials, sizes.window, control)?;
+        let inputs = &named.iter().map(|input| input.path.clone()).collect::<Vec<_>>()[..];
+        let is_remote = named.iter().any(|input| input.object.is_some());
         let [first, others @ ..] = inputs else {
             return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
         };
@@ -119,7 +122,8 @@ impl Source {
         if !others.is_empty() && inputs.iter().any(is_stdin) {
             return Err(Error::usage("- among other inputs").expected("- alone, for standard input"));
         }
-        if !archive::is_named(first)
+        if !is_remote
+            && !archive::is_named(first)
             && let Some(files) = GraphalyticsFiles::among(inputs, reading.format)?
         {
             return Self::open_graphalytics(&files, reading, sizes);
@@ -132,11 +136,17 @@ impl Source {
             }
         };
         if bvgraph {
+            check_remote(&named, Format::Bvgraph)?;
             return Self::open_bvgraph(inputs, reading, work_dir, control);
         }
-        let watched = if is_stdin(first) { Vec::new() } else { watch(inputs) };
-        let open = |path| if is_stdin(path) { Pipe::stdin().map(Err) } else { InputFile::open(path) };
-        let mut opened = inputs.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let watched: Vec<_> =
+            named.iter().filter(|input| !is_stdin(&input.path)).filter_map(NamedInput::watched).collect();
+        let open = |input: &NamedInput| match &input.object {
+            Some(object) => InputFile::remote(Arc::clone(object)).map(Ok),
+            None if is_stdin(&input.path) => Pipe::stdin().map(Err),
+            None => InputFile::open(&input.path),
+        };
+        let mut opened = named.iter().map(open).collect::<Result<Vec<_>>>()?;
         if streams
             && reading.format == Some(Format::BinU32)
             && let [Err(pipe)] = &mut opened[..]
@@ -159,6 +169,9 @@ impl Source {
             None if graphalytics::are_members(&files) => Format::Graphalytics,
             None => common_format(&files)?,
         };
+        if files.iter().any(|file| file.file.is_remote()) {
+            check_remote(&named, format)?;
+        }
         if format == Format::Bvgraph {
             if let Some(file) = files.iter().find(|file| file.member.is_some()) {
                 return Err(Error::data(&file.path, "a BVGraph in an archive")

@@ -6,10 +6,10 @@
 //! every [`STEP`].
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::compression::Compression;
+use super::storage::Storage;
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
@@ -98,12 +98,13 @@ fn room(dir: &Path) -> Result<u64> {
 
 /// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
 /// for gzip that of the last member modulo 2^32. bzip2 stores none.
-pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
-    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
+    let bytes = file.length().unwrap_or(0);
     let said = match compression {
         Compression::Zstd => {
             let mut head = [0; 18];
-            let read = file.read_at(&mut head, 0).unwrap_or(0);
+            let read = head.len().min(bytes as usize);
+            let read = file.read_exact_at(&mut head[..read], 0).map_or(0, |()| read);
             zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten()
         }
         Compression::Bzip2 => None,
@@ -164,7 +165,7 @@ mod tests {
         let file = |bytes: &[u8]| {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(bytes).unwrap();
-            file
+            Storage::Local(file)
         };
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&text).unwrap();

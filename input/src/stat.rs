@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::storage::RemoteBytes;
 use trimill_system::error::{Error, Result};
 
 /// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
@@ -27,6 +28,7 @@ pub struct Stat {
     pub modified: (i64, i64),
     /// The time of the last change of the file or of its metadata.
     pub changed: (i64, i64),
+    /// Of a remote object what its tag gives.
     pub inode: u64,
 }
 
@@ -78,19 +80,31 @@ pub struct Watched {
     pub(super) path: PathBuf,
     pub(super) stat: Stat,
     pub(super) settled: bool,
+    /// Of a remote object, whose URL is `path`, what stays the same as its contents do; all reads of it compare it.
+    pub(super) tag: Option<u128>,
 }
 
 impl Watched {
+    /// The object of a server; `None` where nothing says whether its contents are the same later on.
+    pub(super) fn object(object: &dyn RemoteBytes) -> Option<Self> {
+        let tag = object.tag()?;
+        let stat = Stat { bytes: object.bytes(), inode: tag as u64, ..Stat::default() };
+        Some(Self { path: object.name().to_path_buf(), stat, settled: true, tag: Some(tag) })
+    }
+
     /// The state of the file at `path`; `None` if it is not a regular file.
     pub fn new(path: &Path) -> Result<Option<Self>> {
         let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
         let stat = Stat::of(&metadata);
         let settled = stat.is_settled(SystemTime::now());
-        Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled }))
+        Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled, tag: None }))
     }
 
     /// Fails if the file changed since.
     pub fn unchanged(&self) -> Result<()> {
+        if self.tag.is_some() {
+            return Ok(());
+        }
         // Opening the file makes a file server report its current state, which `stat` alone does not.
         let now = match File::open(&self.path).and_then(|file| file.metadata()) {
             Ok(metadata) => Stat::of(&metadata),

@@ -26,6 +26,7 @@ class Settings(TypedDict, total=False):
     header: Literal["yes", "no"] | None
     columns: tuple[str, str] | list[str] | None
     names: bool | None
+    cloud_credentials: bool | None
     partitioner: str | None
     parts: int | Literal["auto"] | None
     seed: int | None

@@ -8,6 +8,7 @@ use crate::cache::{Cache, CachedGraph};
 use crate::report::{CacheEntry, CacheReport};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::url::public;
 
 fn open(dir: Option<&Path>) -> Result<Cache> {
     let dir = dir.map(Path::to_path_buf).or_else(default_cache_dir);
@@ -55,12 +56,18 @@ pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Res
     let named = |entry: &CachedGraph, name: &OsStr| {
         let path = Path::new(name).canonicalize();
         name.to_str().is_some_and(|name| !name.is_empty() && entry.key.starts_with(name))
-            || entry.inputs().iter().any(|input| path.as_ref().is_ok_and(|path| path == input))
+            || entry
+                .inputs()
+                .iter()
+                .any(|input| path.as_ref().is_ok_and(|path| path == input) || *input == public(Path::new(name)))
     };
     for name in which {
         if !entries.iter().any(|entry| named(entry, name)) {
-            return Err(Error::data(cache.dir(), format!("nothing in the cache is called '{}'", name.display()))
-                .expected("a key or an input that trimill cache list shows"));
+            return Err(Error::data(
+                cache.dir(),
+                format!("nothing in the cache is called '{}'", public(Path::new(name)).display()),
+            )
+            .expected("a key or an input that trimill cache list shows"));
         }
     }
     let mut gone: Vec<String> = Vec::new();

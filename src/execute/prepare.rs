@@ -26,6 +26,7 @@ use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
 use trimill_system::parallel;
+use trimill_system::url::is_url;
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
 ///
@@ -227,8 +228,12 @@ fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
 
 /// The inputs of a job as its shards know them: by absolute paths, if they are read again when all is counted.
 fn absolute(inputs: &[PathBuf], output: &OutputSettings) -> Result<Vec<PathBuf>> {
+    let absolute = |path: &PathBuf| match is_url(path) {
+        true => Ok(path.clone()),
+        false => std::path::absolute(path).map_err(|error| Error::read(path, error)),
+    };
     match output.lcc_wanted.is_some_and(|lcc| lcc.reads_input()) {
-        true => inputs.iter().map(|path| std::path::absolute(path).map_err(|error| Error::read(path, error))).collect(),
+        true => inputs.iter().map(absolute).collect(),
         false => Ok(inputs.to_vec()),
     }
 }

@@ -105,6 +105,7 @@ settings! {
     header: input.header;
     columns: input.columns;
     names: input.names;
+    cloud_credentials: input.cloud_credentials;
     partitioner: partition.partitioner;
     parts: partition.parts;
     seed: partition.seed;

@@ -121,7 +121,7 @@ pub struct JobEntry {
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct InputTable {
-    /// The file, or a directory or pattern of several files; `-` is standard input.
+    /// The file, or a directory or pattern of several files; `-` is standard input; a URL where it is built with `remote`.
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
     #[cfg_attr(feature = "cli", arg(skip))]
@@ -145,6 +145,9 @@ pub struct InputTable {
     /// The ids of an edge list are names: any text, and vertices are in the order of its bytes
     #[cfg_attr(feature = "cli", arg(id = "names", long = "names", action = ArgAction::SetTrue, help_heading = "Input"))]
     pub names: Option<bool>,
+    /// Ask the metadata service of the cloud that this machine is in for the credentials of s3:// inputs
+    #[cfg_attr(feature = "cli", arg(id = "cloud_credentials", long = "cloud-credentials", action = ArgAction::SetTrue, help_heading = "Input"))]
+    pub cloud_credentials: Option<bool>,
 }
 
 /// `[job.partition]`

@@ -20,6 +20,7 @@ use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::url::{is_url, public};
 use trimill_system::{memory, path_text, threads};
 
 /// The input that stands for standard input.
@@ -30,7 +31,7 @@ pub const STANDARD_INPUT: &str = "-";
 pub struct Job {
     /// The name in the job file; none on the command line.
     pub name: Option<String>,
-    /// The files of the graph; `-` is standard input.
+    /// The files of the graph; `-` is standard input. Of a URL only what may be shown is written.
     #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
     /// What the user says about them.
@@ -244,7 +245,7 @@ impl Job {
     pub fn check_files(&self) -> Result<()> {
         if self.kept_spills().is_none() {
             let files = trimill_input::files_of(&self.inputs)?;
-            let files = files.iter().filter(|path| path.as_os_str() != STANDARD_INPUT);
+            let files = files.iter().filter(|path| path.as_os_str() != STANDARD_INPUT && !is_url(path));
             files.into_iter().try_for_each(|file| readable(file, "an input file"))?;
         }
         if let Partitioner::File(path) = &self.cut.partitioner {
@@ -269,8 +270,8 @@ impl Job {
     pub fn title(&self) -> String {
         match (&self.name, self.inputs.as_slice()) {
             (Some(name), _) => name.clone(),
-            (None, [only]) => only.display().to_string(),
-            (None, [first, others @ ..]) => format!("{} and {} more", first.display(), others.len()),
+            (None, [only]) => public(only).display().to_string(),
+            (None, [first, others @ ..]) => format!("{} and {} more", public(first).display(), others.len()),
             (None, []) => String::new(),
         }
     }

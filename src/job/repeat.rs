@@ -11,6 +11,7 @@ use super::file::{
 };
 use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::bytes::Bytes;
+use trimill_system::url::{is_url, public};
 
 /// What was chosen.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +71,7 @@ impl Job {
                 header: self.reading.header,
                 columns: self.reading.columns.clone(),
                 names: self.reading.names.then_some(true),
+                cloud_credentials: self.reading.cloud_credentials.then_some(true),
             },
             partition: if cut {
                 PartitionTable {
@@ -132,7 +134,11 @@ impl Job {
     }
 }
 
+/// Of a URL what may be shown.
 fn absolute(path: &Path) -> PathBuf {
+    if is_url(path) {
+        return public(path).into_owned();
+    }
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
@@ -168,7 +174,7 @@ mod tests {
     #[test]
     fn a_repeated_job_has_all_settings_and_every_choice() {
         let typed = job(
-            "input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'], names = true }\n\
+            "input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'], names = true, cloud_credentials = true }\n\
              partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\

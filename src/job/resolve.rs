@@ -19,6 +19,7 @@ use trimill_input::InputSettings;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::threads;
+use trimill_system::url::{is_url, public};
 
 impl Job {
     /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the
@@ -48,14 +49,20 @@ impl Job {
         if spill.keep && spill.to == SpillTo::Memory {
             return Err(typist.refuse("the spill is to be kept, and to be in memory").expected("one of the two"));
         }
-        let InputTable { format, header, ref columns, names, .. } = typed.input;
+        let InputTable { format, header, ref columns, names, cloud_credentials, .. } = typed.input;
         let names = names.unwrap_or_default();
         if names {
             typist.check_names(&cut.partitioner, &output)?;
         }
         Ok(Self {
             inputs,
-            reading: InputSettings { format, header, columns: columns.clone(), names },
+            reading: InputSettings {
+                format,
+                header,
+                columns: columns.clone(),
+                names,
+                cloud_credentials: cloud_credentials.unwrap_or_default(),
+            },
             cut,
             device_memory: typist.bytes(typed.memory.device, "the device memory")?,
             host_memory: typist.bytes(typed.memory.host, "the host memory")?,
@@ -126,6 +133,9 @@ impl TypedJob<'_> {
             Some(path) if path.as_os_str().is_empty() => {
                 Err(self.refuse(format!("{what} has an empty name")).expected("the path of a directory"))
             }
+            Some(path) if is_url(path) => {
+                Err(self.refuse(format!("{what} is a URL")).at(path).expected("a path: only inputs are on servers"))
+            }
             path => Ok(path.as_ref().map(|path| self.base.join(path))),
         }
     }
@@ -140,7 +150,7 @@ impl TypedJob<'_> {
     fn page(&self, path: &Option<PathBuf>, what: &str, suffix: &str) -> Result<Option<PathBuf>> {
         match path {
             Some(path) if path.extension().is_none_or(|found| found != suffix) => Err(self
-                .refuse(format!("{what} is '{}'", path.display()))
+                .refuse(format!("{what} is '{}'", public(path).display()))
                 .expected(format!("a name that ends with .{suffix}"))),
             path => self.dir(path, what),
         }
@@ -154,8 +164,8 @@ impl TypedJob<'_> {
     }
 
     fn inputs(&self, typed: &InputTable) -> Result<Vec<PathBuf>> {
-        let based =
-            |path: &PathBuf| if path.as_os_str() == STANDARD_INPUT { path.clone() } else { self.base.join(path) };
+        let stays = |path: &PathBuf| path.as_os_str() == STANDARD_INPUT || is_url(path);
+        let based = |path: &PathBuf| if stays(path) { path.clone() } else { self.base.join(path) };
         let inputs: Vec<PathBuf> = match (&typed.path, &typed.paths) {
             (Some(_), Some(_)) => {
                 return Err(self

@@ -48,8 +48,10 @@ impl JobRecord {
     /// The record of a job that cuts its graph so, whose input is `origin`.
     pub fn new(cut: &CutSettings, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
-            return Err(Error::usage("an input that is not a file cannot be identified on a later start")
-                .advice("write it to a file first, or leave out --run-dir"));
+            return Err(Error::usage(
+                "an input that is neither a file nor a URL with a strong ETag cannot be identified on a later start",
+            )
+            .advice("write it to a file first, or leave out --run-dir"));
         };
         let (mut metis_contract, mut assignment) = (None, Vec::new());
         match &cut.partitioner {

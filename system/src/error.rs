@@ -102,7 +102,12 @@ impl Error {
     }
 
     /// Reading `path` failed: the data is at fault (exit code 1), or a limit of the system (exit code 3).
+    /// What is wrong with a remote object comes as an error of this type in `source`, and is that error.
     pub fn read(path: impl AsRef<Path>, source: io::Error) -> Self {
+        let source = match source.downcast::<Self>() {
+            Ok(error) => return error.at_if_unset(path),
+            Err(source) => source,
+        };
         let (kind, advice) = match limit(&source) {
             Some(advice) => (Kind::Resource, Some(advice.into())),
             None => (Kind::Data, None),

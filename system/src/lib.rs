@@ -11,6 +11,7 @@
 //! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
 //! | `threads`, `parallel`, `ordered` | thread pools and panics; parallel loops; writing in order what threads make |
 //! | `machine` | what the machine is |
+//! | `url` | inputs that are named by a URL, and what of it may be shown |
 
 pub mod bytes;
 pub mod child;
@@ -31,6 +32,7 @@ pub mod sealed;
 pub mod text;
 pub mod threads;
 pub mod timeline;
+pub mod url;
 pub mod whole;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::url::public;
+
 /// For records that are read again: a string if the path is UTF-8, else its bytes.
 pub mod exact {
     use std::ffi::OsString;
@@ -72,12 +74,12 @@ pub mod optional {
     }
 }
 
-/// As [`exact`], for a list.
+/// As [`exact`], for a list; of a URL what [may be written](public).
 pub mod list {
     use super::*;
 
     pub fn serialize<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(paths.iter().map(|path| One(path.clone())))
+        serializer.collect_seq(paths.iter().map(|path| One(public(path).into_owned())))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
@@ -87,17 +89,17 @@ pub mod list {
 
 /// For reports: bytes that are not UTF-8 are shown as the replacement character.
 pub fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&path.display())
+    serializer.collect_str(&public(path).display())
 }
 
 /// As [`shown`], where there may be none.
 pub fn optional_shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
-    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+    path.as_ref().map(|path| public(path).to_string_lossy().into_owned()).serialize(serializer)
 }
 
 /// As [`shown`], for several paths.
 pub fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+    serializer.collect_seq(paths.iter().map(|path| public(path).to_string_lossy().into_owned()))
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::url::public;
+
 /// Whether a terminal would act on `c` instead of showing it: control characters, and those that change the direction of
 /// text.
 fn steers(c: char) -> bool {
@@ -28,9 +30,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// A path in one line, safe to show.
+/// A path in one line, safe to show; of a URL what [may be shown](public).
 pub fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy(), |_| false).into_owned()
+    escaped(&public(path).to_string_lossy(), |_| false).into_owned()
 }
 
 #[cfg(test)]

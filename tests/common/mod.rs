@@ -7,6 +7,7 @@ pub(crate) mod place;
 pub(crate) mod published;
 pub(crate) mod refusals;
 pub(crate) mod sections;
+pub(crate) mod server;
 
 use std::collections::BTreeSet;
 

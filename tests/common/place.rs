@@ -9,7 +9,7 @@ use super::job::program;
 pub(crate) struct Place(tempfile::TempDir);
 
 /// What would change what the program does.
-const ENVIRONMENT: [&str; 7] = [
+const ENVIRONMENT: [&str; 13] = [
     "TRIMILL_FAULT",
     "SLURM_ARRAY_TASK_ID",
     "HQ_TASK_ID",
@@ -17,6 +17,12 @@ const ENVIRONMENT: [&str; 7] = [
     "OMPI_COMM_WORLD_RANK",
     "PMI_RANK",
     "SLURM_PROCID",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
 ];
 
 impl Place {

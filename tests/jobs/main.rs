@@ -12,6 +12,7 @@ mod lcc;
 mod memory;
 mod names;
 mod prepared;
+mod remote;
 mod resume;
 mod threads;
 mod truss;

@@ -49,6 +49,7 @@ const SETTINGS: &[Setting] = &[
         &["['a']", "['a', 'a']", "['a', 'b', 'c']", "['', 'b']", "'src,dst'", "[1, 2]", "[]"],
     ),
     ("input.names", INPUT, TRUTHS[0], TRUTHS[1]),
+    ("input.cloud_credentials", INPUT, TRUTHS[0], TRUTHS[1]),
     (
         "partition.partitioner",
         INPUT,

@@ -5,9 +5,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bzip2::bufread::BzDecoder;
@@ -20,8 +18,8 @@ use rawzip::{
 
 use super::member::Member;
 use crate::file::InputFile;
+use crate::storage::Storage;
 use trimill_system::control::Control;
-use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
 
@@ -36,7 +34,7 @@ const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 
 struct ZipBytes<'a> {
-    file: &'a File,
+    file: &'a Storage,
     length: u64,
 }
 
@@ -46,8 +44,8 @@ impl ReaderAt for ZipBytes<'_> {
         if at >= self.length {
             return Ok(0);
         }
-        disk::before_read()?;
-        self.file.read_at(into, at)
+        let read = into.len().min((self.length - at) as usize);
+        self.file.read_exact_at(&mut into[..read], at).map(|()| read)
     }
 }
 

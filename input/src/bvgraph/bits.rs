@@ -4,11 +4,10 @@
 //! for its first one bit, and a shift, and only the largest numbers more. Reading through a mapped file would keep every page resident.
 //! Zeros follow the end, since a window looks ahead; a position far beyond the end is an error, so decoding a truncated stream ends.
 
-use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
-use std::os::unix::fs::FileExt;
 
+use crate::storage::Storage;
 use trimill_system::control::Task;
 
 /// The most bytes of a file that are in memory at once.
@@ -93,7 +92,7 @@ pub(super) enum StreamError {
 
 /// A position in a file, and the bytes there.
 pub(super) struct BitReader<'a, O> {
-    file: &'a File,
+    file: &'a Storage,
     bytes: u64,
     /// Advanced by the bytes that are read.
     task: Option<&'a Task>,
@@ -110,7 +109,7 @@ pub(super) struct BitReader<'a, O> {
 
 impl<'a, O: BitOrder> BitReader<'a, O> {
     /// The beginning of a file of `bytes` bytes; `task` is advanced by what is read.
-    pub(super) fn new(file: &'a File, bytes: u64, task: Option<&'a Task>) -> Self {
+    pub(super) fn new(file: &'a Storage, bytes: u64, task: Option<&'a Task>) -> Self {
         Self {
             file,
             bytes,

@@ -124,7 +124,6 @@ pub(super) fn at_most(value: u64, most: u64) -> Result<u64, Impossible> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs::File;
     use std::io::Write;
 
     use dsi_bitstream::dispatch::DynamicCodeWrite;
@@ -133,6 +132,7 @@ mod tests {
 
     use super::super::bits::{HighFirst, LowFirst};
     use super::*;
+    use crate::storage::Storage;
 
     const CODES: [Codes; 14] = [
         Codes::Gamma,
@@ -172,10 +172,10 @@ mod tests {
         }};
     }
 
-    fn file(bytes: &[u8]) -> File {
+    fn file(bytes: &[u8]) -> Storage {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        file
+        Storage::Local(file)
     }
 
     #[test]

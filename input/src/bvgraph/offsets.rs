@@ -6,7 +6,6 @@
 //! rows, so what is read is what the stream holds. A file that cannot belong to the stream is ignored.
 
 use std::collections::VecDeque;
-use std::fs::File;
 
 use dsi_bitstream::dispatch::Codes;
 
@@ -14,6 +13,7 @@ use super::bits::{BitReader, HighFirst, Impossible, StreamError};
 use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK, OffsetPosition};
 use super::codes::read;
 use super::row::Encoding;
+use crate::storage::Storage;
 
 /// The most rows of a chunk: a thread keeps where each begins.
 const MOST_ROWS: u64 = 1 << 16;
@@ -22,7 +22,7 @@ const MOST_ROWS: u64 = 1 << 16;
 const MOST_CHUNKS: u64 = 1 << 20;
 
 pub(super) struct Offsets<'a> {
-    pub(super) file: &'a File,
+    pub(super) file: &'a Storage,
     pub(super) bytes: u64,
     pub(super) code: Codes,
 }

@@ -2,9 +2,8 @@
 
 use super::header::{MOST, NpyHeader};
 use crate::file::InputFile;
-use std::os::unix::fs::FileExt;
+use crate::storage::FilePart;
 use trimill_system::error::{Error, Result};
-use trimill_system::mapped::MappedPart;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NpyIntegers {
@@ -119,7 +118,7 @@ impl NpyArray {
     }
 
     /// The bytes of the elements from `first` to `end`.
-    pub(crate) fn window(&self, first: u64, end: u64) -> Result<MappedPart> {
+    pub(crate) fn window(&self, first: u64, end: u64) -> Result<FilePart> {
         let bytes = self.integers.bytes();
         self.file.window(self.start + bytes * first, self.start + bytes * end)
     }

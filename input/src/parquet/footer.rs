@@ -7,7 +7,6 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use super::thrift::{ThriftItem, walk};
 use crate::file::InputFile;
-use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 
 /// The length of the metadata, and the mark.
@@ -25,7 +24,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     };
     let mut tail = [0; TAIL as usize];
     let at = file.bytes.checked_sub(TAIL).ok_or_else(|| wrong(format!("a size of {} bytes", file.bytes)))?;
-    disk::read_at(&file.file, &mut tail, at).map_err(|e| Error::read(&file.path, e))?;
+    file.file.read_exact_at(&mut tail, at).map_err(|e| Error::read(&file.path, e))?;
     let ([length @ .., _, _, _, _], mark) = (tail, &tail[4..]);
     match mark {
         b"PAR1" => {}
@@ -37,7 +36,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
         return Err(wrong(format!("metadata of {length} bytes in a file of {}", file.bytes)));
     }
     let mut bytes = vec![0; length as usize];
-    disk::read_at(&file.file, &mut bytes, at - length).map_err(|e| Error::read(&file.path, e))?;
+    file.file.read_exact_at(&mut bytes, at - length).map_err(|e| Error::read(&file.path, e))?;
     if !is_whole(&bytes) {
         return Err(wrong("damaged metadata".into()));
     }

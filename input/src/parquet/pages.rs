@@ -3,8 +3,8 @@
 //! The library reserves memory for what a page announces, and relies on pages that follow each other as a writer writes them. So
 //! sizes are compared with the bytes that are there, and a page that refers to a dictionary must come after one.
 
-use std::io::Cursor;
-use std::sync::Arc;
+use std::io::{self, Cursor};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use parquet::basic::Encoding;
@@ -16,7 +16,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::thrift::{ThriftItem, varint, walk};
 use crate::file::InputFile;
-use trimill_system::disk;
+use crate::storage::{ForwardReader, ReadOrder};
+use trimill_system::lock;
 
 /// Bytes that are read for the header of a page: of integers it takes less than 100.
 const HEADER: u64 = 8 << 10;
@@ -37,7 +38,11 @@ pub(super) struct Pages {
 }
 
 /// Hands out the bytes of a file from the header of a page on.
-pub(super) struct PageBytes(pub(super) Arc<InputFile>);
+pub(super) struct PageBytes {
+    file: Arc<InputFile>,
+    /// Of a remote object, what fetches the pages of the column.
+    forward: Option<Mutex<Box<dyn ForwardReader>>>,
+}
 
 impl Pages {
     /// The pages of `column`; integers take `width` bytes.
@@ -51,7 +56,11 @@ impl Pages {
         if column.file_path().is_some() {
             return Err(wrong("pages in another file"));
         }
-        let pages = SerializedPageReader::new(Arc::new(PageBytes(Arc::clone(file))), column, rows, None)?;
+        let (start, end) = (start as u64, start as u64 + column.compressed_size() as u64);
+        // What is read for the header of the last page may reach beyond it.
+        let forward = file.file.forward(start..end + HEADER, ReadOrder::Pages).map(Mutex::new);
+        let bytes = PageBytes { file: Arc::clone(file), forward };
+        let pages = SerializedPageReader::new(Arc::new(bytes), column, rows, None)?;
         let nullable = column.column_descr().max_def_level() > 0;
         Ok(Self { pages, width, nullable, has_dictionary: false })
     }
@@ -135,7 +144,16 @@ impl PageReader for Pages {
 
 impl Length for PageBytes {
     fn len(&self) -> u64 {
-        self.0.bytes
+        self.file.bytes
+    }
+}
+
+impl PageBytes {
+    fn read(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        match &self.forward {
+            Some(forward) => lock(forward).read_exact_at(into, at),
+            None => self.file.file.read_exact_at(into, at),
+        }
     }
 }
 
@@ -144,17 +162,17 @@ impl ChunkReader for PageBytes {
 
     /// Reads the header of a page and checks it. The library calls this for headers only.
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let mut header = vec![0; HEADER.min(self.0.bytes.saturating_sub(start)) as usize];
-        disk::read_at(&self.0.file, &mut header, start)?;
+        let mut header = vec![0; HEADER.min(self.file.bytes.saturating_sub(start)) as usize];
+        self.read(&mut header, start)?;
         check_header(&header)?;
         Ok(Cursor::new(header))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let end = start.checked_add(length as u64).filter(|&end| end <= self.0.bytes);
+        let end = start.checked_add(length as u64).filter(|&end| end <= self.file.bytes);
         end.ok_or_else(|| wrong("a page that ends after the file"))?;
         let mut bytes = vec![0; length];
-        disk::read_at(&self.0.file, &mut bytes, start)?;
+        self.read(&mut bytes, start)?;
         Ok(bytes.into())
     }
 }

@@ -7,6 +7,7 @@ use crate::file::InputFile;
 use crate::npy::array::NpyArray;
 use crate::npy::header::{MOST, NpyHeader};
 use crate::spool::Spool;
+use crate::storage::Storage;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
@@ -54,12 +55,12 @@ impl<'a> Arrays<'a> {
         let member = format!("{name}.npy");
         let (array, header) = if let Some(start) = self.archive.stored_at(at)? {
             self.archive.contents(at, self.control, |_| Ok(()))?;
-            let file = self.file.file.try_clone().map_err(|e| Error::read(&self.file.path, e))?;
+            let file = self.file.file.again().map_err(|e| Error::read(&self.file.path, e))?;
             NpyArray::open(self.file.member(&member, file)?, start, bytes)?
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
             self.archive.contents(at, self.control, |chunk| spool.write(chunk))?;
-            NpyArray::open(self.file.member(&member, spool.finish())?, 0, bytes)?
+            NpyArray::open(self.file.member(&member, Storage::Local(spool.finish()))?, 0, bytes)?
         };
         if header.shape.len() != 1 {
             return Err(self

@@ -68,7 +68,7 @@ pub(crate) struct CountCommand {
         help_heading = "Resume",
         requires = "run_dir",
         conflicts_with_all = [
-            "inputs", "format", "header", "columns", "names", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
+            "inputs", "format", "header", "columns", "names", "cloud_credentials", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
             "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "truss", "k", "files", "force", "report",
             "trace", "against",
         ]

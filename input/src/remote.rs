@@ -1,0 +1,224 @@
+//! Objects of servers: `http://`, `https://` and `s3://`, read in ranges, many at a time, without a copy on disk.
+//!
+//! Input: URLs, and prefixes of buckets (`s3://BUCKET/PREFIX/`), which stand for the objects under them as a directory does for its files.
+//! Output: objects whose size and version are known ([`fetch`]). A fetch that breaks off goes on where it was; one that gives another
+//! version is an error. [`ahead`] fetches what a reader wants next while it reads; [`network`] runs all of this on threads of its own.
+//!
+//! What a URL holds beside scheme, host and path may be a credential: only [`client`] knows it, and adds it to a request as it is sent, so
+//! no error or log line of the libraries above can show it. Credentials for S3 come from the environment; without any, requests are not signed.
+//!
+//! Memory: [`HEAD`] bytes for each object and as much again for a Parquet file; what a reader fetches ahead.
+
+mod ahead;
+mod client;
+mod fetch;
+mod location;
+mod network;
+mod object;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::path::Path as ObjectPath;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+
+use super::storage::RemoteBytes;
+use client::RemoteClient;
+use fetch::ObjectReader;
+use location::RemoteLocation;
+use network::{Network, PendingWork};
+use object::RemoteObject;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::url::is_url;
+
+/// First bytes of each object, which come with its size and are kept: formats are found by them.
+const HEAD: u64 = 128 << 10;
+
+/// The pause after the first failure; later ones are longer.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Where reading gives up.
+#[derive(Debug, Clone, Copy)]
+struct RemoteLimits {
+    /// Redirects of a request.
+    redirects: usize,
+    /// Failures of a request in a row, or of a range without a byte between them.
+    retries: usize,
+    /// The time in which a connection must be there.
+    connect: Duration,
+    /// The longest time without a byte.
+    idle: Duration,
+    /// The longest pause before a failed range is continued.
+    pause: Duration,
+    /// Requests at a time.
+    requests: usize,
+}
+
+impl RemoteLimits {
+    const USUAL: Self = Self {
+        redirects: 10,
+        retries: 6,
+        connect: Duration::from_secs(10),
+        idle: Duration::from_secs(30),
+        pause: Duration::from_secs(16),
+        requests: 64,
+    };
+}
+
+/// What is read of a store, and where it is.
+struct StoredAt {
+    store: Arc<dyn ObjectStore>,
+    at: ObjectPath,
+    name: PathBuf,
+}
+
+/// An input, and the object if it is one.
+type OpenedInput = (PathBuf, Option<Arc<dyn RemoteBytes>>);
+
+/// Opens the URLs among `paths`, which then stand for one object each; other paths stay. `cloud`: whether a metadata service is asked for
+/// credentials. `window`: the bytes that a thread may fetch at once.
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Usage`] for URLs that are none; [`trimill_system::error::Kind::Data`] for objects that cannot be read.
+pub(super) fn open(paths: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<OpenedInput>> {
+    Opener::new(cloud, window, control, RemoteLimits::USUAL)?.open(paths)
+}
+
+/// Opens objects over one set of connections.
+struct Opener {
+    network: Arc<Network>,
+    client: RemoteClient,
+    cloud: bool,
+    window: u64,
+}
+
+impl Opener {
+    fn new(cloud: bool, window: u64, control: &Control, limits: RemoteLimits) -> Result<Self> {
+        let network = Arc::new(Network::new(control, limits)?);
+        Ok(Self { client: RemoteClient::new(limits)?, network, cloud, window })
+    }
+
+    fn open(&self, paths: &[PathBuf]) -> Result<Vec<OpenedInput>> {
+        let mut named: Vec<(PathBuf, Option<PendingWork<_>>)> = Vec::new();
+        for path in paths {
+            if !is_url(path) {
+                named.push((path.clone(), None));
+                continue;
+            }
+            for stored in self.stored(path)? {
+                let (name, limits) = (stored.name.clone(), self.network.limits);
+                let opening = async move { ObjectReader::open(stored, limits).await };
+                named.push((name, Some(self.network.begin(opening))));
+            }
+        }
+        let mut inputs = Vec::with_capacity(named.len());
+        for (path, opening) in named {
+            let object = match opening {
+                Some(opening) => {
+                    let opened = opening.wait()??;
+                    let network = Arc::clone(&self.network);
+                    Some(Arc::new(RemoteObject::new(opened, network, self.window)) as _)
+                }
+                None => None,
+            };
+            inputs.push((path, object));
+        }
+        Ok(inputs)
+    }
+
+    /// The object that a URL names, or those under a prefix.
+    fn stored(&self, path: &Path) -> Result<Vec<StoredAt>> {
+        let location = RemoteLocation::of(path)?;
+        let name = location.name();
+        match location {
+            RemoteLocation::Http(url) => {
+                let store = HttpBuilder::new()
+                    .with_url(name.to_string_lossy())
+                    .with_client_options(ClientOptions::new().with_allow_http(true))
+                    .with_retry(self.retry())
+                    .with_http_connector(self.client.for_url(url))
+                    .build();
+                let store = store.map_err(|error| unusable(&name, &error))?;
+                Ok(vec![StoredAt { store: Arc::new(store), at: ObjectPath::default(), name }])
+            }
+            RemoteLocation::S3 { bucket, key } => {
+                let store = self.bucket(&bucket).map_err(|error| unusable(&name, &error))?;
+                let is_prefix = key.is_empty() || key.ends_with('/');
+                let at = ObjectPath::parse(&key).map_err(|_| {
+                    Error::usage("a key that cannot be read").at(&name).expected("names with / between them")
+                })?;
+                match is_prefix {
+                    true => self.under(store, at, &bucket, name),
+                    false => Ok(vec![StoredAt { store, at, name }]),
+                }
+            }
+        }
+    }
+
+    fn bucket(&self, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+        let builder = AmazonS3Builder::from_env();
+        let keys = [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::SecretAccessKey];
+        let has_keys = keys.iter().any(|key| builder.get_config_value(key).is_some());
+        let builder =
+            builder.with_bucket_name(bucket).with_retry(self.retry()).with_http_connector(self.client.clone());
+        let unsigned = !has_keys && !self.cloud;
+        let builder = if unsigned { builder.with_skip_signature(true) } else { builder };
+        Ok(Arc::new(builder.with_allow_http(true).build()?))
+    }
+
+    fn retry(&self) -> RetryConfig {
+        let RemoteLimits { retries, pause, .. } = self.network.limits;
+        let backoff =
+            BackoffConfig { init_backoff: FIRST_PAUSE.min(pause), max_backoff: pause, ..BackoffConfig::default() };
+        RetryConfig { max_retries: retries, backoff, ..RetryConfig::default() }
+    }
+
+    /// The objects under a prefix in the order of their keys, without empty ones and notes of the programs that wrote them, as of a directory.
+    fn under(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        prefix: ObjectPath,
+        bucket: &str,
+        name: PathBuf,
+    ) -> Result<Vec<StoredAt>> {
+        let (lister, at) = (Arc::clone(&store), prefix.clone());
+        let listed = self.network.begin(async move { lister.list(Some(&at)).try_collect::<Vec<_>>().await });
+        let listed = listed.wait()?.map_err(|error| fetch::failed(&name, &error))?;
+        let is_note = |key: &ObjectPath| {
+            let below = key.prefix_match(&prefix).into_iter().flatten();
+            below.into_iter().any(|part| part.as_ref().starts_with(['.', '_']))
+        };
+        let mut keys: Vec<ObjectPath> = listed
+            .into_iter()
+            .filter(|object| object.size > 0 && !is_note(&object.location))
+            .map(|object| object.location)
+            .collect();
+        keys.sort_unstable();
+        if keys.is_empty() {
+            return Err(Error::data(&name, "has no object that could be a graph")
+                .expected("a prefix with files of one graph, whose names do not begin with . or _"));
+        }
+        let of_key = |at: ObjectPath| StoredAt {
+            store: Arc::clone(&store),
+            name: PathBuf::from(format!("s3://{bucket}/{at}")),
+            at,
+        };
+        Ok(keys.into_iter().map(of_key).collect())
+    }
+}
+
+/// The error for settings, of the environment or the URL, that make no store.
+fn unusable(name: &Path, error: &object_store::Error) -> Error {
+    Error::usage(format!("cannot be opened ({})", fetch::cause(error)))
+        .at(name)
+        .advice("the variables of the environment for S3 are in docs/remote.md")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::print_stdout)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Reads a range of an object in order, and fetches what comes next meanwhile.
+//!
+//! A stream begins with a short part, since often only the beginning is wanted, and its parts grow. The pages of a column are all wanted,
+//! so their first part is a long one and is fetched at once; and the part before the present one is kept. Memory: at most [`STREAM`] or
+//! [`PAGES`] parts to come, the present one and, of pages, the one before it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::fetch::ObjectReader;
+use super::network::{Network, PendingWork};
+use crate::storage::{ForwardReader, ReadOrder};
+use trimill_system::error::Result;
+
+/// Parts to come.
+const STREAM: usize = 3;
+const PAGES: usize = 1;
+
+/// The first part of a stream.
+const FIRST: u64 = 256 << 10;
+
+/// A part that is being fetched.
+struct ComingPart {
+    range: Range<u64>,
+    bytes: PendingWork<Result<Vec<u8>>>,
+}
+
+/// A part that is there.
+#[derive(Default)]
+struct FetchedPart {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+pub(super) struct ReadAhead {
+    object: Arc<ObjectReader>,
+    network: Arc<Network>,
+    order: ReadOrder,
+    /// Where the next request begins, and where the last one ends.
+    next: u64,
+    end: u64,
+    /// The bytes of the next request, and of any.
+    part: u64,
+    most: u64,
+    coming: VecDeque<ComingPart>,
+    before: FetchedPart,
+    now: FetchedPart,
+}
+
+impl FetchedPart {
+    /// The bytes from `at` on that are here.
+    fn from(&self, at: u64) -> &[u8] {
+        at.checked_sub(self.start).and_then(|within| self.bytes.get(within as usize..)).unwrap_or_default()
+    }
+}
+
+impl ReadAhead {
+    /// Parts have `most` bytes.
+    pub(super) fn new(
+        object: Arc<ObjectReader>,
+        network: Arc<Network>,
+        range: Range<u64>,
+        order: ReadOrder,
+        most: u64,
+    ) -> Self {
+        let part = if order == ReadOrder::Stream { FIRST.min(most) } else { most };
+        let (coming, before, now) = (VecDeque::new(), FetchedPart::default(), FetchedPart::default());
+        let Range { start: next, end } = range;
+        let mut ahead = Self { object, network, order, next, end, part, most, coming, before, now };
+        if order == ReadOrder::Pages && ahead.fetched(end - 1).is_empty() {
+            ahead.request(PAGES);
+        }
+        ahead
+    }
+
+    /// Requests parts until so many are to come.
+    fn request(&mut self, parts: usize) {
+        while self.coming.len() < parts && self.next < self.end {
+            let range = self.next..self.end.min(self.next + self.part);
+            self.next = range.end;
+            self.part = (2 * self.part).min(self.most);
+            let (object, wanted) = (Arc::clone(&self.object), range.clone());
+            let bytes = self.network.begin(async move { object.fetch(wanted).await });
+            self.coming.push_back(ComingPart { range, bytes });
+        }
+    }
+
+    /// Waits for the part with the byte `at`.
+    fn advance(&mut self, at: u64) -> Result<()> {
+        while self.coming.front().is_some_and(|part| part.range.end <= at) {
+            self.coming.pop_front();
+        }
+        let follows = match self.coming.front() {
+            Some(part) => part.range.contains(&at),
+            None => self.next == at,
+        };
+        if !follows {
+            self.coming.clear();
+            self.next = at;
+        }
+        self.request(1);
+        let Some(ComingPart { range, bytes }) = self.coming.pop_front() else { return Ok(()) };
+        // Of a stream, more is requested once more than its beginning was read.
+        if self.order == ReadOrder::Pages || !self.now.bytes.is_empty() {
+            self.request(if self.order == ReadOrder::Stream { STREAM } else { PAGES });
+        }
+        let fetched = FetchedPart { start: range.start, bytes: bytes.wait()?? };
+        let before = std::mem::replace(&mut self.now, fetched);
+        if self.order == ReadOrder::Pages {
+            self.before = before;
+        }
+        Ok(())
+    }
+
+    /// What is here of the bytes from `at` on.
+    fn fetched(&self, at: u64) -> &[u8] {
+        let head = usize::try_from(at).ok().and_then(|at| self.object.head().get(at..)).unwrap_or_default();
+        let parts = [head, self.now.from(at), self.before.from(at)];
+        parts.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default()
+    }
+}
+
+impl ForwardReader for ReadAhead {
+    fn read_at(&mut self, into: &mut [u8], at: u64) -> io::Result<usize> {
+        if at >= self.end {
+            return Ok(0);
+        }
+        if self.fetched(at).is_empty() {
+            self.advance(at).map_err(io::Error::other)?;
+        }
+        let fetched = self.fetched(at);
+        let read = fetched.len().min(into.len()).min((self.end - at) as usize);
+        into[..read].copy_from_slice(&fetched[..read]);
+        Ok(read)
+    }
+}

@@ -1,0 +1,225 @@
+//! Sends requests: what of a URL is secret, redirects, proxies, certificates.
+//!
+//! - The user and the query of a URL are added here, to the first request of a chain of redirects, and nowhere else.
+//! - A redirect is followed without `Authorization`, cookies and `x-amz-*`, and never from https to http.
+//! - Proxies are those of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; certificates those of the system, of `SSL_CERT_FILE` and
+//!   `SSL_CERT_DIR` in their place, and of `AWS_CA_BUNDLE` beside them.
+//! - A reply that is no success is an error with its status ([`RefusedReply`]); those that may pass are tried again by the caller.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use object_store::{ClientOptions, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, COOKIE, LOCATION, PROXY_AUTHORIZATION};
+use reqwest::redirect::Policy;
+use reqwest::{StatusCode, Url};
+use rustls::RootCertStore;
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use super::RemoteLimits;
+use trimill_system::error::{Error, Result};
+
+/// Bytes of a reply in which S3 says why it refuses.
+const MOST_SAID: usize = 64 << 10;
+
+/// Sends all requests of a job.
+#[derive(Clone)]
+pub(super) struct RemoteClient {
+    client: reqwest::Client,
+    redirects: usize,
+    /// The whole URL, if all requests are to one.
+    url: Option<Url>,
+}
+
+/// A reply that cannot be used.
+#[derive(Debug)]
+pub(super) enum RefusedReply {
+    /// It is no success; and why, if more than its status says it.
+    Status(StatusCode, Option<String>),
+    /// A redirect that is not followed.
+    Redirect(String),
+}
+
+impl RemoteClient {
+    pub(super) fn new(limits: RemoteLimits) -> Result<Self> {
+        let unusable = |error: &dyn fmt::Display| Error::resource(format!("no connections can be made ({error})"));
+        let tls = rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| unusable(&error))?
+            .with_root_certificates(certificates()?)
+            .with_no_client_auth();
+        let client = reqwest::Client::builder()
+            .user_agent(concat!("trimill/", env!("CARGO_PKG_VERSION")))
+            .tls_backend_preconfigured(tls)
+            .redirect(Policy::none())
+            .http1_only()
+            .connect_timeout(limits.connect)
+            .read_timeout(limits.idle)
+            .build()
+            .map_err(|error| unusable(&error.without_url()))?;
+        Ok(Self { client, redirects: limits.redirects, url: None })
+    }
+
+    /// The same for requests to `url`.
+    pub(super) fn for_url(&self, url: Url) -> Self {
+        Self { url: Some(url), ..self.clone() }
+    }
+
+    /// The address of a request, and for [`Self::for_url`] the request with what is secret.
+    fn first(&self, request: &mut HttpRequest) -> Result<Url, HttpError> {
+        let mut url = match &self.url {
+            Some(url) => url.clone(),
+            None => {
+                Url::parse(&request.uri().to_string()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?
+            }
+        };
+        if let Some(authorization) = basic(&self.client, &url) {
+            request.headers_mut().insert(AUTHORIZATION, authorization);
+        }
+        address(request, &mut url)?;
+        Ok(url)
+    }
+}
+
+/// Where certificates that are trusted come from.
+fn certificates() -> Result<RootCertStore> {
+    let mut trusted = RootCertStore::empty();
+    // Without any, an https URL is an error that says so.
+    trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(bundle) = std::env::var_os("AWS_CA_BUNDLE").filter(|bundle| !bundle.is_empty()) {
+        let bundle = Path::new(&bundle);
+        let wrong = |found: String| {
+            Error::usage(found).at(bundle).expected("certificates (PEM), which the variable AWS_CA_BUNDLE names")
+        };
+        let read = CertificateDer::pem_file_iter(bundle).map_err(|error| wrong(format!("cannot be read ({error})")))?;
+        if trusted.add_parsable_certificates(read.filter_map(Result::ok)).0 == 0 {
+            return Err(wrong("holds no certificate".into()));
+        }
+    }
+    Ok(trusted)
+}
+
+/// The header for the user in a URL.
+fn basic(client: &reqwest::Client, url: &Url) -> Option<HeaderValue> {
+    let built = client.get(url.clone()).build().ok()?;
+    built.headers().get(AUTHORIZATION).cloned()
+}
+
+/// Addresses `request` to `url`, without its user.
+fn address(request: &mut HttpRequest, url: &mut Url) -> Result<(), HttpError> {
+    // These fail for URLs without a host only.
+    let _ = (url.set_password(None), url.set_username(""));
+    url.set_fragment(None);
+    *request.uri_mut() = url.as_str().parse().map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+    Ok(())
+}
+
+/// Where a redirect of `url` leads.
+fn followed(url: &Url, location: &str) -> Result<Url, &'static str> {
+    let next = url.join(location).map_err(|_| "a redirect to what is no URL")?;
+    match (url.scheme(), next.scheme()) {
+        ("https", "https") | ("http", "http" | "https") => Ok(next),
+        ("https", "http") => Err("a redirect from https to http, which is not followed"),
+        _ => Err("a redirect to what is neither http nor https"),
+    }
+}
+
+/// Removes what is meant for the first server alone.
+fn without_credentials(headers: &mut HeaderMap) {
+    let amazon: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("x-amz-")).cloned().collect();
+    for name in amazon.iter().chain([&AUTHORIZATION, &COOKIE, &PROXY_AUTHORIZATION]) {
+        headers.remove(name);
+    }
+}
+
+#[async_trait]
+impl HttpService for RemoteClient {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let mut url = self.first(&mut request)?;
+        for _ in 0..=self.redirects {
+            let reply = HttpService::call(&self.client, request.clone()).await?;
+            let status = reply.status();
+            let location = reply.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+            let Some(location) = location.filter(|_| status.is_redirection()) else {
+                return if status.is_success() { Ok(reply) } else { Err(RefusedReply::of(reply).await.into()) };
+            };
+            let mut next = followed(&url, location).map_err(|said| RefusedReply::Redirect(said.into()))?;
+            without_credentials(request.headers_mut());
+            address(&mut request, &mut next)?;
+            url = next;
+        }
+        Err(RefusedReply::Redirect(format!("more than {} redirects", self.redirects)).into())
+    }
+}
+
+impl HttpConnector for RemoteClient {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.clone()))
+    }
+}
+
+/// Shows nothing: it holds a URL with credentials.
+impl fmt::Debug for RemoteClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteClient").finish_non_exhaustive()
+    }
+}
+
+impl RefusedReply {
+    /// Of S3 also the code of the error. The rest of what it says may repeat parts of the request.
+    async fn of(reply: HttpResponse) -> Self {
+        let status = reply.status();
+        let region =
+            reply.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok()).map(str::to_owned);
+        let is_short = reply.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
+        let text = match is_short.is_some_and(|length: usize| length <= MOST_SAID) {
+            true => reply.into_body().bytes().await.unwrap_or_default(),
+            false => Default::default(),
+        };
+        let text = String::from_utf8_lossy(&text);
+        let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
+        let code = code.filter(|code| code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let said = match region.filter(|_| status.is_redirection() || status == StatusCode::BAD_REQUEST) {
+            Some(region) => Some(format!("the bucket is in the region {region}, which AWS_REGION must name")),
+            None => code.map(str::to_owned),
+        };
+        Self::Status(status, said)
+    }
+
+    /// Whether the same request may succeed later.
+    pub(super) fn may_pass(&self) -> bool {
+        let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
+        matches!(self, Self::Status(status, _) if status.is_server_error() || passing.contains(status))
+    }
+
+    pub(super) fn is(&self, other: StatusCode) -> bool {
+        matches!(self, Self::Status(status, _) if *status == other)
+    }
+}
+
+impl fmt::Display for RefusedReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status, Some(said)) => write!(f, "{}: {said}", status.as_u16()),
+            Self::Status(status, None) => write!(f, "{status}"),
+            Self::Redirect(said) => f.write_str(said),
+        }
+    }
+}
+
+impl std::error::Error for RefusedReply {}
+
+impl From<RefusedReply> for HttpError {
+    fn from(refused: RefusedReply) -> Self {
+        // What is interrupted is tried again.
+        let kind = if refused.may_pass() { HttpErrorKind::Interrupted } else { HttpErrorKind::Unknown };
+        Self::new(kind, refused)
+    }
+}

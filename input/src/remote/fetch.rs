@@ -1,0 +1,239 @@
+//! An object of a server, fetched in ranges that all are of one version of it.
+//!
+//! The version is the strong ETag, or where there is none the time of modification; and the length. Each request names the ETag, and each
+//! reply is compared, so bytes of two versions are never mixed. Bytes that came before a connection broke are kept.
+
+use std::error::Error as _;
+use std::ops::Range;
+use std::path::Path;
+
+use futures_util::TryStreamExt;
+use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
+use reqwest::StatusCode;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::client::RefusedReply;
+use super::{FIRST_PAUSE, HEAD, RemoteLimits, StoredAt};
+use crate::stat::changed;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::with_capacity;
+
+/// The first bytes of a Parquet file, whose last ones are read next.
+const PARQUET: &[u8] = b"PAR1";
+
+/// What an object is known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ObjectVersion {
+    bytes: u64,
+    /// The strong ETag.
+    tag: Option<String>,
+    /// The time of modification in seconds since 1970, where there is no strong ETag; 0 if the server does not say it.
+    modified: i64,
+}
+
+/// Fetches ranges of an object.
+pub(super) struct ObjectReader {
+    stored: StoredAt,
+    version: ObjectVersion,
+    limits: RemoteLimits,
+    /// The first bytes, and of a Parquet file the last ones.
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+/// Why a range was not fetched.
+enum FetchFailure {
+    /// It will fail again.
+    Lasting(Error),
+    /// It may not fail again.
+    Passing(Error),
+}
+
+impl ObjectVersion {
+    fn of(meta: &ObjectMeta) -> Self {
+        let tag = meta.e_tag.clone().filter(|tag| tag.starts_with('"'));
+        let modified = if tag.is_some() { 0 } else { meta.last_modified.timestamp() };
+        Self { bytes: meta.size, tag, modified }
+    }
+
+    /// What differs in an object that was `self` and is `now`.
+    fn difference(&self, now: &Self) -> String {
+        if self.bytes != now.bytes {
+            format!("it had {} bytes and now has {}", self.bytes, now.bytes)
+        } else if self.tag != now.tag {
+            "its ETag differs".into()
+        } else {
+            "its time of modification differs".into()
+        }
+    }
+}
+
+impl ObjectReader {
+    /// Finds out the version of an object, with its first bytes.
+    pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
+        let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), ..GetOptions::default() };
+        let found = stored.store.get_opts(&stored.at, options).await.map_err(|error| failed(&stored.name, &error))?;
+        let version = ObjectVersion::of(&found.meta);
+        if version.tag.is_none() && version.modified == 0 {
+            let name = stored.name.display();
+            tracing::warn!(
+                "{name}: its server tells neither a strong ETag nor a time of modification: a change while it is read goes unseen"
+            );
+        }
+        let mut reader = Self { stored, version, limits, head: Vec::new(), tail: Vec::new() };
+        let mut head = Vec::new();
+        // What is missing is fetched below.
+        let _ = reader.take(found, &mut head).await;
+        let bytes = reader.version.bytes;
+        let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
+        head.extend(rest);
+        if head.starts_with(PARQUET) && bytes > HEAD {
+            reader.tail = reader.fetch(bytes - HEAD.min(bytes - HEAD)..bytes).await?;
+        }
+        reader.head = head;
+        Ok(reader)
+    }
+
+    /// The bytes of a range.
+    pub(super) async fn fetch(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let wanted = (range.end - range.start) as usize;
+        let (mut bytes, mut failures, mut pause) = (with_capacity(wanted), 0, FIRST_PAUSE);
+        while bytes.len() < wanted {
+            let before = bytes.len();
+            let Err(failure) = self.part(range.start + before as u64..range.end, &mut bytes).await else { continue };
+            if bytes.len() > before {
+                (failures, pause) = (0, FIRST_PAUSE);
+            }
+            failures += 1;
+            match failure {
+                FetchFailure::Passing(error) if failures <= self.limits.retries => {
+                    tracing::debug!("{error}: fetched again")
+                }
+                FetchFailure::Passing(error) | FetchFailure::Lasting(error) => return Err(error),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(self.limits.pause);
+        }
+        Ok(bytes)
+    }
+
+    /// Adds the bytes of a range to `into`, or those that come before it breaks off.
+    async fn part(&self, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), FetchFailure> {
+        let if_match = self.version.tag.clone();
+        let options = GetOptions { range: Some(GetRange::Bounded(range)), if_match, ..GetOptions::default() };
+        let found = self.stored.store.get_opts(&self.stored.at, options).await.map_err(|error| self.failure(&error))?;
+        let now = ObjectVersion::of(&found.meta);
+        if now != self.version {
+            let how = self.version.difference(&now);
+            return Err(FetchFailure::Lasting(changed(&self.stored.name, &how)));
+        }
+        self.take(found, into).await
+    }
+
+    /// Adds what a reply holds to `into`.
+    async fn take(&self, found: GetResult, into: &mut Vec<u8>) -> Result<(), FetchFailure> {
+        let mut missing = (found.range.end - found.range.start) as usize;
+        let mut stream = found.into_stream();
+        while let Some(bytes) = stream.try_next().await.map_err(|error| self.failure(&error))? {
+            let now = bytes.len().min(missing);
+            into.extend_from_slice(&bytes[..now]);
+            missing -= now;
+            if now < bytes.len() {
+                let found = "its server sent more bytes than it announced";
+                return Err(FetchFailure::Lasting(Error::data(&self.stored.name, found)));
+            }
+        }
+        match missing {
+            0 => Ok(()),
+            _ => {
+                let found = "its server sent fewer bytes than it announced";
+                Err(FetchFailure::Passing(Error::data(&self.stored.name, found)))
+            }
+        }
+    }
+
+    /// The bytes of a range if they were fetched when the object was opened.
+    pub(super) fn kept(&self, range: &Range<u64>) -> Option<&[u8]> {
+        let after_tail = self.version.bytes - self.tail.len() as u64;
+        [(&self.head, 0), (&self.tail, after_tail)].into_iter().find_map(|(kept, start)| {
+            let from = range.start.checked_sub(start)? as usize;
+            kept.get(from..from.checked_add((range.end - range.start) as usize)?)
+        })
+    }
+
+    /// The first bytes, which need not be fetched.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    pub(super) fn name(&self) -> &Path {
+        &self.stored.name
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.version.bytes
+    }
+
+    /// A number that stays the same as long as the contents do.
+    pub(super) fn tag(&self) -> Option<u128> {
+        self.version.tag.as_ref().map(|tag| xxh3_128(tag.as_bytes()))
+    }
+
+    fn failure(&self, error: &object_store::Error) -> FetchFailure {
+        let name = &self.stored.name;
+        match refused(error) {
+            Some(reply) if reply.is(StatusCode::PRECONDITION_FAILED) => {
+                FetchFailure::Lasting(changed(name, "its ETag differs"))
+            }
+            // The range that is asked for was in the object.
+            Some(reply) if reply.is(StatusCode::RANGE_NOT_SATISFIABLE) => {
+                FetchFailure::Lasting(changed(name, "it is shorter"))
+            }
+            Some(reply) if !reply.may_pass() => FetchFailure::Lasting(failed(name, error)),
+            _ if matches!(error, object_store::Error::NotSupported { .. }) => {
+                FetchFailure::Lasting(failed(name, error))
+            }
+            _ => FetchFailure::Passing(failed(name, error)),
+        }
+    }
+}
+
+/// The reply that is the cause of an error.
+fn refused(error: &object_store::Error) -> Option<&RefusedReply> {
+    std::iter::successors(error.source(), |&inner| inner.source()).find_map(|inner| inner.downcast_ref())
+}
+
+/// The innermost cause of an error, which names no URL.
+pub(super) fn cause(error: &object_store::Error) -> String {
+    match refused(error) {
+        Some(reply) => reply.to_string(),
+        None => std::iter::successors(error.source(), |&inner| inner.source())
+            .last()
+            .map_or_else(|| error.to_string(), ToString::to_string),
+    }
+}
+
+/// The error for an object, or objects under a prefix, that cannot be read.
+pub(super) fn failed(name: &Path, error: &object_store::Error) -> Error {
+    if matches!(error, object_store::Error::NotSupported { .. }) {
+        return Error::data(name, "its server sends it as a whole only")
+            .expected("a server that answers requests for ranges of bytes, as most do")
+            .advice("download it first");
+    }
+    let reply = refused(error);
+    if reply.is_some_and(|reply| reply.is(StatusCode::RANGE_NOT_SATISFIABLE)) {
+        return Error::data(name, "is empty and holds no arcs").expected("a file that holds a graph");
+    }
+    let failed = Error::data(name, format!("cannot be read ({})", cause(error)));
+    let of_s3 = name.starts_with("s3:");
+    match reply {
+        Some(reply) if reply.is(StatusCode::NOT_FOUND) => {
+            failed.advice("check the URL; it may name one object, or in S3 a prefix of several, which ends with /")
+        }
+        Some(reply) if reply.is(StatusCode::FORBIDDEN) || reply.is(StatusCode::UNAUTHORIZED) => failed.advice(match of_s3 {
+            true => "check the URL, and the credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or --cloud-credentials on a machine of a cloud",
+            false => "check the URL, its user, and whether it has expired",
+        }),
+        _ => failed,
+    }
+}

@@ -1,0 +1,92 @@
+//! What a URL names.
+
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+
+use trimill_system::error::{Error, Result};
+use trimill_system::url::split;
+
+/// What an error expects.
+const EXPECTED: &str = "http://HOST/PATH, https://HOST/PATH or s3://BUCKET/KEY";
+
+/// Where an object is.
+pub(super) enum RemoteLocation {
+    /// The whole URL: it is not to be shown.
+    Http(Url),
+    /// The key is as it was typed; a prefix of keys ends with `/`, or is empty.
+    S3 { bucket: String, key: String },
+}
+
+impl RemoteLocation {
+    pub(super) fn of(input: &Path) -> Result<Self> {
+        let wrong = |found: String| Error::usage(found).at(input).expected(EXPECTED);
+        let Some((scheme, rest)) = split(input) else { return Err(wrong("not a URL".into())) };
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" | "https" => {
+                let url = input.to_str().and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
+                url.map(Self::Http).ok_or_else(|| wrong("not a valid URL".into()))
+            }
+            "s3" => Self::in_bucket(&rest).map_err(wrong),
+            "file" => Err(wrong("the URL of a file".into()).advice("name the file by its path")),
+            other => Err(wrong(format!("a URL of the scheme {other}, which is not read")).advice("download it first")),
+        }
+    }
+
+    fn in_bucket(rest: &str) -> Result<Self, String> {
+        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+        if rest.contains(['?', '#']) || bucket.contains('@') {
+            return Err("an s3 URL with a user, a query or a fragment; credentials come from the environment".into());
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        if bucket.is_empty() || !bucket.chars().all(is_name) {
+            return Err("an s3 URL without the name of a bucket".into());
+        }
+        Ok(Self::S3 { bucket: bucket.into(), key: key.into() })
+    }
+
+    /// What is shown of it.
+    pub(super) fn name(&self) -> PathBuf {
+        match self {
+            Self::Http(url) => {
+                let mut url = url.clone();
+                url.set_query(None);
+                url.set_fragment(None);
+                // These fail for URLs without a host only.
+                let _ = (url.set_password(None), url.set_username(""));
+                PathBuf::from(String::from(url))
+            }
+            Self::S3 { bucket, key } => PathBuf::from(format!("s3://{bucket}/{key}")),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_apart_and_shown_without_credentials() {
+        for (input, name) in [
+            ("https://user:password@Host:443/a%20b.txt?token=1#x", "https://host/a%20b.txt"),
+            ("HTTP://host", "http://host/"),
+            ("s3://bucket/a b%20/c.parquet", "s3://bucket/a b%20/c.parquet"),
+            ("S3://bucket", "s3://bucket/"),
+        ] {
+            assert_eq!(RemoteLocation::of(Path::new(input)).unwrap().name(), Path::new(name));
+        }
+        for (input, said) in [
+            ("https://user:pass#word@host/a", "https://(not a valid URL): not a valid URL; expected http://HOST/PATH"),
+            ("https://host:x/a", "https://(not a valid URL): not a valid URL"),
+            ("s3://key:secret@bucket/a", "s3://bucket/a: an s3 URL with a user, a query or a fragment"),
+            ("s3://bucket/a?versionId=1", "s3://bucket/a: an s3 URL with a user, a query or a fragment"),
+            ("s3:///a", "s3://a: an s3 URL without the name of a bucket"),
+            ("gs://bucket/a", "gs://bucket/a: a URL of the scheme gs, which is not read"),
+            ("file:///a", "file://a: the URL of a file"),
+        ] {
+            let error = RemoteLocation::of(Path::new(input)).err().unwrap().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Where the bytes of an input are: in a file, or with a server.
+//!
+//! Both are read by position, from many threads at once. A part of a file is mapped, and a part of a remote object is fetched into memory:
+//! nothing of it is written to disk.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::{Deref, Range};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use trimill_system::control::Task;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::MappedPart;
+
+/// An object that a server has, of which any range of bytes can be fetched. It is the same object in all fetches, or they fail.
+pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
+    /// Its URL, as far as it may be shown.
+    fn name(&self) -> &Path;
+
+    fn bytes(&self) -> u64;
+
+    /// A number that stays the same as long as its contents do, if the server says so much.
+    fn tag(&self) -> Option<u128>;
+
+    /// The bytes of a range.
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
+
+    /// Reads a range from its beginning to its end; what comes next is fetched meanwhile.
+    fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
+}
+
+/// How a range is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadOrder {
+    /// In order, perhaps only the beginning.
+    Stream,
+    /// All of it, some bytes twice: the header of a page is read before the page.
+    Pages,
+}
+
+/// A reader of what is wanted at positions that ascend.
+pub(super) trait ForwardReader: Send {
+    /// Reads some bytes at `at`; none at the end.
+    fn read_at(&mut self, into: &mut [u8], at: u64) -> io::Result<usize>;
+
+    fn read_exact_at(&mut self, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
+        while !into.is_empty() {
+            let read = self.read_at(into, at)?;
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            at += read as u64;
+            into = &mut into[read..];
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Storage {
+    Local(File),
+    Remote(Arc<dyn RemoteBytes>),
+}
+
+/// A range of the bytes of an input.
+pub(super) enum FilePart {
+    Mapped(MappedPart),
+    Fetched(Vec<u8>),
+}
+
+impl Storage {
+    pub(super) fn length(&self) -> io::Result<u64> {
+        match self {
+            Self::Local(file) => Ok(file.metadata()?.len()),
+            Self::Remote(object) => Ok(object.bytes()),
+        }
+    }
+
+    pub(super) fn is_remote(&self) -> bool {
+        matches!(self, Self::Remote(_))
+    }
+
+    /// The same once more.
+    pub(super) fn again(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Local(file) => Self::Local(file.try_clone()?),
+            Self::Remote(object) => Self::Remote(Arc::clone(object)),
+        })
+    }
+
+    /// Fills `into` with the bytes at `at`.
+    pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        match self {
+            Self::Local(file) => disk::read_at(file, into, at),
+            Self::Remote(object) => {
+                let end = at.checked_add(into.len() as u64).filter(|&end| end <= object.bytes());
+                into.copy_from_slice(&object.fetch(at..end.ok_or(io::ErrorKind::UnexpectedEof)?)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// What reads a range in order, if that is not read by position.
+    pub(super) fn forward(&self, range: Range<u64>, order: ReadOrder) -> Option<Box<dyn ForwardReader>> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(object) => Some(object.forward(range, order)),
+        }
+    }
+
+    /// A range of the bytes, which are all there. `path` is for errors.
+    pub(super) fn part(&self, path: &Path, range: Range<u64>) -> Result<FilePart> {
+        match self {
+            Self::Local(file) => MappedPart::new(file, path, range).map(FilePart::Mapped),
+            Self::Remote(object) => {
+                object.fetch(range).map(FilePart::Fetched).map_err(|error| Error::read(path, error))
+            }
+        }
+    }
+}
+
+impl Deref for FilePart {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(part) => part,
+            Self::Fetched(bytes) => bytes,
+        }
+    }
+}
+
+/// Reads from a position on.
+pub(super) struct Pread<'a> {
+    file: &'a Storage,
+    pub(super) at: u64,
+    task: Option<&'a Task>,
+    /// Of a remote object.
+    forward: Option<Box<dyn ForwardReader>>,
+}
+
+impl<'a> Pread<'a> {
+    /// Advances `task` by what is read.
+    pub(super) fn new(file: &'a Storage, at: u64, task: Option<&'a Task>) -> Self {
+        Self { file, at, task, forward: file.forward(at..u64::MAX, ReadOrder::Stream) }
+    }
+}
+
+impl Read for Pread<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match (self.file, &mut self.forward) {
+            (_, Some(forward)) => forward.read_at(buffer, self.at)?,
+            (Storage::Local(file), None) => {
+                disk::before_read()?;
+                file.read_at(buffer, self.at)?
+            }
+            (Storage::Remote(_), None) => 0,
+        };
+        self.at += read as u64;
+        if let Some(task) = self.task {
+            task.advance(read as u64);
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,272 @@
+//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that is read so; the cache, run directories,
+//! shards; what is refused; and that no part of a URL that may be a credential is written anywhere.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::job::data;
+use crate::common::place::{Place, stderr};
+use crate::common::server::{Answer, Object, Server};
+
+/// A published count: SNAP's ca-HepTh.
+const TRIANGLES: u64 = 28_339;
+
+/// The arcs of a list.
+fn arcs(text: &str) -> Vec<(u32, u32)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let ends = lines.map(|line| line.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<u32>>());
+    ends.map(|ends| (ends[0], ends[1])).collect()
+}
+
+/// A table of two columns with several row groups.
+fn parquet(arcs: &[(u32, u32)]) -> Vec<u8> {
+    use parquet::data_type::Int64Type;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use std::sync::Arc;
+
+    let schema = parse_message_type("message edges { required int64 src; required int64 dst; }").unwrap();
+    let properties =
+        WriterProperties::builder().set_data_page_size_limit(4 << 10).set_dictionary_enabled(false).build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties)).unwrap();
+    for group in arcs.chunks(10_000) {
+        let mut row_group = writer.next_row_group().unwrap();
+        for column in
+            [group.iter().map(|arc| arc.0.into()).collect::<Vec<i64>>(), group.iter().map(|arc| arc.1.into()).collect()]
+        {
+            let mut values = row_group.next_column().unwrap().unwrap();
+            values.typed::<Int64Type>().write_batch(&column, None, None).unwrap();
+            values.close().unwrap();
+        }
+        row_group.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// The graph in all formats that are read from servers.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
+    let arcs = arcs(&text);
+    let pairs: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u.to_le_bytes(), v.to_le_bytes()]).flatten().collect();
+    let wide: Vec<u8> =
+        arcs.iter().flat_map(|&(u, v)| [u64::from(u).to_le_bytes(), u64::from(v).to_le_bytes()]).flatten().collect();
+    let header = format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({}, 2), }}", arcs.len());
+    let npy = [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes(), &pairs].concat();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+    let frames = text.lines().collect::<Vec<_>>();
+    let frames =
+        frames.chunks(9000).map(|lines| zstd::bulk::compress(format!("{}\n", lines.join("\n")).as_bytes(), 1).unwrap());
+    let matrix: Vec<String> = arcs.iter().map(|(u, v)| format!("{} {}\n", u + 1, v + 1)).collect();
+    let size = 1 + arcs.iter().map(|&(u, v)| u.max(v)).max().unwrap() + 1;
+    let banner = format!("%%MatrixMarket matrix coordinate pattern general\n{size} {size} {}\n", arcs.len());
+    vec![
+        ("g.txt", text.clone().into()),
+        ("g.txt.gz", gzip.finish().unwrap()),
+        ("g.txt.zst", zstd::bulk::compress(text.as_bytes(), 1).unwrap()),
+        ("frames.txt.zst", frames.collect::<Vec<_>>().concat()),
+        ("g.parquet", parquet(&arcs)),
+        ("g.bin", pairs),
+        ("g.u64", wide),
+        ("g.npy", npy),
+        ("g.mtx", format!("{banner}{}", matrix.concat()).into()),
+    ]
+}
+
+/// Serves files by their names.
+fn serve(files: Vec<(&'static str, Vec<u8>)>) -> Server {
+    Server::start(move |asked| {
+        let path = asked.target.split('?').next().unwrap_or_default();
+        match files.iter().find(|(name, _)| path == format!("/{name}")) {
+            Some((name, bytes)) => Object::tagged(bytes.clone(), &format!("\"{name}\"")).answer(asked),
+            None => Answer::status(404),
+        }
+    })
+}
+
+#[track_caller]
+fn counts(place: &Place, words: &[&str]) {
+    let printed = place.prints(&[words, &["--json"]].concat());
+    let result: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+    assert_eq!(result["triangles"], TRIANGLES, "{words:?}");
+}
+
+#[test]
+fn objects_count_as_files_do() {
+    let (place, server) = (Place::new(), serve(files()));
+    for (name, bytes) in files() {
+        let url = server.url(name);
+        for settings in [&[][..], &["--threads", "4"], &["--host-memory", "64MiB", "--threads", "1"]] {
+            counts(&place, &[&["count", &*url, "--no-cache"], settings].concat());
+        }
+        place.write(name, bytes);
+        counts(&place, &["count", name, "--no-cache"]);
+    }
+    // A file and an object of one graph.
+    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let (one, other) = lines.split_at(lines.len() / 2);
+    place.write("one.txt", one.join("\n"));
+    let server = serve(vec![("other.txt", other.join("\n").into())]);
+    counts(&place, &["count", "one.txt", &server.url("other.txt"), "--no-cache"]);
+    let planned = place.prints(&["plan", "--json", &server.url("other.txt")]);
+    assert!(String::from_utf8_lossy(&planned).contains("\"vertices\""));
+}
+
+#[test]
+fn only_an_unchanged_object_is_in_the_cache() {
+    let place = Place::new();
+    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
+    let with = |tag: &'static str, text: &str| {
+        let object = Object { modified: Some("Wed, 01 Jan 2025 00:00:00 GMT"), ..Object::tagged(text, tag) };
+        Server::of(object)
+    };
+    let cached = |server: &Server, query: &str| {
+        let output =
+            place.run(&["count", "--json", "--cache-dir", "cache", &format!("{}?{query}", server.url("g.txt"))]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        String::from_utf8_lossy(&output.stdout).contains("\"cached\"")
+    };
+    let server = with("\"1\"", &text);
+    assert!(!cached(&server, "a=1"));
+    let before = server.asked().len();
+    // Another query: the same object. Only its version is asked for.
+    assert!(cached(&server, "a=2"));
+    assert_eq!(server.asked().len(), before + 1);
+    let listed = place.prints(&["cache", "list", "--cache-dir", "cache"]);
+    assert!(String::from_utf8_lossy(&listed).contains(&server.url("g.txt")));
+    place.prints(&["cache", "remove", "--cache-dir", "cache", &format!("{}?a=3", server.url("g.txt"))]);
+    assert!(!cached(&server, "a=1"));
+    // Without a strong ETag nothing is kept.
+    let server = with("W/\"1\"", &text);
+    assert!(!cached(&server, "") && !cached(&server, ""));
+    place.refuses(&["count", &server.url("g.txt"), "--run-dir", "run"], 2, &["a URL with a strong ETag"]);
+}
+
+/// All files below `dir`, with their contents.
+fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: std::path::PathBuf| match path.is_dir() {
+        true => contents(&path),
+        false => vec![(path.display().to_string(), fs::read(&path).unwrap())],
+    };
+    entries.flat_map(read).collect()
+}
+
+#[test]
+fn no_credential_is_written_anywhere() {
+    let (place, server) = (Place::new(), serve(files()));
+    let url = |name: &str| format!("http://me:hunter2@127.0.0.1:{}/{name}?sig=hunter2#hunter2", server.port);
+    let shown = server.url("g.txt");
+    place.write(
+        "jobs.toml",
+        format!("[[job]]\ninput.path = '{}'\n[[job]]\ninput.path = '{}'\n", url("g.txt"), url("gone")),
+    );
+    let text = url("g.txt");
+    let commands: [&[&str]; 11] = [
+        &[
+            "count",
+            &text,
+            "-vvv",
+            "--report",
+            "r.html",
+            "--trace",
+            "t.json",
+            "--output",
+            "out",
+            "--run-dir",
+            "run",
+            "--json",
+        ],
+        &["count", &text, "-vvv", "--run-dir", "run", "--seed", "9"],
+        &["count", &text, "--against", "all", "-v"],
+        &["prepare", &text, "--run-dir", "prepared", "--shards", "2", "--lcc", "l.txt", "-vvv"],
+        &["plan", &text, "--report", "p.html", "-vvv"],
+        &["run", "jobs.toml", "--check", "--json"],
+        &["run", "jobs.toml", "--check"],
+        &["run", "jobs.toml", "-vvv"],
+        &["verify", &text, "-vvv"],
+        &["inspect", &text],
+        &["count", "karate.txt", "--per-vertex", &text],
+    ];
+    let mut printed = String::new();
+    for words in commands {
+        let output = place.run(words);
+        printed.push_str(&format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output)));
+    }
+    fs::remove_file(place.path("jobs.toml")).unwrap();
+    assert!(printed.contains(&shown), "{printed}");
+    let lines = printed.lines().filter(|line| line.contains("hunter2") || line.contains("me:")).collect::<Vec<_>>();
+    assert!(lines.is_empty(), "{lines:?}");
+    let written = contents(&place.path(""));
+    let named = |wanted: &str| {
+        written
+            .iter()
+            .filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(wanted))
+            .map(|(name, _)| name)
+            .collect::<Vec<_>>()
+    };
+    for file in ["r.html", "job.json", "p.html"] {
+        assert!(named(&shown).iter().any(|name| name.ends_with(file)), "{file}: {:?}", named(&shown));
+    }
+    assert!(named("hunter2").is_empty(), "{:?}", named("hunter2"));
+    // It was used, though.
+    assert!(
+        server
+            .asked()
+            .iter()
+            .all(|asked| asked.headers.contains_key("authorization") && asked.target.contains("hunter2"))
+    );
+}
+
+#[test]
+fn a_run_directory_and_shards_belong_to_an_object() {
+    let (place, server) = (Place::new(), serve(files()));
+    let url = server.url("g.bin");
+    counts(&place, &["count", &url, "--run-dir", "run", "--no-cache"]);
+    counts(&place, &["count", &url, "--run-dir", "run", "--no-cache"]);
+    let other = Server::of(Object::tagged(files()[5].1.clone(), "\"other\""));
+    place.refuses(&["count", &other.url("g.bin"), "--run-dir", "run"], 3, &["belongs to another job (input: recorded"]);
+    place.prints(&["prepare", &url, "--run-dir", "shards", "--shards", "2", "--parts", "4"]);
+    for shard in ["0/2", "1/2"] {
+        place.prints(&["count", "--run-dir", "shards", "--shard", shard]);
+    }
+    counts(&place, &["merge", "shards"]);
+}
+
+#[test]
+fn what_cannot_be_read_from_a_server_is_refused() {
+    let place = Place::new();
+    let sg = [&[0u8][..], &0i64.to_le_bytes(), &2i64.to_le_bytes(), &[0; 24]].concat();
+    let server = serve(vec![
+        ("g.sg", sg),
+        ("g.graph", fs::read(data("cnr-2000.graph")).unwrap()),
+        ("g.properties", fs::read(data("cnr-2000.properties")).unwrap()),
+        ("metis.graph", b"3 3\n2 3\n1 3\n1 2\n".to_vec()),
+        ("g.zip", b"PK\x03\x04 and so on".to_vec()),
+        ("bad.txt", b"0 1\n1 x\n".to_vec()),
+    ]);
+    for (name, said) in [
+        ("g.sg", "a file of format gapbs-sg on a server"),
+        ("g.graph", "a file of format bvgraph on a server"),
+        ("g.properties", "a file of format bvgraph on a server"),
+        ("metis.graph", "a file of format metis on a server"),
+        ("g.zip", "a zip archive on a server"),
+    ] {
+        let url = server.url(name);
+        place.refuses(&["count", &url], 2, &[&format!("{url}: {said}"), "download it first"]);
+    }
+    let bad = server.url("bad.txt");
+    place.refuses(&["count", &bad], 1, &[&format!("{bad}:2: ")]);
+    place.refuses(&["count", &server.url("gone.txt")], 1, &["404 Not Found", "check the URL"]);
+    place.refuses(&["count", "gs://bucket/a"], 2, &["gs://bucket/a: a URL of the scheme gs, which is not read"]);
+    place.refuses(&["count", "s3://key:secret@bucket/a"], 2, &["s3://bucket/a: an s3 URL with a user"]);
+    place.write("k.txt", "0 1\n1 2\n2 0\n");
+    place.refuses(
+        &["count", "k.txt", "--per-vertex", "https://host/v.tsv"],
+        2,
+        &["https://host/v.tsv: the file of the vertices is a URL"],
+    );
+    place.refuses(&["inspect", "https://host/spill"], 2, &["https://host/spill: a URL"]);
+}
