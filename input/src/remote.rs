@@ -24,7 +24,7 @@ use futures_util::TryStreamExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path as ObjectPath;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
 
 use super::storage::RemoteBytes;
 use client::RemoteClient;
@@ -39,9 +39,6 @@ use trimill_system::url::is_url;
 /// First bytes of each object, which come with its size and are kept: formats are found by them.
 const HEAD: u64 = 128 << 10;
 
-/// The pause after the first failure; later ones are longer.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-
 /// Where reading gives up.
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
@@ -53,7 +50,7 @@ struct RemoteLimits {
     connect: Duration,
     /// The longest time without a byte.
     idle: Duration,
-    /// The longest pause before a failed range is continued.
+    /// The pause after the first failure; each one after it is twice as long.
     pause: Duration,
     /// Requests at a time.
     requests: usize,
@@ -65,9 +62,14 @@ impl RemoteLimits {
         retries: 6,
         connect: Duration::from_secs(10),
         idle: Duration::from_secs(30),
-        pause: Duration::from_secs(16),
+        pause: Duration::from_millis(100),
         requests: 64,
     };
+}
+
+/// The stores below try nothing again: they would go on with an object that only has the same weak ETag.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
 /// What is read of a store, and where it is.
@@ -140,7 +142,7 @@ impl Opener {
                 let store = HttpBuilder::new()
                     .with_url(name.to_string_lossy())
                     .with_client_options(ClientOptions::new().with_allow_http(true))
-                    .with_retry(self.retry())
+                    .with_retry(no_retries())
                     .with_http_connector(self.client.for_url(url))
                     .build();
                 let store = store.map_err(|error| unusable(&name, &error))?;
@@ -165,17 +167,10 @@ impl Opener {
         let keys = [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::SecretAccessKey];
         let has_keys = keys.iter().any(|key| builder.get_config_value(key).is_some());
         let builder =
-            builder.with_bucket_name(bucket).with_retry(self.retry()).with_http_connector(self.client.clone());
+            builder.with_bucket_name(bucket).with_retry(no_retries()).with_http_connector(self.client.clone());
         let unsigned = !has_keys && !self.cloud;
         let builder = if unsigned { builder.with_skip_signature(true) } else { builder };
         Ok(Arc::new(builder.with_allow_http(true).build()?))
-    }
-
-    fn retry(&self) -> RetryConfig {
-        let RemoteLimits { retries, pause, .. } = self.network.limits;
-        let backoff =
-            BackoffConfig { init_backoff: FIRST_PAUSE.min(pause), max_backoff: pause, ..BackoffConfig::default() };
-        RetryConfig { max_retries: retries, backoff, ..RetryConfig::default() }
     }
 
     /// The objects under a prefix in the order of their keys, without empty ones and notes of the programs that wrote them, as of a directory.
@@ -186,9 +181,12 @@ impl Opener {
         bucket: &str,
         name: PathBuf,
     ) -> Result<Vec<StoredAt>> {
-        let (lister, at) = (Arc::clone(&store), prefix.clone());
-        let listed = self.network.begin(async move { lister.list(Some(&at)).try_collect::<Vec<_>>().await });
-        let listed = listed.wait()?.map_err(|error| fetch::failed(&name, &error))?;
+        let (limits, lister, at, of) = (self.network.limits, Arc::clone(&store), prefix.clone(), name.clone());
+        let list = move || {
+            let (listed, of) = (lister.list(Some(&at)), of.clone());
+            async move { listed.try_collect::<Vec<_>>().await.map_err(|error| fetch::failure(&of, &error)) }
+        };
+        let listed = self.network.begin(async move { fetch::again(limits, list).await }).wait()??;
         let is_note = |key: &ObjectPath| {
             let below = key.prefix_match(&prefix).into_iter().flatten();
             below.into_iter().any(|part| part.as_ref().starts_with(['.', '_']))

@@ -49,7 +49,7 @@ impl JobRecord {
     pub fn new(cut: &CutSettings, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage(
-                "an input that is neither a file nor a URL with a strong ETag cannot be identified on a later start",
+                "an input that is not a file, nor a URL with a strong ETag, cannot be identified on a later start",
             )
             .advice("write it to a file first, or leave out --run-dir"));
         };

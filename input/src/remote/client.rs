@@ -218,8 +218,6 @@ impl std::error::Error for RefusedReply {}
 
 impl From<RefusedReply> for HttpError {
     fn from(refused: RefusedReply) -> Self {
-        // What is interrupted is tried again.
-        let kind = if refused.may_pass() { HttpErrorKind::Interrupted } else { HttpErrorKind::Unknown };
-        Self::new(kind, refused)
+        Self::new(HttpErrorKind::Unknown, refused)
     }
 }

@@ -13,7 +13,7 @@ use reqwest::StatusCode;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::client::RefusedReply;
-use super::{FIRST_PAUSE, HEAD, RemoteLimits, StoredAt};
+use super::{HEAD, RemoteLimits, StoredAt};
 use crate::stat::changed;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::with_capacity;
@@ -42,7 +42,7 @@ pub(super) struct ObjectReader {
 }
 
 /// Why a range was not fetched.
-enum FetchFailure {
+pub(super) enum FetchFailure {
     /// It will fail again.
     Lasting(Error),
     /// It may not fail again.
@@ -71,8 +71,12 @@ impl ObjectVersion {
 impl ObjectReader {
     /// Finds out the version of an object, with its first bytes.
     pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
-        let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), ..GetOptions::default() };
-        let found = stored.store.get_opts(&stored.at, options).await.map_err(|error| failed(&stored.name, &error))?;
+        let first = || {
+            let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), ..GetOptions::default() };
+            let found = stored.store.get_opts(&stored.at, options);
+            async { found.await.map_err(|error| failure(&stored.name, &error)) }
+        };
+        let found = again(limits, first).await?;
         let version = ObjectVersion::of(&found.meta);
         if version.tag.is_none() && version.modified == 0 {
             let name = stored.name.display();
@@ -82,9 +86,11 @@ impl ObjectReader {
         }
         let mut reader = Self { stored, version, limits, head: Vec::new(), tail: Vec::new() };
         let mut head = Vec::new();
-        // What is missing is fetched below.
-        let _ = reader.take(found, &mut head).await;
+        if let Err(FetchFailure::Lasting(error)) = reader.take(found, &mut head).await {
+            return Err(error);
+        }
         let bytes = reader.version.bytes;
+        // What is missing where it broke off.
         let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
         head.extend(rest);
         if head.starts_with(PARQUET) && bytes > HEAD {
@@ -97,12 +103,12 @@ impl ObjectReader {
     /// The bytes of a range.
     pub(super) async fn fetch(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let wanted = (range.end - range.start) as usize;
-        let (mut bytes, mut failures, mut pause) = (with_capacity(wanted), 0, FIRST_PAUSE);
+        let (mut bytes, mut failures, mut pause) = (with_capacity(wanted), 0, self.limits.pause);
         while bytes.len() < wanted {
             let before = bytes.len();
             let Err(failure) = self.part(range.start + before as u64..range.end, &mut bytes).await else { continue };
             if bytes.len() > before {
-                (failures, pause) = (0, FIRST_PAUSE);
+                (failures, pause) = (0, self.limits.pause);
             }
             failures += 1;
             match failure {
@@ -112,7 +118,7 @@ impl ObjectReader {
                 FetchFailure::Passing(error) | FetchFailure::Lasting(error) => return Err(error),
             }
             tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(self.limits.pause);
+            pause *= 2;
         }
         Ok(bytes)
     }
@@ -189,13 +195,34 @@ impl ObjectReader {
             Some(reply) if reply.is(StatusCode::RANGE_NOT_SATISFIABLE) => {
                 FetchFailure::Lasting(changed(name, "it is shorter"))
             }
-            Some(reply) if !reply.may_pass() => FetchFailure::Lasting(failed(name, error)),
-            _ if matches!(error, object_store::Error::NotSupported { .. }) => {
-                FetchFailure::Lasting(failed(name, error))
-            }
-            _ => FetchFailure::Passing(failed(name, error)),
+            _ => failure(name, error),
         }
     }
+}
+
+/// Makes a request again until it succeeds or fails for good.
+pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
+    limits: RemoteLimits,
+    request: impl Fn() -> F,
+) -> Result<T> {
+    let (mut failures, mut pause) = (0, limits.pause);
+    loop {
+        failures += 1;
+        match request().await {
+            Ok(reply) => return Ok(reply),
+            Err(FetchFailure::Passing(error)) if failures <= limits.retries => tracing::debug!("{error}: tried again"),
+            Err(FetchFailure::Passing(error) | FetchFailure::Lasting(error)) => return Err(error),
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+}
+
+pub(super) fn failure(name: &Path, error: &object_store::Error) -> FetchFailure {
+    let lasts = matches!(error, object_store::Error::NotSupported { .. })
+        || refused(error).is_some_and(|reply| !reply.may_pass());
+    let failed = failed(name, error);
+    if lasts { FetchFailure::Lasting(failed) } else { FetchFailure::Passing(failed) }
 }
 
 /// The reply that is the cause of an error.
@@ -214,7 +241,7 @@ pub(super) fn cause(error: &object_store::Error) -> String {
 }
 
 /// The error for an object, or objects under a prefix, that cannot be read.
-pub(super) fn failed(name: &Path, error: &object_store::Error) -> Error {
+fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::NotSupported { .. }) {
         return Error::data(name, "its server sends it as a whole only")
             .expected("a server that answers requests for ranges of bytes, as most do")
