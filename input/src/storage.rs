@@ -39,6 +39,7 @@ pub(super) enum ReadOrder {
     /// In order, perhaps only the beginning.
     Stream,
     /// All of it, some bytes twice: the header of a page is read before the page.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     Pages,
 }
 
@@ -47,6 +48,7 @@ pub(super) trait ForwardReader: Send {
     /// Reads some bytes at `at`; none at the end.
     fn read_at(&mut self, into: &mut [u8], at: u64) -> io::Result<usize>;
 
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     fn read_exact_at(&mut self, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
         while !into.is_empty() {
             let read = self.read_at(into, at)?;
