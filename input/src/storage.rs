@@ -16,7 +16,7 @@ use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::MappedPart;
 
-/// An object that a server has, of which any range of bytes can be fetched. It is the same object in all fetches, or they fail.
+/// An object on a server. Any range of its bytes can be fetched; a fetch fails if the object has changed since the first one.
 pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
     /// Its URL, as far as it may be shown.
     fn name(&self) -> &Path;
@@ -43,7 +43,7 @@ pub(super) enum ReadOrder {
     Pages,
 }
 
-/// A reader of what is wanted at positions that ascend.
+/// Reads at ascending positions.
 pub(super) trait ForwardReader: Send {
     /// Reads some bytes at `at`; none at the end.
     fn read_at(&mut self, into: &mut [u8], at: u64) -> io::Result<usize>;

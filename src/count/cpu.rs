@@ -90,7 +90,7 @@ impl Cpu {
     /// The same, also counting the triangles on each arc of a graph whose longest row has `longest` entries.
     pub fn with_edges(budget: Bytes, vertices: u32, longest: u32) -> Self {
         let (share, threads) = (budget.get() / 16, rayon::current_num_threads() as u64);
-        let hubs = edges::worthwhile(hubs::largest_count(Bytes(share)).min(vertices), Bytes(share));
+        let hubs = edges::hubs_within(hubs::largest_count(Bytes(share)).min(vertices), Bytes(share));
         let marks = (edges::per_worker(vertices) + edges::per_row(longest) + edges::per_block(hubs)).get();
         let room = edges::postponed(hubs, Bytes((share / threads).saturating_sub(marks)));
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);

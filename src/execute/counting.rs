@@ -179,7 +179,7 @@ impl DeviceOutcome {
     }
 }
 
-/// Counts what is in the queue on all devices, while a thread builds the partitions that are spilled.
+/// Counts the partitions of the queue on all devices, while a thread builds those that are spilled.
 fn build_and_count(
     order: &[u32],
     backends: &mut [Box<dyn CountBackend>],

@@ -260,7 +260,7 @@ const VALUES: usize = 1 << DIGIT;
 type Histograms = Vec<[u64; VALUES]>;
 
 /// The values in these ascending places of all keys, of which none is above `largest`, in ascending order. `pass` visits all keys, in
-/// blocks, and returns what was visited.
+/// blocks, and returns the results of the visits.
 fn select(
     mut places: Vec<u64>,
     largest: u64,

@@ -47,8 +47,8 @@ pub fn processor() -> String {
 
 /// A value that the system gives in KiB in one of the first lines of a file; zero where it does not give it.
 fn kib_of(file: &str, name: &str) -> Bytes {
-    let mut text = [0; 4096];
-    // The system hands out the whole file at once, if there is room for it.
+    // The system hands out the whole file at once, if there is room for it. A user may be in many groups, which are listed before the memory.
+    let mut text = [0; 1 << 15];
     let read = fs::File::open(file).and_then(|mut file| file.read(&mut text)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[..read]);
     let line = text.lines().find_map(|line| line.strip_prefix(name));

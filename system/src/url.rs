@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// What stands in for a URL whose parts cannot be told apart.
+/// Shown instead of a URL whose parts cannot be told apart.
 const HIDDEN: &str = "(not a valid URL)";
 
 /// The scheme of a URL and what follows its `://`, if `path` is one.

@@ -1,4 +1,4 @@
-//! Sends requests: what of a URL is secret, redirects, proxies, certificates.
+//! Sends requests: credentials in URLs, redirects, proxies, certificates.
 //!
 //! - The user and the query of a URL are added here, to the first request of a chain of redirects, and nowhere else.
 //! - A redirect is followed without `Authorization`, cookies and `x-amz-*`, and never from https to http.
@@ -72,7 +72,7 @@ impl RemoteClient {
         Self { url: Some(url), ..self.clone() }
     }
 
-    /// The address of a request, and for [`Self::for_url`] the request with what is secret.
+    /// The address of a request, and for [`Self::for_url`] the request with the credentials of the URL.
     fn first(&self, request: &mut HttpRequest) -> Result<Url, HttpError> {
         let mut url = match &self.url {
             Some(url) => url.clone(),
@@ -131,7 +131,7 @@ fn followed(url: &Url, location: &str) -> Result<Url, &'static str> {
     }
 }
 
-/// Removes what is meant for the first server alone.
+/// Removes credentials, which are for the first server alone.
 fn without_credentials(headers: &mut HeaderMap) {
     let amazon: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("x-amz-")).cloned().collect();
     for name in amazon.iter().chain([&AUTHORIZATION, &COOKIE, &PROXY_AUTHORIZATION]) {

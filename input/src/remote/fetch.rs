@@ -136,7 +136,7 @@ impl ObjectReader {
         self.take(found, into).await
     }
 
-    /// Adds what a reply holds to `into`.
+    /// Appends the bytes of a reply to `into`.
     async fn take(&self, found: GetResult, into: &mut Vec<u8>) -> Result<(), FetchFailure> {
         let mut missing = (found.range.end - found.range.start) as usize;
         let mut stream = found.into_stream();

@@ -62,7 +62,7 @@ impl Network {
 }
 
 impl<T> PendingWork<T> {
-    /// Waits for what is made.
+    /// Waits for the result.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Interrupted`] when the job is stopped.

@@ -61,7 +61,7 @@ fn read(url: &str) -> Result<Vec<u8>> {
 fn what_breaks_off_goes_on_where_it_was() {
     let whole = bytes(3_000_000);
     let object = Object::tagged(whole.clone(), "\"1\"");
-    // Each answer ends after a third of what is asked for.
+    // Each answer ends after a third of the bytes that were asked for.
     let server = Server::start(move |asked| {
         let answer = object.answer(asked);
         Answer { cut: Some(answer.body.len().div_ceil(3)), ..answer }

@@ -36,7 +36,7 @@ use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use counters::{Additions, HostEdgeCounters};
 use middle::MiddleCorners;
-pub(super) use middle::{per_block, postponed, worthwhile};
+pub(super) use middle::{hubs_within, per_block, postponed};
 use own::Own;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;

@@ -9,7 +9,8 @@ use trimill_system::mapped;
 /// The fewest entries for each word of a row with planes.
 const DENSE: usize = 4;
 
-/// Words of the next hub's row that are prefetched: with twice as many, or for the hub after it, counting is not faster.
+/// Words of the next hub's row that are prefetched. Every second of them is slower; twice as far into the row, or one hub further ahead,
+/// is no faster.
 const PREFETCHED: usize = 32;
 
 /// A marked row.
