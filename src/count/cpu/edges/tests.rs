@@ -7,6 +7,7 @@ use rayon::ThreadPoolBuilder;
 use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionCounter, PartitionExtent};
 
 use crate::count::cpu::Cpu;
+use crate::count::cpu::postponed::Capacity;
 use crate::count::testing::Rows;
 use trimill_system::bytes::Bytes;
 
@@ -93,7 +94,9 @@ proptest! {
         n in 2u32..700,
         longest in 1u64..60,
         seed in 0u64..1000,
-        budget in prop_oneof![Just(0u64), 1u64 << 12..1 << 20],
+        // Without hubs, and with them.
+        budget in prop_oneof![Just(0u64), 1u64 << 12..1 << 20, 1u64 << 26..1 << 27],
+        (block, arcs, words) in (64usize..4096, 1usize..3000, 0usize..9000),
         parts in 1u32..4,
         cuts in prop::collection::btree_set(1u32..700, 0..4),
         shared in any::<bool>(),
@@ -101,6 +104,11 @@ proptest! {
         let rows = Rows::skewed(n, longest, seed);
         let local = |b: u32| b.wrapping_mul(0x9E37_79B1).is_multiple_of(parts);
         let mut cpu = Cpu::with_edges(Bytes(budget), n, n);
+        prop_assert_eq!(cpu.hubs > 0, budget >= 1 << 26);
+        if cpu.hubs > 0 {
+            // Arcs that wait are added many times.
+            cpu.room = Capacity::holding(0..cpu.hubs, block, arcs, words);
+        }
         let ends: Vec<u32> = cuts.into_iter().filter(|&cut| cut < n).collect();
         let found = match shared {
             true => rows.counted_on_arcs(&mut cpu, &ends, local, |_| false),
@@ -120,5 +128,19 @@ fn hubs_and_long_rows_are_counted_on_their_arcs() {
         assert_eq!(cpu.hubs > 2000, budget > 0);
         assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{budget}");
         assert!(rows.counted_on_arcs(&mut cpu, &[1000, 2000], |_| true, |_| false) == expected, "{budget}");
+    }
+}
+
+#[test]
+fn an_arc_is_in_more_triangles_than_planes_hold() {
+    // Each arc of a clique is in as many triangles as there are other vertices.
+    const N: u32 = 700;
+    let rows = Rows((0..N).map(|b| (0..b).collect()).collect());
+    let mut cpu = Cpu::with_edges(Bytes(1 << 27), N, N);
+    assert!(cpu.hubs > 0);
+    for ends in [&[][..], &[300]] {
+        let found = rows.counted_on_arcs(&mut cpu, ends, |_| true, |_| false);
+        assert_eq!(found.len(), (N * (N - 1) / 2) as usize);
+        assert!(found.values().all(|&triangles| triangles == N - 2));
     }
 }
