@@ -124,6 +124,7 @@ impl PostponedArcs {
 
     #[inline(always)]
     pub(super) fn push_word(&mut self, place: u32, bits: u64) {
+        debug_assert!(self.bits.len() < self.room.words, "the arrays do not grow");
         self.places.push(place as u16);
         self.bits.push(bits);
     }
@@ -136,6 +137,7 @@ impl PostponedArcs {
 
     #[inline(always)]
     pub(super) fn push(&mut self, arc: PostponedArc) {
+        debug_assert!(!self.is_full(), "the arrays do not grow");
         self.arcs.push(arc);
     }
 
