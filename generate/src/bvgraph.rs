@@ -56,6 +56,7 @@ pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<
 }
 
 /// The rows of a chunk as bits, and the lengths of all rows in bits, each with the number of bits.
+#[derive(Default)]
 struct Encoded {
     rows: (Vec<u64>, u64),
     lengths: (Vec<u64>, u64),
@@ -94,7 +95,8 @@ fn write_rows(
         offsets.add(&lengths.0, lengths.1)
     };
     if periods == 1 {
-        make_and_write(chunks.len() as u64, make, add)?;
+        let make_into = |chunk, into: &mut Encoded| make(chunk).map(|made| *into = made);
+        make_and_write(chunks.len() as u64, make_into, add)?;
     } else {
         // A row is encoded by its distances from its vertex, so all periods have the same bits.
         let period = parallel::try_map(0..chunks.len() as u64, make)?;

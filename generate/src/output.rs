@@ -156,15 +156,15 @@ fn write_in_order(
     path: &Path,
     progress: &Progress,
 ) -> Result<u64> {
-    let make = |number| {
-        let (mut edges, mut bytes) = (Vec::new(), Vec::new());
-        fill(sequence, number, &mut edges, progress)?;
-        encode(&edges, &mut bytes);
+    let make = |number, (edges, bytes): &mut (Vec<[u64; 2]>, Vec<u8>)| {
+        fill(sequence, number, edges, progress)?;
+        bytes.clear();
+        encode(edges, bytes);
         progress.advance(edges.len() as u64);
-        Ok(bytes)
+        Ok(())
     };
     let mut written = 0;
-    make_and_write(blocks(sequence), make, |bytes| {
+    make_and_write(blocks(sequence), make, |(_, bytes)| {
         written += bytes.len() as u64;
         out.write_all(bytes).map_err(|e| Error::write(path, e))
     })?;

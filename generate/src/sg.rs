@@ -37,16 +37,18 @@ pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<
     }
     put(&begin.to_le_bytes())?;
     let (chunks, period) = (chunks(&*rows), rows.period());
-    let bytes = |number: u64| {
+    let make = |number: u64, (ids, bytes): &mut (Vec<u32>, Vec<u8>)| {
         control.check()?;
         let many = chunks.len() as u64;
         let (chunk, first) = (&chunks[(number % many) as usize], number / many * period);
-        let mut ids = Vec::new();
-        chunk.clone().for_each(|vertex| rows.append(first + vertex, &mut ids));
+        ids.clear();
+        chunk.clone().for_each(|vertex| rows.append(first + vertex, ids));
         task.advance(ids.len() as u64);
-        Ok(ids.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
+        bytes.clear();
+        bytes.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+        Ok(())
     };
-    make_and_write(chunks.len() as u64 * (n / period), bytes, |bytes| put(bytes))?;
+    make_and_write(chunks.len() as u64 * (n / period), make, |(_, bytes)| put(bytes))?;
     out.flush().map_err(|e| Error::write(output, e))?;
     drop(out);
     control.check()?;

@@ -21,9 +21,11 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::{prefetch, zeros};
+use trimill_system::parallel;
 
-/// Longer lists are sorted by several threads.
-const LONG: usize = 1 << 14;
+/// Edges of a list that is copied to be sorted; and chunks of lists for each thread.
+const SHORT: usize = 1 << 14;
+const CHUNKS: usize = 8;
 
 /// The sums on all edges of a graph, to be read window by window in the order of the input's ids.
 pub struct EdgesOfGraph<'a> {
@@ -63,13 +65,15 @@ impl CountsInOrder for EdgesOfGraph<'_> {
         // The larger ends come in no order that blocks of names would serve.
         let ids = self.graph.ids()?.with_names_held(Bytes(memory.get() / 4))?;
         let lists = LargerEnds::new(self, pass)?;
+        tracing::debug!("the edges of each vertex are counted");
         let room = memory.get() - 2 * pass.get() - ids.names().map_or(0, |names| names.held_bytes().get());
         let mut first = 0;
         while first < self.graph.vertices() {
             let vertices = first..lists.last_fitting(first, room);
-            let starts = lists.starts(vertices.clone());
-            let edges = lists.fill(&vertices, &starts)?;
+            let (starts, edges) = lists.fill(&vertices)?;
+            tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
             write(&EdgeRows::new(&ids, first, &starts, &edges))?;
+            tracing::debug!("they are written");
             first = vertices.end;
         }
         Ok(())
@@ -97,17 +101,17 @@ struct LargerEnds<'a> {
     pass: Bytes,
     /// The vertex of each rank.
     order: Vec<u32>,
-    /// Of each vertex, how many of the edges of which it is the smaller end are in no list yet.
-    left: Vec<AtomicU32>,
+    /// Of how many edges each vertex is the smaller end.
+    lengths: Vec<AtomicU32>,
 }
 
 impl<'a> LargerEnds<'a> {
     fn new(of: &'a EdgesOfGraph<'a>, pass: Bytes) -> Result<Self> {
-        let left: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
-        let lists = Self { of, pass, order: of.graph.order()?, left };
+        let lengths: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
+        let lists = Self { of, pass, order: of.graph.order()?, lengths };
         of.runs(pass, |run, scratch| {
             let add = |vertex: u32, edges: u32| {
-                lists.left[vertex as usize].fetch_add(edges, Relaxed);
+                lists.lengths[vertex as usize].fetch_add(edges, Relaxed);
             };
             for rank in run.ranks.clone() {
                 let (tail, mut mine) = (lists.order[rank as usize], 0);
@@ -116,7 +120,7 @@ impl<'a> LargerEnds<'a> {
                         vertex if vertex > tail => mine += 1,
                         _ if head < HUBS => scratch.hubs[head as usize] += 1,
                         vertex => {
-                            prefetch(&lists.left, vertex as usize);
+                            prefetch(&lists.lengths, vertex as usize);
                             if scratch.later.is_full() {
                                 scratch.later.drain().for_each(|(vertex, _)| add(vertex, 1));
                             }
@@ -138,7 +142,7 @@ impl<'a> LargerEnds<'a> {
     /// The end of the longest window from `first` on that takes no more than `room` bytes, or of one vertex.
     fn last_fitting(&self, first: u32, room: u64) -> u32 {
         let (mut end, mut bytes) = (first, 8);
-        while let Some(edges) = self.left.get(end as usize) {
+        while let Some(edges) = self.lengths.get(end as usize) {
             bytes += 8 + 8 * u64::from(edges.load(Relaxed));
             if bytes > room && end > first {
                 break;
@@ -148,75 +152,71 @@ impl<'a> LargerEnds<'a> {
         end
     }
 
-    /// Where the list of each vertex of a window begins, and the end.
-    fn starts(&self, vertices: Range<u32>) -> Vec<u64> {
-        let mut starts = Vec::with_capacity(vertices.len() + 1);
-        starts.push(0);
-        let lengths = self.left[vertices.start as usize..vertices.end as usize].iter();
-        starts.extend(lengths.scan(0, |end, edges| {
-            *end += u64::from(edges.load(Relaxed));
-            Some(*end)
-        }));
-        starts
-    }
-
-    /// The edges of a window.
-    fn fill(&self, vertices: &Range<u32>, starts: &[u64]) -> Result<Vec<AtomicU64>> {
-        let mut edges = zeros(starts.last().map_or(0, |&edges| edges as usize));
+    /// The edges of a window, and where the list of each vertex begins, and the end.
+    fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<AtomicU64>)> {
+        let lengths = &self.lengths[vertices.start as usize..vertices.end as usize];
+        let (mut ends, mut all) = (Vec::with_capacity(lengths.len() + 1), 0);
+        for length in lengths {
+            all += u64::from(length.load(Relaxed));
+            ends.push(AtomicU64::new(all));
+        }
+        let mut edges = zeros(all as usize);
         self.of.runs(self.pass, |run, scratch| {
             if self.of.figure.least() == 0 {
                 scratch.read(self.of.sums, run)?;
             }
-            self.scatter(run, scratch, &EdgeChunk { vertices, starts, edges: &edges });
+            self.scatter(run, scratch, &EdgeChunk { first: vertices.start, ends: &ends, edges: &edges });
             Ok(())
         })?;
-        let left = &self.left[vertices.start as usize..vertices.end as usize];
-        if left.par_iter().any(|edges| edges.load(Relaxed) > 0) {
+        // All lists are filled down to their first place.
+        let mut starts: Vec<u64> = ends.into_iter().map(AtomicU64::into_inner).collect();
+        starts.push(all);
+        let is_full = |pair: &[u64], length: u32| pair[1].wrapping_sub(pair[0]) == u64::from(length);
+        if !starts.par_windows(2).zip(lengths).all(|(pair, length)| is_full(pair, length.load(Relaxed))) {
             return Err(Error::defect("two passes over a graph found different edges"));
         }
-        sort(starts, &mut edges);
-        Ok(edges)
+        tracing::debug!("the edges of {} vertices are in lists", vertices.len());
+        sort(&starts, &mut edges)?;
+        Ok((starts, edges))
     }
 
-    /// Puts the edges of a run into the lists. A list is filled from its end, so the number of edges left gives the next place.
+    /// Puts the edges of a run into the lists.
     fn scatter(&self, run: &EdgeRun<'_>, scratch: &mut RunScratch, window: &EdgeChunk<'_>) {
-        let take = |vertex: u32, edges: u32| self.left[vertex as usize].fetch_sub(edges, Relaxed);
         let RunScratch { sums, hubs, later } = scratch;
-        let put_later = |(vertex, edge): (u32, u64)| window.put(vertex, take(vertex, 1).wrapping_sub(1), edge);
+        let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
         // The places of all edges of a hub in this run are taken at once.
         for rank in run.ranks.clone() {
             let tail = self.order[rank as usize];
             for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
                 let vertex = self.order[head as usize];
-                hubs[head as usize] += u64::from(vertex < tail && window.vertices.contains(&vertex));
+                hubs[head as usize] += u64::from(vertex < tail && window.has(vertex));
             }
         }
         for (&hub, edges) in self.order.iter().zip(&mut *hubs).filter(|(_, edges)| **edges > 0) {
-            *edges = take(hub, *edges as u32).into();
+            *edges = window.take(hub, *edges);
         }
         for (rank, row, sums) in run.rows(sums) {
             let tail = self.order[rank as usize];
             let larger = |&&head: &&u32| self.order[head as usize] > tail;
-            let mut mine = match window.vertices.contains(&tail) {
-                true => take(tail, row.iter().filter(larger).count() as u32),
+            let mut mine = match window.has(tail) {
+                true => window.take(tail, row.iter().filter(larger).count() as u64),
                 false => 0,
             };
             for (&head, &triangles) in row.iter().zip(sums) {
                 let vertex = self.order[head as usize];
                 let (smaller, larger) = (vertex.min(tail), vertex.max(tail));
-                if !window.vertices.contains(&smaller) {
+                if !window.has(smaller) {
                     continue;
                 }
                 let edge = packed(larger, triangles);
                 if smaller == tail {
                     mine = mine.wrapping_sub(1);
-                    window.put(tail, mine, edge);
-                } else if let Some(left) = hubs.get_mut(head as usize) {
-                    *left = left.wrapping_sub(1);
-                    window.put(vertex, *left as u32, edge);
+                    window.put(mine, edge);
+                } else if let Some(place) = hubs.get_mut(head as usize) {
+                    *place = place.wrapping_sub(1);
+                    window.put(*place, edge);
                 } else {
-                    prefetch(&self.left, vertex as usize);
-                    prefetch(window.starts, (vertex - window.vertices.start) as usize);
+                    prefetch(window.ends, (vertex - window.first) as usize);
                     if later.is_full() {
                         later.drain().for_each(put_later);
                     }
@@ -228,35 +228,63 @@ impl<'a> LargerEnds<'a> {
     }
 }
 
-/// A window that is being filled.
+/// A window that is being filled. A list is filled from its end.
 struct EdgeChunk<'a> {
-    vertices: &'a Range<u32>,
-    starts: &'a [u64],
+    /// Its first vertex.
+    first: u32,
+    /// The end of the places of each list that are free.
+    ends: &'a [AtomicU64],
     edges: &'a [AtomicU64],
 }
 
 impl EdgeChunk<'_> {
-    /// Puts an edge into a place of the list of its smaller end.
-    fn put(&self, smaller: u32, place: u32, edge: u64) {
-        let start = self.starts[(smaller - self.vertices.start) as usize];
-        // The place is out of bounds only if two passes found different edges, which `fill` reports afterwards.
-        if let Some(free) = self.edges.get((start + u64::from(place)) as usize) {
+    fn has(&self, vertex: u32) -> bool {
+        (vertex.wrapping_sub(self.first) as usize) < self.ends.len()
+    }
+
+    /// Takes so many places of the list of a vertex; returns their end.
+    fn take(&self, vertex: u32, edges: u64) -> u64 {
+        self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
+    }
+
+    /// Puts an edge into a place.
+    fn put(&self, place: u64, edge: u64) {
+        // It is out of bounds only if two passes found different edges, which `fill` reports afterwards.
+        if let Some(free) = self.edges.get(place as usize) {
             free.store(edge, Relaxed);
         }
     }
 }
 
-fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
-    let list = |i: usize| starts[i] as usize..starts[i + 1] as usize;
-    let (lists, shared) = ((0..starts.len() - 1).into_par_iter().with_min_len(64), &*edges);
-    lists.clone().filter(|&i| (2..=LONG).contains(&list(i).len())).for_each_init(Vec::new, |sorted, i| {
-        sorted.clear();
-        sorted.extend(shared[list(i)].iter().map(|edge| edge.load(Relaxed)));
-        sorted.sort_unstable();
-        shared[list(i)].iter().zip(&*sorted).for_each(|(edge, &sorted)| edge.store(sorted, Relaxed));
-    });
-    let long: Vec<usize> = lists.filter(|&i| list(i).len() > LONG).collect();
-    long.into_iter().for_each(|i| edges[list(i)].par_sort_unstable_by_key(|edge| edge.load(Relaxed)));
+/// Sorts each list. Several threads share a list only if it is longer than what a thread sorts at a time.
+fn sort(starts: &[u64], edges: &mut [AtomicU64]) -> Result<()> {
+    let most = SHORT.max(edges.len() / (CHUNKS * rayon::current_num_threads()));
+    let (mut chunks, mut rest, mut first) = (Vec::new(), edges, 0);
+    while first + 1 < starts.len() {
+        let fitting = starts[first..].partition_point(|&start| start - starts[first] <= most as u64);
+        let end = first + (fitting - 1).max(1);
+        let (mine, after) = rest.split_at_mut((starts[end] - starts[first]) as usize);
+        chunks.push((&starts[first..=end], mine));
+        (rest, first) = (after, end);
+    }
+    parallel::try_each_with(chunks, Vec::new, |sorted, (starts, mut edges)| {
+        for list in starts.windows(2) {
+            let (list, after) = edges.split_at_mut((list[1] - list[0]) as usize);
+            edges = after;
+            if list.len() <= SHORT {
+                // Plain numbers are sorted faster.
+                sorted.clear();
+                sorted.extend(list.iter_mut().map(|edge| *edge.get_mut()));
+                sorted.sort_unstable();
+                list.iter_mut().zip(&*sorted).for_each(|(edge, &sorted)| *edge.get_mut() = sorted);
+            } else if list.len() <= most {
+                list.sort_unstable_by_key(|edge| edge.load(Relaxed));
+            } else {
+                list.par_sort_unstable_by_key(|edge| edge.load(Relaxed));
+            }
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

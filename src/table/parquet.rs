@@ -12,7 +12,6 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePtr};
-use rayon::prelude::*;
 
 use super::columns::{ColumnValue, CountRows, CountsInOrder};
 use trimill_graph::names::Names;
@@ -40,32 +39,32 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
     let descriptors = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
     let mut writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
     counts.in_order(&mut |rows| {
-        let make = |group: u64| {
+        let make = |group: u64, encoded: &mut Vec<(Bytes, ColumnCloseResult)>| {
             let first = group as usize * of_group;
             let places = first..rows.count().min(first + of_group);
-            let encoded =
-                descriptors.par_iter().zip(<C::Rows<'_> as CountRows>::COLUMNS).map(|(descriptor, column)| {
-                    let encoder =
-                        ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(&properties) };
-                    let (names, rows) = (rows.names(), rows.range(places.clone()));
-                    // Unsigned numbers are stored as signed ones with the same bits.
-                    match column.value {
-                        ColumnValue::Id(id) => match names {
-                            Some(names) => encoder.names(names, rows.map(|row| id(&row))),
-                            None => encoder.column::<Int64Type>(rows.map(|row| id(&row) as i64)).map_err(failed),
-                        },
-                        ColumnValue::U64(value) => {
-                            encoder.column::<Int64Type>(rows.map(|row| value(&row) as i64)).map_err(failed)
-                        }
-                        ColumnValue::U32(value) => {
-                            encoder.column::<Int32Type>(rows.map(|row| value(&row) as i32)).map_err(failed)
-                        }
-                        ColumnValue::F64(value) => {
-                            encoder.column::<DoubleType>(rows.map(|row| value(&row))).map_err(failed)
-                        }
+            let columns = descriptors.iter().zip(<C::Rows<'_> as CountRows>::COLUMNS);
+            let columns = columns.map(|(descriptor, column)| {
+                let encoder = ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(&properties) };
+                let (names, rows) = (rows.names(), rows.range(places.clone()));
+                // Unsigned numbers are stored as signed ones with the same bits.
+                match column.value {
+                    ColumnValue::Id(id) => match names {
+                        Some(names) => encoder.names(names, rows.map(|row| id(&row))),
+                        None => encoder.column::<Int64Type>(rows.map(|row| id(&row) as i64)).map_err(failed),
+                    },
+                    ColumnValue::U64(value) => {
+                        encoder.column::<Int64Type>(rows.map(|row| value(&row) as i64)).map_err(failed)
                     }
-                });
-            encoded.collect::<Result<Vec<_>>>()
+                    ColumnValue::U32(value) => {
+                        encoder.column::<Int32Type>(rows.map(|row| value(&row) as i32)).map_err(failed)
+                    }
+                    ColumnValue::F64(value) => {
+                        encoder.column::<DoubleType>(rows.map(|row| value(&row))).map_err(failed)
+                    }
+                }
+            });
+            *encoded = columns.collect::<Result<_>>()?;
+            Ok(())
         };
         make_and_write(rows.count().div_ceil(of_group) as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
             let mut group = writer.next_row_group().map_err(failed)?;

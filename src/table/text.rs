@@ -35,7 +35,10 @@ pub struct TextTable {
 impl TextTable {
     pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
         let separator = char::from(self.separator).to_string();
-        self.write(to, 1, |_| Ok((columns.join(&separator) + "\n").into_bytes()))
+        self.write(to, 1, |_, text| {
+            text.extend_from_slice((columns.join(&separator) + "\n").as_bytes());
+            Ok(())
+        })
     }
 
     /// Writes the lines of so many rows, of which `lines` appends a range to text, with the separator between columns; `at_once` are made
@@ -47,19 +50,30 @@ impl TextTable {
         at_once: usize,
         lines: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()> + Sync,
     ) -> Result<()> {
-        self.write(to, rows.div_ceil(at_once) as u64, |chunk| {
+        self.write(to, rows.div_ceil(at_once) as u64, |chunk, text| {
             let first = chunk as usize * at_once;
-            let mut text = Vec::with_capacity(48 * at_once);
-            lines(first..rows.min(first + at_once), &mut text)?;
-            Ok(text)
+            lines(first..rows.min(first + at_once), text)
         })
     }
 
-    fn write(self, to: &mut Output, chunks: u64, text: impl Fn(u64) -> Result<Vec<u8>> + Sync) -> Result<()> {
+    fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        let make = |chunk| self.compress.compressed(text(chunk)?).map_err(|e| Error::write(&name, e));
-        make_and_write(chunks, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))
+        let make = |chunk, TextChunk { text, stored }: &mut TextChunk| {
+            text.clear();
+            put(chunk, text)?;
+            self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
+        };
+        make_and_write(chunks, make, |TextChunk { stored, .. }| {
+            to.write_all(stored).map_err(|e| Error::write(&name, e))
+        })
     }
+}
+
+/// A chunk of text, and as it is stored.
+#[derive(Default)]
+struct TextChunk {
+    text: Vec<u8>,
+    stored: Vec<u8>,
 }
 
 impl Compress {
@@ -72,16 +86,23 @@ impl Compress {
         }
     }
 
-    fn compressed(self, text: Vec<u8>) -> std::io::Result<Vec<u8>> {
+    /// Replaces `stored` by what is stored of a text, whose memory it may take.
+    fn compress(self, text: &mut Vec<u8>, stored: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
-            Self::No => Ok(text),
+            Self::No => std::mem::swap(text, stored),
             Self::Gzip => {
-                let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-                encoder.write_all(&text)?;
-                encoder.finish()
+                stored.clear();
+                let mut encoder = GzEncoder::new(stored, Compression::default());
+                encoder.write_all(text)?;
+                encoder.finish()?;
             }
-            Self::Zstd => zstd::bulk::compress(&text, zstd::DEFAULT_COMPRESSION_LEVEL),
+            Self::Zstd => {
+                stored.resize(zstd::zstd_safe::compress_bound(text.len()), 0);
+                let bytes = zstd::bulk::compress_to_buffer(text, stored, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                stored.truncate(bytes);
+            }
         }
+        Ok(())
     }
 }
 

@@ -31,32 +31,35 @@ impl NpyWriter {
         let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
             return Err(Error::defect("an id beyond those that are declared"));
         };
-        self.up_to(to, end, |ids| {
-            let mut entries = vec![0u64; (ids.end - ids.start) as usize];
+        self.up_to(to, end, |ids, entries| {
             let first = rows.first_from(ids.start);
             for row in rows.range(first..rows.count()).take_while(|row| row.id < ids.end) {
                 entries[(row.id - ids.start) as usize] = row.triangles.to_le();
             }
-            entries
         })
     }
 
     /// Writes the zeros at the end.
     pub(super) fn finish(mut self, to: &mut Output) -> Result<()> {
         let len = self.len;
-        self.up_to(to, len, |ids| vec![0u64; (ids.end - ids.start) as usize])
+        self.up_to(to, len, |_, _| {})
     }
 
+    /// Writes the entries of ids before `end`, zeros that `put` replaces.
     fn up_to(
         &mut self,
         to: &mut Output,
         end: u64,
-        entries: impl Fn(std::ops::Range<u64>) -> Vec<u64> + Sync,
+        put: impl Fn(std::ops::Range<u64>, &mut [u64]) + Sync,
     ) -> Result<()> {
         let first = std::mem::replace(&mut self.next, end);
-        let make = |chunk| {
+        let make = |chunk, entries: &mut Vec<u64>| {
             let from = first + chunk * CHUNK;
-            Ok(entries(from..end.min(from + CHUNK)))
+            let ids = from..end.min(from + CHUNK);
+            entries.clear();
+            entries.resize((ids.end - ids.start) as usize, 0);
+            put(ids, entries);
+            Ok(())
         };
         make_and_write((end - first).div_ceil(CHUNK), make, |entries: &Vec<u64>| {
             write(to, bytemuck::cast_slice(entries))

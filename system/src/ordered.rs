@@ -1,24 +1,206 @@
 //! Makes chunks of an output by all threads, and writes them in order.
 
-use crate::error::Result;
-use crate::parallel;
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Calls `make` for each chunk below `chunks`, a batch in parallel while `write` receives the batch before, in order.
-/// Memory: two batches, each of two chunks a thread.
-pub fn make_and_write<T: Send + Sync>(
+use crate::error::{Error, Result};
+use crate::{lock, parallel};
+
+/// Chunks for each thread that are made or wait to be written.
+const CHUNKS_PER_THREAD: u64 = 4;
+
+/// Calls `make` for each chunk below `chunks`, in parallel, and `write` with what it made, in order. What was written is given to `make`
+/// again, so that its memory is used again; the first chunks begin with the default. The thread that made the next chunk to be written
+/// writes it; so whoever waits does so for another thread that is writing. `make` must not use the thread pool, whose threads it would keep
+/// from that. Memory: four chunks a thread. Runs in the current thread pool.
+///
+/// # Errors
+/// The first one of `make` or `write`; chunks that were begun are still made.
+pub fn make_and_write<T: Default + Send>(
     chunks: u64,
-    make: impl Fn(u64) -> Result<T> + Sync,
-    mut write: impl FnMut(&T) -> Result<()> + Send,
+    make: impl Fn(u64, &mut T) -> Result<()> + Sync,
+    write: impl FnMut(&T) -> Result<()> + Send,
 ) -> Result<()> {
-    let mut made: Vec<T> = Vec::new();
-    let (mut next, width) = (0, 2 * rayon::current_num_threads() as u64);
-    while next < chunks || !made.is_empty() {
-        let batch = next..chunks.min(next + width);
-        next = batch.end;
-        let (written, following) =
-            rayon::join(|| made.iter().try_for_each(&mut write), || parallel::try_map(batch, &make));
-        written?;
-        made = following?;
+    let threads = rayon::current_num_threads() as u64;
+    let queue =
+        ChunkQueue { chunks, most: CHUNKS_PER_THREAD * threads, state: Mutex::default(), changed: Condvar::new() };
+    let write = Mutex::new(write);
+    parallel::each(0..threads.min(chunks), |_| {
+        let mut done = None;
+        while let Some(step) = queue.next(done.take()) {
+            let end = EndOnPanic(&queue);
+            let result = match step {
+                ChunkStep::Make(chunk, mut buffer) => make(chunk, &mut buffer).map(|()| ChunkStep::Make(chunk, buffer)),
+                ChunkStep::Write(buffer) => lock(&write)(&buffer).map(|()| ChunkStep::Write(buffer)),
+            };
+            drop(end);
+            match result {
+                Ok(step) => done = Some(step),
+                Err(error) => queue.stop(Some(error)),
+            }
+        }
+    });
+    let state = queue.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    state.error.map_or(Ok(()), Err)
+}
+
+/// What a thread does next, or has done.
+enum ChunkStep<T> {
+    Make(u64, T),
+    Write(T),
+}
+
+struct ChunkQueue<T> {
+    chunks: u64,
+    /// The most chunks that are made or wait.
+    most: u64,
+    state: Mutex<QueueState<T>>,
+    changed: Condvar,
+}
+
+struct QueueState<T> {
+    /// The next chunk to be made, and the next to be written.
+    to_make: u64,
+    to_write: u64,
+    /// Chunks that wait to be written.
+    made: BTreeMap<u64, T>,
+    is_writing: bool,
+    idle: Vec<T>,
+    is_stopped: bool,
+    error: Option<Error>,
+}
+
+impl<T> Default for QueueState<T> {
+    fn default() -> Self {
+        let (made, idle) = (BTreeMap::new(), Vec::new());
+        Self { to_make: 0, to_write: 0, made, is_writing: false, idle, is_stopped: false, error: None }
     }
-    Ok(())
+}
+
+impl<T: Default> ChunkQueue<T> {
+    /// Takes over what a thread has done; what it does next. None: there is nothing more to be done, or other threads do it.
+    fn next(&self, done: Option<ChunkStep<T>>) -> Option<ChunkStep<T>> {
+        let mut state = lock(&self.state);
+        match done {
+            Some(ChunkStep::Make(chunk, buffer)) => _ = state.made.insert(chunk, buffer),
+            Some(ChunkStep::Write(buffer)) => {
+                state.is_writing = false;
+                state.to_write += 1;
+                state.idle.push(buffer);
+                // A chunk more may be made.
+                self.changed.notify_one();
+            }
+            None => {}
+        }
+        loop {
+            if state.is_stopped {
+                return None;
+            }
+            let to_write = state.to_write;
+            if !state.is_writing
+                && let Some(buffer) = state.made.remove(&to_write)
+            {
+                state.is_writing = true;
+                return Some(ChunkStep::Write(buffer));
+            }
+            if state.to_make == self.chunks {
+                // Those that wait have nothing to do either.
+                self.changed.notify_all();
+                return None;
+            }
+            if state.to_make < to_write + self.most {
+                state.to_make += 1;
+                return Some(ChunkStep::Make(state.to_make - 1, state.idle.pop().unwrap_or_default()));
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn stop(&self, error: Option<Error>) {
+        let mut state = lock(&self.state);
+        state.is_stopped = true;
+        if state.error.is_none() {
+            state.error = error;
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// Lets the other threads end if this one panics.
+struct EndOnPanic<'a, T: Default>(&'a ChunkQueue<T>);
+
+impl<T: Default> Drop for EndOnPanic<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(None);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn chunks_are_written_in_order_and_few_are_held() {
+        for (threads, chunks) in [(1, 0), (1, 1), (1, 100), (3, 2), (4, 1000)] {
+            let (mut written, held, most) = (Vec::new(), AtomicU64::new(0), AtomicU64::new(0));
+            let make = |chunk: u64, buffer: &mut Vec<u64>| {
+                most.fetch_max(held.fetch_add(1, Relaxed) + 1, Relaxed);
+                // Some take longer than those after them.
+                if chunk.is_multiple_of(7) {
+                    std::thread::sleep(Duration::from_micros(300));
+                }
+                buffer.clear();
+                buffer.extend([chunk; 3]);
+                Ok(())
+            };
+            on_threads(threads, || {
+                make_and_write(chunks, make, |buffer| {
+                    written.extend_from_slice(buffer);
+                    held.fetch_sub(1, Relaxed);
+                    Ok(())
+                })
+            })
+            .unwrap();
+            assert_eq!(written, (0..chunks).flat_map(|chunk| [chunk; 3]).collect::<Vec<_>>());
+            assert!(most.into_inner() <= CHUNKS_PER_THREAD * threads as u64);
+        }
+    }
+
+    #[test]
+    fn an_error_ends_all_threads() {
+        for threads in [1, 4] {
+            let (made, mut written) = (AtomicU64::new(0), 0);
+            let make = |chunk: u64, _: &mut ()| match chunk {
+                50 => Err(Error::defect("not made")),
+                _ => Ok(_ = made.fetch_add(1, Relaxed)),
+            };
+            let error = on_threads(threads, || make_and_write(1 << 40, make, |()| Ok(written += 1))).unwrap_err();
+            assert!(error.to_string().contains("not made"), "{error}");
+            assert!(written <= 50 && made.into_inner() < 200);
+            let full = |()| Err(Error::defect("not written"));
+            let error =
+                on_threads(threads, || make_and_write(1 << 40, |_, ()| Ok(()), |&chunk| full(chunk))).unwrap_err();
+            assert!(error.to_string().contains("not written"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_all_threads() {
+        let make = |chunk: u64, _: &mut ()| {
+            assert!(chunk != 20, "on purpose");
+            Ok(())
+        };
+        let run = || on_threads(4, || make_and_write(1 << 40, make, |()| Ok(())));
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
 }
