@@ -349,7 +349,7 @@ impl CounterThread<'_> {
         let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
         let WantedCounts { share, detail, sink } = wanted;
         let at_vertices = matches!(detail, Detail::Vertices(_));
-        let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, largest_row_block.get() / 4, arcs));
+        let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, [largest_row_block.get() / 4, arcs], pool));
         let mut counter = asked(|| backend.begin(size, share, detail))?;
         counted.counting += start.elapsed();
         control.did(TrackKind::Counting, ("begin", None), start, None);

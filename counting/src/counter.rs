@@ -162,14 +162,14 @@ pub trait PartitionCounter: Send {
 
     /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` is as long as it has
     /// arcs. At most two row blocks wait for that, if the partition was begun with edges.
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+    fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let _ = into;
         Err(Error::defect("no counters of edges"))
     }
 
     /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. Called after the last row block's
     /// counts were read, if the partition was begun with edges.
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+    fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let _ = (first, into);
         Err(Error::defect("no counters of edges"))
     }

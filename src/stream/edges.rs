@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use rayon::ThreadPool;
+
 use super::{PartitionFailure, asked};
 use trimill_counting::{CountBackend, PartitionCounter, Resident, RowBlockView, WordBuffer};
 use trimill_system::error::Result;
@@ -29,14 +31,23 @@ pub trait EdgeSink: Send {
 pub(super) struct EdgeReader<'a> {
     sink: &'a mut dyn EdgeSink,
     buffer: WordBuffer,
+    /// For copies within the host's memory.
+    pool: &'a ThreadPool,
     /// The ranges and the arcs of row blocks whose counts were not read.
     unread: VecDeque<(Range<u32>, u64)>,
 }
 
 impl<'a> EdgeReader<'a> {
-    /// `row_block`: the most arcs of a row block; `arcs`: those of the resident section.
-    pub(super) fn new(sink: &'a mut dyn EdgeSink, backend: &mut dyn CountBackend, row_block: u64, arcs: u64) -> Self {
-        Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(CHUNK))), unread: VecDeque::new() }
+    /// `most`: the most arcs of a row block, and those of the resident section.
+    pub(super) fn new(
+        sink: &'a mut dyn EdgeSink,
+        backend: &mut dyn CountBackend,
+        most: [u64; 2],
+        pool: &'a ThreadPool,
+    ) -> Self {
+        let [row_block, resident] = most;
+        let buffer = backend.counts_buffer(row_block.max(resident.min(CHUNK)));
+        Self { sink, buffer, pool, unread: VecDeque::new() }
     }
 
     pub(super) fn locals(&mut self, run: &Resident) {
@@ -64,7 +75,7 @@ impl<'a> EdgeReader<'a> {
     ) -> Result<(), PartitionFailure> {
         let Some((range, arcs)) = self.unread.pop_front() else { return Ok(()) };
         self.buffer.resize(arcs)?;
-        asked(|| counter.row_block_edges(&mut self.buffer))?;
+        asked(|| counter.row_block_edges(&mut self.buffer, self.pool))?;
         Ok(self.sink.row_block(&range, rows, &self.buffer)?)
     }
 
@@ -75,7 +86,7 @@ impl<'a> EdgeReader<'a> {
         }
         for first in (0..arcs).step_by(CHUNK as usize) {
             self.buffer.resize(CHUNK.min(arcs - first))?;
-            asked(|| counter.resident_edges(first, &mut self.buffer))?;
+            asked(|| counter.resident_edges(first, &mut self.buffer, self.pool))?;
             self.sink.resident(first, &self.buffer)?;
         }
         Ok(())

@@ -14,6 +14,7 @@ use super::{CountedKeys, SumKey};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
+use trimill_system::mapped::{populate, zeros};
 use trimill_system::parallel;
 
 #[derive(Debug)]
@@ -159,7 +160,8 @@ impl<K: SumKey> Sums<K> {
             SumBlocks::Memory(blocks) => {
                 let mut sums = write(&blocks[of.block]);
                 if sums.is_empty() {
-                    *sums = vec![K::Count::zeroed(); self.len(of.block)];
+                    *sums = zeros(self.len(of.block));
+                    populate(&mut sums);
                 }
                 add(&mut sums[of.within.clone()]);
             }

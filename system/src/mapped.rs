@@ -128,30 +128,42 @@ const WORTH_LARGE_PAGES: usize = 4 << 20;
 /// `len` zeros, which take no memory before they are touched; in large pages if there are many.
 pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     let mut zeros = bytemuck::zeroed_vec(len);
-    large_pages(&mut zeros);
+    large_pages(&mut zeros[..]);
     zeros
+}
+
+/// Asks the system for the pages of zeros that were not touched yet, before single ones are added to. Otherwise it answers a page's first
+/// read with a page that all share, and copies that at the first write, for which it interrupts all cores that this process runs on.
+pub fn populate<T>(zeros: &mut [T]) {
+    advise(zeros, rustix::mm::Advice::LinuxPopulateWrite);
 }
 
 /// An empty vector with room for `capacity` values; in large pages if they are many.
 pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut values = Vec::with_capacity(capacity);
-    large_pages(&mut values);
+    large_pages(values.spare_capacity_mut());
     values
 }
 
-/// Asks the system to back the capacity of `values`, which was not touched yet, by large pages, if it is large. Faulting in large
+/// Asks the system to back `values`, which were not touched yet, by large pages, if they are many. Faulting in large
 /// pages is many times as fast as small ones, and random accesses have fewer TLB misses.
-fn large_pages<T>(values: &mut Vec<T>) {
-    let page = rustix::param::page_size();
-    let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), values.capacity() * size_of::<T>());
-    let skipped = start.align_offset(page);
-    if bytes < WORTH_LARGE_PAGES {
-        return;
+fn large_pages<T>(values: &mut [T]) {
+    if size_of_val(values) >= WORTH_LARGE_PAGES {
+        advise(values, rustix::mm::Advice::LinuxHugepage);
     }
-    let len = (bytes - skipped) / page * page;
-    // SAFETY: the range is within the allocation of `values`, which is borrowed; it begins and ends with a page, and the
-    // advice changes no byte of it. If it is refused, pages stay small.
-    let _ = unsafe { rustix::mm::madvise(start.add(skipped).cast(), len, rustix::mm::Advice::LinuxHugepage) };
+}
+
+/// Advice about the whole pages of `values` that changes none of their bytes. If the system refuses it, all is only slower.
+fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
+    let page = rustix::param::page_size();
+    let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), size_of_val(values));
+    let skipped = start.align_offset(page);
+    let len = bytes.saturating_sub(skipped) / page * page;
+    if len > 0 {
+        // SAFETY: the range is within `values`, which is borrowed; it begins and ends with a page, and the callers' advice changes no
+        // byte of it.
+        let _ = unsafe { rustix::mm::madvise(start.add(skipped).cast(), len, advice) };
+    }
 }
 
 #[cfg(test)]

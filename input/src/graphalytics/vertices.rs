@@ -14,7 +14,8 @@ use crate::pairs::is_blank_or_comment;
 use crate::parallel::{in_order, produce_and_drain};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
-use trimill_system::lock;
+use trimill_system::mapped::zeros;
+use trimill_system::{lock, parallel};
 
 /// The fewest bytes of a line.
 const SHORTEST_LINE: u64 = 2;
@@ -68,7 +69,8 @@ impl VertexList {
                     control.check()?;
                     let text = lines::read(&self.file, 0, range, self.sizes)?;
                     let located = |(at, error)| self.file.locate(error, text.at + at as u64);
-                    lock(&found).push((text.at, parse(&text).map_err(located)?));
+                    let ids = parse(&text).map_err(located)?;
+                    lock(&found).push((text.at, ids));
                     task.advance(range.end - range.start);
                     Ok(0)
                 })?;
@@ -83,7 +85,8 @@ impl VertexList {
                     |block| {
                         let located =
                             |(at, error): (usize, Error)| error.at(&self.file.path).at_line(block.line_of(at));
-                        lock(&found).push((block.line_of(0), parse(&block.bytes).map_err(located)?));
+                        let ids = parse(&block.bytes).map_err(located)?;
+                        lock(&found).push((block.line_of(0), ids));
                         Ok(())
                     },
                 )?;
@@ -100,12 +103,14 @@ impl VertexList {
                 .expected(format!("{declared}, as the properties say with meta.vertices"))
                 .advice("fetch the files again"));
         }
-        let mut all = Vec::with_capacity(many);
-        found.into_iter().for_each(|(_, ids)| all.extend_from_slice(&ids));
-        if !all.is_sorted() {
+        let mut all: Vec<u64> = zeros(many);
+        let mut rest = &mut all[..];
+        let places = found.into_iter().map(|(_, ids)| (rest.split_off_mut(..ids.len()).unwrap_or_default(), ids));
+        parallel::each(places.collect::<Vec<_>>(), |(place, ids)| place.copy_from_slice(&ids));
+        if !all.par_windows(2).all(|two| two[0] <= two[1]) {
             all.par_sort_unstable();
         }
-        match all.windows(2).find(|two| two[0] == two[1]) {
+        match all.par_windows(2).find_first(|two| two[0] == two[1]) {
             Some(two) => {
                 let error = Error::data(&self.file.path, format!("the vertex {} is there twice", two[0]));
                 Err(at(error, line_of(&self.file, 1, two[0], 2)?).expected("each vertex once"))

@@ -37,12 +37,12 @@ impl<E: Engine + Send> PartitionCounter for LstcCounter<'_, E> {
         })
     }
 
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+    fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let edges = self.edges.as_mut().ok_or_else(edges::missing)?;
         Ok(edges.read_row_block(self.engine, into)?)
     }
 
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+    fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
         match self.row_blocks {
             // As above.

@@ -67,12 +67,12 @@ impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
         })
     }
 
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+    fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let PackedCounter { engine, edges, .. } = &mut self.counting;
         Ok(edges.as_mut().ok_or_else(edges::missing)?.read_row_block(*engine, into)?)
     }
 
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+    fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let PackedCounter { engine, edges, .. } = &mut self.counting;
         // Where nothing was counted, no kernel has waited for the zeros.
         engine.wait(Stream::Compute, RESIDENT.copied)?;

@@ -42,6 +42,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
+use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
@@ -57,9 +58,21 @@ pub(super) struct CpuEdgeCounter {
     hubs: Hubs,
     counters: HostEdgeCounters,
     /// The counts of row blocks that were not read.
+    /// The counts of row blocks before the last one that were not read.
     unread: VecDeque<Vec<u32>>,
+    last: LastRowBlock,
     triangles: u64,
     progress: Option<Progress>,
+}
+
+/// What the counters of a row block's arcs hold.
+#[derive(Debug, Clone, Copy, Default)]
+enum LastRowBlock {
+    #[default]
+    Zeros,
+    /// Counts of so many arcs, which were not read.
+    Unread(u64),
+    Read(u64),
 }
 
 /// The arrays of a worker.
@@ -99,13 +112,28 @@ impl CpuEdgeCounter {
             resident: Resident::default(),
             numbered,
             most_hubs: most_hubs.min(numbered),
-            cursors: trimill_system::mapped::zeros(locals as usize),
+            cursors: zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             counters,
             unread: VecDeque::new(),
+            last: LastRowBlock::Zeros,
             triangles: 0,
             progress,
+        }
+    }
+
+    /// Makes the counters of a row block zeros again; what was not read is kept apart.
+    fn end_last(&mut self) {
+        match std::mem::take(&mut self.last) {
+            LastRowBlock::Zeros => {}
+            LastRowBlock::Unread(arcs) => {
+                let mut counts = zeros(arcs as usize);
+                self.counters.read_row_block(&mut counts);
+                self.unread.push_back(counts);
+                self.counters.clear_row_block(arcs);
+            }
+            LastRowBlock::Read(arcs) => self.counters.clear_row_block(arcs),
         }
     }
 
@@ -138,7 +166,7 @@ impl CpuEdgeCounter {
         })?;
         self.triangles += counted.into_iter().sum::<u64>();
         parallel::each(&*workers, |worker| lock(worker).add_rest(&around));
-        self.unread.push_back(self.counters.take_row_block(row_block.size().arcs));
+        self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
     }
 }
@@ -150,6 +178,7 @@ impl PartitionCounter for CpuEdgeCounter {
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         parallel::within(pool, || {
+            self.end_last();
             if row_block.is_empty() {
                 pass_over(&self.resident, &mut self.cursors, row_block.range.end);
                 self.unread.push_back(Vec::new());
@@ -159,22 +188,25 @@ impl PartitionCounter for CpuEdgeCounter {
                 let successors = SuccessorRows::new(&self.resident, row_block);
                 end_of_hubs(&self.resident, &successors, self.most_hubs, false)
             };
+            self.counters.populate(row_block.size().arcs);
             self.count(row_block, end)
         })
     }
 
-    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
-        match self.unread.pop_front() {
-            Some(counts) if counts.len() == into.len() => {
-                into.copy_from_slice(&counts);
-                Ok(())
+    fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
+        match (self.unread.pop_front(), self.last) {
+            (Some(counts), _) if counts.len() == into.len() => into.copy_from_slice(&counts),
+            (None, LastRowBlock::Unread(arcs)) if arcs == into.len() as u64 => {
+                parallel::within(pool, || self.counters.read_row_block(into));
+                self.last = LastRowBlock::Read(arcs);
             }
-            _ => Err(Error::defect("counts of another row block")),
+            _ => return Err(Error::defect("counts of another row block")),
         }
+        Ok(())
     }
 
-    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
-        self.counters.read(first, into);
+    fn resident_edges(&mut self, first: u64, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
+        parallel::within(pool, || self.counters.read(first, into));
         Ok(())
     }
 

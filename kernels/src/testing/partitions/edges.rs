@@ -38,7 +38,7 @@ impl Partition {
         let mut into = vec![7; row_blocks.iter().map(arcs_of).max().unwrap_or(0)];
         let mut read = |counter: &mut dyn PartitionCounter, row_block: &RowBlock| {
             let into = &mut into[..arcs_of(row_block)];
-            counter.row_block_edges(into).unwrap();
+            counter.row_block_edges(into, pool()).unwrap();
             let every = row_block.view().holds_all();
             let numbers = row_block.range.clone().filter(|&number| every || !self.local[number as usize]);
             let arcs = numbers.flat_map(|number| self.rows[number as usize].iter().map(move |&to| (number, to)));
@@ -54,7 +54,7 @@ impl Partition {
         let mut resident = vec![7; self.successors.len()];
         // In pieces.
         for (i, into) in resident.chunks_mut(1000).enumerate() {
-            counter.resident_edges(1000 * i as u64, into).unwrap();
+            counter.resident_edges(1000 * i as u64, into, pool()).unwrap();
         }
         let arcs = self.numbers.iter().flat_map(|&a| self.rows[a as usize].iter().map(move |&to| (a, to)));
         enter(&mut found, arcs.collect(), &resident);

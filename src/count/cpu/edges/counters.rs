@@ -1,9 +1,11 @@
 //! The counters of arcs, and additions to them that wait until there are many for the same counters.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use trimill_system::bytes::Bytes;
-use trimill_system::lock;
+use trimill_system::mapped::{populate, zeros};
+use trimill_system::{lock, parallel};
 
 /// The most ranges of counters.
 const RANGES: u64 = 1 << 8;
@@ -30,7 +32,7 @@ impl HostEdgeCounters {
     pub(super) fn new(resident: u64, row_block: u64) -> Self {
         let all = resident + row_block;
         let shift = (LEAST_SHIFT..).find(|shift| all >> shift < RANGES).unwrap_or(LEAST_SHIFT);
-        let range = |first: u64| Mutex::new(trimill_system::mapped::zeros((all - first).min(1 << shift) as usize));
+        let range = |first: u64| Mutex::new(zeros((all - first).min(1 << shift) as usize));
         Self { shift, resident, ranges: (0..all).step_by(1 << shift).map(range).collect() }
     }
 
@@ -39,38 +41,50 @@ impl HostEdgeCounters {
         Bytes::of::<u32>(counters) + Bytes::of::<Mutex<Vec<u32>>>(self.ranges.capacity() as u64)
     }
 
-    /// Calls `each` with the counters from `first` on, range by range, and with their places among the `len` counters.
-    fn visit(&self, first: u64, len: usize, mut each: impl FnMut(&mut [u32], std::ops::Range<usize>)) {
-        let mut done = 0;
-        while done < len {
-            let at = first + done as u64;
-            let place = (at & ((1 << self.shift) - 1)) as usize;
-            let mut range = lock(&self.ranges[(at >> self.shift) as usize]);
-            let some = (range.len() - place).min(len - done);
-            each(&mut range[place..place + some], done..done + some);
-            done += some;
-        }
+    /// Where the `len` counters from `first` on are: in which ranges, and their places there.
+    fn places(&self, first: u64, len: usize) -> impl Iterator<Item = (&Mutex<Vec<u32>>, Range<usize>)> {
+        let (mut at, end) = (first, first + len as u64);
+        std::iter::from_fn(move || {
+            let (range, place) = (at >> self.shift, at & ((1 << self.shift) - 1));
+            let next = ((range + 1) << self.shift).min(end);
+            let places = place as usize..(place + next - at) as usize;
+            (std::mem::replace(&mut at, next) < end).then(|| (&self.ranges[range as usize], places))
+        })
     }
 
     #[inline(always)]
     pub(super) fn add(&self, first: u64, counts: &[u32]) {
-        self.visit(first, counts.len(), |range, places| {
-            range.iter_mut().zip(&counts[places]).for_each(|(counter, count)| *counter += count);
-        });
+        let mut rest = counts;
+        for (range, places) in self.places(first, counts.len()) {
+            let (counts, after) = rest.split_at(places.len());
+            lock(range)[places].iter_mut().zip(counts).for_each(|(counter, count)| *counter += count);
+            rest = after;
+        }
     }
 
+    /// Copies counters; runs in the current thread pool, as all that follows.
     pub(super) fn read(&self, first: u64, into: &mut [u32]) {
-        self.visit(first, into.len(), |range, places| into[places].copy_from_slice(range));
+        let (mut rest, mut parts) = (&mut *into, Vec::new());
+        for (range, places) in self.places(first, rest.len()) {
+            let (into, after) = rest.split_at_mut(places.len());
+            parts.push((range, places, into));
+            rest = after;
+        }
+        parallel::each(parts, |(range, places, into)| into.copy_from_slice(&lock(range)[places]));
     }
 
-    /// Copies the counters of a row block of `arcs` arcs, and clears them.
-    pub(super) fn take_row_block(&self, arcs: u64) -> Vec<u32> {
-        let mut counts = vec![0; arcs as usize];
-        self.visit(self.resident, counts.len(), |range, places| {
-            counts[places].copy_from_slice(range);
-            range.fill(0);
-        });
-        counts
+    pub(super) fn read_row_block(&self, into: &mut [u32]) {
+        self.read(self.resident, into);
+    }
+
+    pub(super) fn clear_row_block(&self, arcs: u64) {
+        parallel::each(self.places(self.resident, arcs as usize), |(range, places)| lock(range)[places].fill(0));
+    }
+
+    /// Makes the counters of all resident arcs ready, and those of a row block of `arcs` arcs.
+    pub(super) fn populate(&self, arcs: u64) {
+        let all = self.places(0, (self.resident + arcs) as usize);
+        parallel::each(all, |(range, places)| populate(&mut lock(range)[places]));
     }
 
     /// Adds 1 for each bit of the masks, which begin at these places in a range.

@@ -62,7 +62,7 @@ impl Rows {
         let mut read = |counter: &mut dyn PartitionCounter, i: usize| {
             let (start, end) = blocks[i];
             let mut counts = vec![7; row_blocks[i].view().size().arcs as usize];
-            counter.row_block_edges(&mut counts).unwrap();
+            counter.row_block_edges(&mut counts, &pool).unwrap();
             enter((start..end).filter(|&b| !absent(b)).collect(), &counts);
         };
         for (i, row_block) in row_blocks.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Rows {
         read(&mut *counter, row_blocks.len() - 1);
         let mut counts = vec![7; arcs as usize];
         for (i, counts) in counts.chunks_mut(100).enumerate() {
-            counter.resident_edges(100 * i as u64, counts).unwrap();
+            counter.resident_edges(100 * i as u64, counts, &pool).unwrap();
         }
         enter(locals, &counts);
         assert_eq!(counter.finish().unwrap().triangles, self.triangles(local));
