@@ -6,10 +6,13 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use super::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
 
 /// The order in which a pass goes through the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +88,14 @@ struct Buffer {
     successors: Vec<u32>,
 }
 
+/// Makes a vector so long. What it holds is overwritten afterwards, by all threads, which then touch new memory first.
+fn fit<T: Zeroable + Clone>(values: &mut Vec<T>, len: usize) {
+    match values.capacity() < len {
+        true => *values = zeros(len),
+        false => values.resize(len, T::zeroed()),
+    }
+}
+
 impl OrientedGraph {
     /// Calls `each` with all rows, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
     pub fn pass(
@@ -100,8 +111,8 @@ impl OrientedGraph {
         }
         let read = |i: usize, into: &mut Buffer| match blocks.get(i) {
             Some((ranks, arcs)) => {
-                into.begins.resize(ranks.len() + 1, 0);
-                into.successors.resize(*arcs as usize, 0);
+                fit(&mut into.begins, ranks.len() + 1);
+                fit(&mut into.successors, *arcs as usize);
                 self.read(ranks.clone(), &mut into.begins, &mut into.successors)
             }
             None => Ok(()),
