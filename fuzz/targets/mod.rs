@@ -17,6 +17,7 @@ pub(crate) mod graph_file;
 mod graphalytics;
 mod jobs;
 mod manifest;
+mod names;
 mod readers;
 mod seal;
 mod spill;
@@ -36,8 +37,9 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
     Target { name, check }
 }
 
-pub(crate) const TARGETS: [Target; 25] = [
+pub(crate) const TARGETS: [Target; 28] = [
     target("archive", readers::archive),
+    target("arrow", readers::arrow),
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("bvgraph-offsets", bvgraph_offsets::check),
@@ -50,10 +52,12 @@ pub(crate) const TARGETS: [Target; 25] = [
     target("graph-file", graph_file::check),
     target("graph500", readers::graph500),
     target("graphalytics", graphalytics::check),
+    target("graphar", readers::graphar),
     target("job", jobs::check),
     target("manifest", manifest::check),
     target("matrix-market", readers::matrix_market),
     target("metis", readers::metis),
+    target("names", names::check),
     target("npy", readers::npy),
     target("pairs", readers::pairs),
     target("parquet", readers::parquet),

@@ -1,8 +1,9 @@
 //! The readers whose input is a single file: the bytes are the file.
 
+use trimill::testing::input::files_of;
 use trimill::testing::input::format::Format;
 
-use super::{Place, edges, first};
+use super::{Place, edges, first, is_told};
 
 /// A window between 1 and 61 bytes that depends on the bytes only, so that failures are reproducible.
 fn window(bytes: &[u8]) -> u64 {
@@ -58,6 +59,22 @@ pub(super) fn scipy_npz(place: &Place, bytes: &[u8]) {
 
 pub(super) fn parquet(place: &Place, bytes: &[u8]) {
     file(place, bytes, "g.parquet", Some(Format::Parquet));
+}
+
+pub(super) fn arrow(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.arrow", Some(Format::Arrow));
+}
+
+/// The description of edges in GraphAr, of which there are no chunks but one.
+pub(super) fn graphar(place: &Place, bytes: &[u8]) {
+    let chunk = place.dir().join("edge/ordered_by_source/adj_list/part0");
+    std::fs::create_dir_all(&chunk).expect("a directory");
+    place.write("edge/ordered_by_source/adj_list/part0/chunk0", "0,1\n");
+    let path = place.write("g.edge.yml", bytes);
+    match files_of(&[path]) {
+        Ok(files) => assert!(files == [chunk.join("chunk0")], "{files:?}"),
+        Err(error) => is_told(&error, place.dir()),
+    }
 }
 
 /// An archive of any kind, whose name says which; the program detects the format of the graph.

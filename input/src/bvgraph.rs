@@ -1,8 +1,9 @@
 //! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
 //! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
 //!
-//! Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. A file of [`offsets`], if there
-//! is one, gives their beginnings; else one thread reads the stream without decoding rows to find them ([`scan`]). Nothing is written beside the
+//! A compressed `.graph` is decompressed first. Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. A file of [`offsets`], if there
+//! is one, gives their beginnings; else one thread reads the stream without decoding rows to find them ([`scan`]), since `NAME.ef` of
+//! webgraph-rs is a dump of its memory, whose form depends on its version. Nothing is written beside the
 //! graph. Memory: for each chunk in progress its bytes, the rows of the window, and a batch of arcs.
 
 mod bits;
@@ -19,10 +20,11 @@ mod rows;
 mod scan;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::compression::Compression;
 use super::file::InputFile;
 use super::parallel::produce_and_drain;
 use super::rows::AdjacencyRows;
@@ -53,26 +55,35 @@ pub(super) struct Bvgraph {
     properties: Properties,
     /// The file of offsets, if there is one, and its size.
     offsets: Option<(Storage, u64)>,
+    offsets_path: PathBuf,
     /// Whether it fits the graph, once that is known.
     fits: OnceLock<bool>,
 }
 
 impl Bvgraph {
     pub(super) fn open(files: &BvGraphFiles, work_dir: &Path, control: &Control) -> Result<Self> {
-        files.check_packed()?;
-        files.check_name()?;
         if !files.graph.exists() {
             return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
         }
         let properties = Properties::read(files)?;
         let file = InputFile::open(&files.graph)?.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
+        let is_packed = Compression::is_named(&files.graph.to_string_lossy());
+        let file = if is_packed { file.unpacked(work_dir, control)? } else { file };
         // The file of offsets only makes reading faster, so one that cannot be opened is ignored.
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
             let bytes = file.metadata().ok()?.len();
             Some((Storage::Local(file), bytes))
         });
-        let graph = Self { file, properties, offsets, fits: OnceLock::new() };
+        if offsets.is_none() && files.ef.is_file() {
+            tracing::info!(
+                "{}: a dump of webgraph-rs's memory, whose form depends on its version, is not read; with {} beside it, which \
+                 'webgraph build offsets' writes, the graph is read faster",
+                files.ef.display(),
+                files.offsets.display()
+            );
+        }
+        let graph = Self { file, properties, offsets, offsets_path: files.offsets.clone(), fits: OnceLock::new() };
         // A row takes a bit at least.
         if graph.properties.encoding.nodes > graph.file.bytes.saturating_mul(8) {
             let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.encoding.nodes);

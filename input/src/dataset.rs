@@ -2,7 +2,7 @@
 //!
 //! Datasets are written as directories of part files, one level or several (`year=2024/part-00000.parquet`). Files and directories whose
 //! names begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`), and empty files have no arcs: they
-//! are left out. Files are taken in the order of their paths. What is named as a file is that file, whatever its name. What is named by a URL is an
+//! are left out; of a graph of GraphAr, the chunks with its edges are taken. Files are taken in the order of their paths. What is named as a file is that file, whatever its name. What is named by a URL is an
 //! object of a server.
 
 use std::ffi::OsStr;
@@ -10,9 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::bvgraph::companions;
+use super::bvgraph::BvGraphFiles;
 use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
+use super::graphar::GrapharEdges;
 use super::stat::Watched;
 use super::storage::RemoteBytes;
 use trimill_system::control::Control;
@@ -32,7 +33,7 @@ const EXPECTED: &str = "a directory with files of one graph, whose names do not 
 /// [`trimill_system::error::Kind::Data`]: a directory without files that could be a graph, or that cannot be read: a part of a graph is
 /// never left out for that.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::with_capacity(inputs.len());
+    let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None);
     for input in inputs {
         // Its server knows its files.
         if is_url(input) {
@@ -40,6 +41,15 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
             continue;
         }
         for path in matching(input)? {
+            if let Some(edges) = GrapharEdges::of(&path)? {
+                let first = vertices.get_or_insert_with(|| edges.vertices.clone());
+                if *first != edges.vertices {
+                    return Err(Error::data(path, format!("edges between vertices of type '{}'", edges.vertices))
+                        .expected(format!("'{first}', as of the input before: the ids of each type begin with 0")));
+                }
+                files.extend(edges.chunks);
+                continue;
+            }
             match path.is_dir() {
                 false => files.push(path),
                 true => files.extend(files_in(&path)?),
@@ -129,13 +139,14 @@ fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
     if let [only] = files.iter().filter(is_graphalytics).collect::<Vec<_>>()[..] {
         return Ok(vec![only.clone()]);
     }
-    // Beside a crawl are its properties and offsets.
-    let beside = |file: &PathBuf| {
-        let [graph, properties, offsets] = companions(file);
-        if graph == *file && properties.is_file() { vec![properties, offsets] } else { Vec::new() }
+    // Beside a crawl are its properties, offsets, sums, and lists of URLs.
+    let crawl = |file: &PathBuf| {
+        let found = BvGraphFiles::of(file);
+        (found.graph == *file && found.properties.is_file()).then_some(found)
     };
-    let beside: Vec<PathBuf> = files.iter().flat_map(beside).collect();
-    files.retain(|file| !beside.contains(file));
+    let crawls: Vec<BvGraphFiles> = files.iter().filter_map(crawl).collect();
+    let is_crawl = |file: &PathBuf| crawls.iter().any(|crawl| crawl.graph == *file);
+    files.retain(|file| is_crawl(file) || !crawls.iter().any(|crawl| crawl.is_beside(file)));
     if files.is_empty() {
         return Err(Error::data(dir, "has no file that could be a graph").expected(EXPECTED));
     }

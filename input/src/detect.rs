@@ -1,7 +1,7 @@
 //! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the
 //! file is refused with the names of both, of which the user has to choose one.
 //!
-//! Content first: the first bytes of NumPy, SciPy and Parquet files, a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
+//! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
 //! whose rows differ in length is not an edge list, so it is METIS if it begins like such a file; the METIS reader then checks
 //! all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be recognised by their suffix.
 //! Reads at most 64 KiB.
@@ -26,12 +26,18 @@ const HEAD: u64 = 1 << 16;
 /// The first and the last bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// Whether `path` names a BVGraph by its base name or its `.properties`.
+/// The first bytes of an Arrow file, padded, and of a message in an Arrow stream.
+const ARROW: &[u8] = b"ARROW1\0\0";
+const ARROW_MESSAGE: &[u8] = b"\xff\xff\xff\xff";
+
+/// Whether `path` names a BVGraph by its base name, or by a file beside its `.graph`.
 pub(super) fn names_bvgraph(path: &Path) -> bool {
-    if path.extension().is_some_and(|suffix| suffix == "properties") {
-        return true;
-    }
     let files = BvGraphFiles::of(path);
+    match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("properties") => return true,
+        Some("offsets" | "ef") => return files.graph.is_file() && files.properties.is_file(),
+        _ => {}
+    }
     !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
@@ -48,8 +54,9 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
         return known(by_suffix, file);
     }
     let head = file.head(HEAD)?;
-    if let Some(format) = format_of_magic(&head, file)?.filter(|&format| binary.is_none() || format != Format::ScipyNpz)
-    {
+    // What raw numbers may begin with, too.
+    let is_short = |format| format == Format::ScipyNpz || format == Format::Arrow && !head.starts_with(ARROW);
+    if let Some(format) = format_of_magic(&head, file)?.filter(|&format| binary.is_none() || !is_short(format)) {
         return Ok(format);
     }
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
@@ -111,8 +118,14 @@ fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {
         head if head.starts_with(PARQUET) && (file.compression.is_some() || ends_with(file, PARQUET)?) => {
             Some(Format::Parquet)
         }
+        head if head.starts_with(ARROW) || is_arrow_stream(head) => Some(Format::Arrow),
         _ => None,
     })
+}
+
+/// Whether a stream of Arrow could begin so: with the length of a schema, a multiple of 8 with nothing in its higher bytes.
+fn is_arrow_stream(head: &[u8]) -> bool {
+    matches!(head.strip_prefix(ARROW_MESSAGE), Some([low, _, _, 0, _, ..]) if low % 8 == 0)
 }
 
 /// Whether a file with these first bytes is a zip archive, with members or without.
@@ -161,6 +174,7 @@ fn format_of_suffix(suffix: &str) -> Option<Format> {
         "npy" => Format::Npy,
         "npz" => Format::ScipyNpz,
         "parquet" | "pq" => Format::Parquet,
+        "arrow" | "arrows" | "feather" | "ipc" => Format::Arrow,
         _ => return None,
     })
 }
@@ -172,7 +186,7 @@ pub(super) const fn is_binary(format: Format) -> bool {
 
 /// Whether files of a format begin in a way of their own.
 const fn has_magic(format: Format) -> bool {
-    matches!(format, Format::Npy | Format::ScipyNpz | Format::Parquet)
+    matches!(format, Format::Npy | Format::ScipyNpz | Format::Parquet | Format::Arrow)
 }
 
 /// Whether all bytes can occur in a text.

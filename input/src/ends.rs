@@ -1,8 +1,20 @@
 //! The usual names of columns that hold the ends of arcs.
 
-const TAILS: [&str; 11] =
-    ["source", "src", "from", "tail", "u", "node1", "id1", "sourceid", "srcid", "fromid", "fromnodeid"];
-const HEADS: [&str; 14] = [
+const TAILS: [&str; 12] = [
+    "source",
+    "src",
+    "from",
+    "tail",
+    "u",
+    "node1",
+    "id1",
+    "sourceid",
+    "srcid",
+    "fromid",
+    "fromnodeid",
+    "grapharsrcindex",
+];
+const HEADS: [&str; 15] = [
     "target",
     "dst",
     "dest",
@@ -17,6 +29,7 @@ const HEADS: [&str; 14] = [
     "destid",
     "toid",
     "tonodeid",
+    "graphardstindex",
 ];
 
 /// The places of the columns with the tails and the heads, by the names of all columns in lower case; the smaller place first.

@@ -35,13 +35,15 @@ pub enum Format {
     ScipyNpz,
     /// Apache Parquet: two columns of integers; in builds with the feature `parquet`.
     Parquet,
+    /// Apache Arrow: files (Feather) and streams with two columns of integers; in builds with the feature `parquet`.
+    Arrow,
     /// LDBC Graphalytics: `.v`, `.e` and `.properties`.
     Graphalytics,
 }
 
 impl Format {
     /// All formats, in the order in which help texts list them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Bvgraph,
         Self::Text,
         Self::MatrixMarket,
@@ -53,6 +55,7 @@ impl Format {
         Self::Npy,
         Self::ScipyNpz,
         Self::Parquet,
+        Self::Arrow,
         Self::Graphalytics,
     ];
 
@@ -70,6 +73,7 @@ impl Format {
             Self::Npy => "npy",
             Self::ScipyNpz => "scipy-npz",
             Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
             Self::Graphalytics => "graphalytics",
         }
     }
@@ -88,13 +92,21 @@ impl Format {
             Self::Npy => "NumPy .npy: an array of integers of two columns",
             Self::ScipyNpz => "SciPy .npz: a sparse matrix (CSR, CSC, COO)",
             Self::Parquet => "Parquet: two columns of integers; in builds with the feature parquet",
+            Self::Arrow => {
+                "Arrow IPC file (Feather) or stream: two columns of integers; in builds with the feature parquet"
+            }
             Self::Graphalytics => "LDBC Graphalytics: .v, .e and .properties",
         }
     }
 
     /// Whether one graph may be spread over several files.
     pub const fn takes_several_files(self) -> bool {
-        matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64 | Self::Npy | Self::Parquet)
+        matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64 | Self::Npy) || self.is_table()
+    }
+
+    /// Whether its columns have names.
+    pub(crate) const fn is_table(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
     }
 
     /// Whether files of it are read in few long ranges, as a server sends them.

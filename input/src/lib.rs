@@ -15,7 +15,7 @@
 //! | `bvgraph` | WebGraph's compressed crawls |
 //! | `gapbs`, `binary` | binary formats |
 //! | `npy`, `scipy` | arrays of NumPy, sparse matrices of SciPy |
-//! | `parquet` | tables, in builds with the feature `parquet` |
+//! | `parquet`, `arrow`, `tables` | tables, in builds with the feature `parquet` |
 //! | `graphalytics` | the graphs of the LDBC Graphalytics benchmark |
 //! | `archive` | the graph in a tar or zip archive |
 //! | `text_blocks`, `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
@@ -24,12 +24,14 @@
 //! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
 //! | `storage`, `remote` | the bytes of files; those of objects that servers have, in builds with the feature `remote` |
 //! | `rows`, `row_store` | rows of inputs that store them |
-//! | `dataset` | the files that a directory or a pattern stands for |
-//! | `java_properties` | files of names and values beside graphs |
+//! | `dataset`, `graphar` | the files that a directory, a pattern or a description stands for |
+//! | `java_properties` | files of names and values beside graphs, also in YAML |
 //! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
 mod archive;
 pub mod arcs;
+#[cfg(feature = "parquet")]
+mod arrow;
 mod batch;
 mod binary;
 mod bvgraph;
@@ -46,6 +48,7 @@ pub mod format;
 mod frames;
 mod gapbs;
 mod graphalytics;
+mod graphar;
 mod head;
 mod header;
 mod hints;
@@ -74,6 +77,8 @@ mod source;
 mod spool;
 mod stat;
 mod storage;
+#[cfg(feature = "parquet")]
+mod tables;
 mod text;
 mod text_blocks;
 

@@ -7,7 +7,8 @@
 
 mod columns;
 
-use self::columns::{LONGEST_NAME, NameColumns, Separator};
+pub(super) use self::columns::LONGEST_NAME;
+use self::columns::{NameColumns, Separator};
 use super::batch::DeliveryFailure;
 use super::columns::has_bare_cr;
 use super::ends;
@@ -47,14 +48,45 @@ impl NamedArcs {
         })
     }
 
-    fn is_full(&self) -> bool {
+    /// Adds the name of an end.
+    #[cfg(feature = "parquet")]
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn push(&mut self, name: &[u8]) -> Result<(), String> {
+        if std::str::from_utf8(name).is_err() {
+            return Err("bytes that are not text in UTF-8".into());
+        }
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(name);
+        self.end(begin)
+    }
+
+    /// The bytes from `begin` on are the name of an end.
+    fn end(&mut self, begin: usize) -> Result<(), String> {
+        match self.bytes.len() - begin {
+            0 => Err("an empty name".into()),
+            1..=LONGEST_NAME => {
+                self.ends.push(self.bytes.len() as u32);
+                Ok(())
+            }
+            longer => Err(format!("a name of {longer} bytes")),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
         self.ends.len() >= 2 * ARCS || self.bytes.len() >= NAME_BYTES
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
+}
+
+/// What an error about a name expects.
+pub(super) fn names_expected() -> String {
+    format!("two names of 1 to {LONGEST_NAME} bytes for each arc")
 }
 
 /// Takes arcs with names.
@@ -163,14 +195,7 @@ impl NamedList {
             if !columns.next(&mut batch.bytes).map_err(found)? {
                 return Err(found("a line with one column only").expected("two names"));
             }
-            match batch.bytes.len() - begin {
-                0 => return Err(found("an empty name").expected("two names in each line")),
-                1..=LONGEST_NAME => batch.ends.push(batch.bytes.len() as u32),
-                longer => {
-                    return Err(found(&format!("a name of {longer} bytes"))
-                        .expected(format!("names of at most {LONGEST_NAME} bytes")));
-                }
-            }
+            batch.end(begin).map_err(|what| found(&what).expected(names_expected()))?;
         }
         let columns = 2 + columns.count(skipped).map_err(found)?;
         if columns != self.columns {

@@ -1,7 +1,7 @@
 //! Input that can be read once only: standard input, a named pipe, a device.
 //!
-//! Pairs of `u32` are read as they come ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs beside each other. All
-//! else is copied first ([`super::file::InputFile::copied`]), since it is read twice, or from several places.
+//! Pairs of `u32` are read as they come ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs beside each other. So
+//! are streams of Arrow with ids of 32 bits ([`super::arrow`]). All else is copied first ([`super::file::InputFile::copied`]), since it is read twice, or from several places.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -78,13 +78,18 @@ impl Pipe {
         Ok(filled)
     }
 
-    /// Whether it begins like a compressed file.
-    pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
-        let mut head = vec![0; Compression::HEAD as usize];
+    /// The next `bytes` bytes, or all until the end, which are read again afterwards.
+    pub(super) fn peek(&mut self, bytes: usize, control: &Control) -> Result<&[u8]> {
+        let mut head = vec![0; bytes.max(self.head.len())];
         let filled = self.fill(&mut head, control)?;
         head.truncate(filled);
         self.head = head;
-        Ok(Compression::of(&self.head).is_some())
+        Ok(&self.head)
+    }
+
+    /// Whether it begins like a compressed file.
+    pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
+        Ok(Compression::of(self.peek(Compression::HEAD as usize, control)?).is_some())
     }
 }
 

@@ -26,19 +26,19 @@ pub struct InputSettings {
 impl InputSettings {
     /// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those whose columns have no names.
     pub(super) fn check(&self, path: &Path, format: Format) -> Result<()> {
-        if self.names && format != Format::Text {
+        if self.names && !(format == Format::Text || format.is_table()) {
             let error = Error::usage(format!("--names for a file of format {format}, whose ids are numbers"))
                 .at(path)
-                .expected("an edge list, whose ids may be text");
+                .expected("an edge list, a Parquet or an Arrow file, whose ids may be text");
             return Err(match self.format {
                 Some(_) => error.advice("leave it out"),
                 None => error.advice("leave it out, or add --format text if this is an edge list"),
             });
         }
-        if self.columns.is_some() && format != Format::Parquet {
+        if self.columns.is_some() && !format.is_table() {
             return Err(Error::usage(format!("--columns for a file of format {format}"))
                 .at(path)
-                .expected("a Parquet file, whose columns have names")
+                .expected("a Parquet or Arrow file, whose columns have names")
                 .advice("leave it out; the ends of edges are the first two columns"));
         }
         if self.header.is_none() || format == Format::Text {

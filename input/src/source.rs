@@ -148,15 +148,15 @@ impl Source {
         };
         let mut opened = named.iter().map(open).collect::<Result<Vec<_>>>()?;
         if streams
-            && reading.format == Some(Format::BinU32)
-            && let [Err(pipe)] = &mut opened[..]
-            && !pipe.is_file()
-            && !pipe.looks_compressed(control)?
+            && matches!(&opened[..], [Err(pipe)] if !pipe.is_file())
             && let Some(Err(pipe)) = opened.pop()
         {
-            reading.check(&pipe.path, Format::BinU32)?;
-            let reader = Box::new(PairStream::new(pipe));
-            return Ok(Self { format: Format::BinU32, reading, watched, identified: false, bytes: 0, reader });
+            match read_as_it_comes(pipe, &reading, how)? {
+                Ok((format, reader)) => {
+                    return Ok(Self { format, reading, watched, identified: false, bytes: 0, reader });
+                }
+                Err(pipe) => opened.push(Err(pipe)),
+            }
         }
         let copied = |file: std::result::Result<InputFile, Pipe>| {
             let file = file.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
@@ -358,14 +358,13 @@ fn open_reader(
             bytes = files.iter().map(|file| file.bytes).sum();
             Box::new(Binary::open(files, format, sizes)?)
         }
-        Format::Npy | Format::Parquet => {
+        Format::Npy | Format::Parquet | Format::Arrow => {
             let files: Vec<InputFile> =
                 files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
             bytes = files.iter().map(|file| file.bytes).sum();
-            if format == Format::Npy {
-                Box::new(Npy::open(files, sizes)?)
-            } else {
-                open_parquet(files, reading.columns.as_ref())?
+            match format {
+                Format::Npy => Box::new(Npy::open(files, sizes)?),
+                _ => open_tables(format, files, reading, sizes)?,
             }
         }
         Format::Graphalytics => {
@@ -435,14 +434,43 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
 }
 
 #[cfg(feature = "parquet")]
-fn open_parquet(files: Vec<InputFile>, columns: Option<&ColumnNames>) -> Result<Box<dyn Reader>> {
-    Ok(Box::new(super::parquet::Parquet::open(files, columns)?))
+fn open_tables(
+    format: Format,
+    files: Vec<InputFile>,
+    reading: &InputSettings,
+    sizes: ReadSizes,
+) -> Result<Box<dyn Reader>> {
+    Ok(match format {
+        Format::Arrow => Box::new(super::arrow::Arrow::open(files, reading, sizes)?),
+        _ => Box::new(super::parquet::Parquet::open(files, reading)?),
+    })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn open_parquet(files: Vec<InputFile>, _: Option<&ColumnNames>) -> Result<Box<dyn Reader>> {
+fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: ReadSizes) -> Result<Box<dyn Reader>> {
     let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
-    Err(Error::usage("a Parquet file, which this build does not read")
+    Err(Error::usage(format!("a file of format {format}, which this build does not read"))
         .at(path)
         .advice("install one that does: cargo install --path . --features parquet"))
+}
+
+/// Begins to read a pipe whose arcs need no second pass, if it is one; else returns it.
+fn read_as_it_comes(
+    mut pipe: Pipe,
+    reading: &InputSettings,
+    how: &HowToOpen<'_>,
+) -> Result<std::result::Result<(Format, Box<dyn Reader>), Pipe>> {
+    if reading.format == Some(Format::BinU32) && !pipe.looks_compressed(how.control)? {
+        reading.check(&pipe.path, Format::BinU32)?;
+        return Ok(Ok((Format::BinU32, Box::new(PairStream::new(pipe)))));
+    }
+    #[cfg(feature = "parquet")]
+    if matches!(reading.format, None | Some(Format::Arrow))
+        && reading.check(&pipe.path, Format::Arrow).is_ok()
+        && !reading.names
+    {
+        let begun = super::arrow::ArrowStream::begin(pipe, reading, how)?;
+        return Ok(begun.map(|stream| (Format::Arrow, Box::new(stream) as Box<dyn Reader>)));
+    }
+    Ok(Err(pipe))
 }

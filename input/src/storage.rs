@@ -150,6 +150,13 @@ impl<'a> Pread<'a> {
     pub(super) fn new(file: &'a Storage, at: u64, task: Option<&'a Task>) -> Self {
         Self { file, at, task, forward: file.forward(at..u64::MAX, ReadOrder::Stream) }
     }
+
+    /// A range.
+    #[cfg(feature = "parquet")]
+    pub(super) fn part(file: &'a Storage, range: Range<u64>) -> std::io::Take<Self> {
+        let length = range.end - range.start;
+        Self { file, at: range.start, task: None, forward: file.forward(range, ReadOrder::Stream) }.take(length)
+    }
 }
 
 impl Read for Pread<'_> {

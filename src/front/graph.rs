@@ -56,7 +56,7 @@ impl fmt::Debug for GraphSource<'_> {
 
 impl<'a> Graph<'a> {
     /// The graph of a file: BVGraph (its `.graph`), edge list, Matrix Market, METIS, GAPBS `.sg`, Graph500, pairs, NumPy `.npy`, SciPy
-    /// `.npz` or Parquet (with the feature `parquet`), also `.gz`, `.bz2` or `.zst`, or alone in a `.tar` or `.zip`. Its format is found
+    /// `.npz`, or Parquet and Arrow (with the feature `parquet`), also `.gz`, `.bz2` or `.zst`, or alone in a `.tar` or `.zip`. Its format is found
     /// from content and suffix.
     ///
     /// ```

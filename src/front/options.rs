@@ -111,14 +111,14 @@ impl Options {
         self
     }
 
-    /// The columns of a Parquet file that hold the ends of edges; by default the first two.
+    /// The columns of a Parquet or Arrow file that hold the ends of edges; by default the first two.
     #[must_use]
     pub fn columns(mut self, columns: ColumnNames) -> Self {
         self.tables.input.columns = Some(columns);
         self
     }
 
-    /// Whether the ids of edge lists are names: text, whose numbers follow the order of its bytes. Counts at each vertex or on each edge are
+    /// Whether the ids of edge lists, Parquet or Arrow files are names: text, whose numbers follow the order of its bytes. Counts at each vertex or on each edge are
     /// then written to files only.
     #[must_use]
     pub fn names(mut self, names: bool) -> Self {

@@ -136,13 +136,13 @@ pub struct InputTable {
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[cfg_attr(feature = "cli", arg(id = "header", long = "header", value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = typed::HEADER, value_parser = typed::headers()))]
     pub header: Option<Header>,
-    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
+    /// The columns of a Parquet or Arrow file that hold the ends of edges, such as src,dst [default: the first two]
     #[cfg_attr(
         feature = "cli",
         arg(id = "columns", long = "columns", value_name = "TAIL,HEAD", help_heading = "Input")
     )]
     pub columns: Option<ColumnNames>,
-    /// The ids of an edge list are names: any text, and vertices are in the order of its bytes
+    /// The ids of an edge list, or of a Parquet or Arrow file, are names: any text, and vertices are in the order of its bytes
     #[cfg_attr(feature = "cli", arg(id = "names", long = "names", action = ArgAction::SetTrue, help_heading = "Input"))]
     pub names: Option<bool>,
     /// Ask the metadata service of the cloud that this machine is in for the credentials of s3:// inputs

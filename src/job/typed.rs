@@ -55,8 +55,9 @@ The format [default: found from content and suffix]:
   npy            NumPy .npy: an array of integers of two columns
   scipy-npz      SciPy .npz: a sparse matrix (CSR, CSC, COO)
   parquet        two columns of integers, in builds with that feature
+  arrow          IPC files (Feather) and streams, in such builds
   graphalytics   LDBC Graphalytics: .v, .e and .properties
-All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
+All may be compressed (.gz, .bz2, .zst), and all but bvgraph alone in an archive (.tar, .tar.gz, .zip). \
 A file that could have either of two formats is refused.";
 
 pub(super) const HEADER: &str = "\

@@ -154,10 +154,11 @@ impl Error {
         self
     }
 
-    /// As [`Self::at`], if no file is named yet.
+    /// As [`Self::at`], if no file is named yet, or one without a name.
     #[must_use]
     pub fn at_if_unset(self, path: impl AsRef<Path>) -> Self {
-        if self.0.path.is_some() { self } else { self.at(path) }
+        let is_set = self.0.path.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
+        if is_set { self } else { self.at(path) }
     }
 
     /// Adds what was expected instead.

@@ -1,4 +1,4 @@
-//! Pairs from a pipe: read once, as they come.
+//! Pairs and streams of Arrow from a pipe: read once, as they come.
 
 use std::fs::File;
 use std::io::Write;
@@ -77,5 +77,63 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{name}: {message}");
         assert!(message.contains(said), "{name}: {message}");
+    }
+}
+
+/// A stream of Arrow with the arcs of a complete graph, as `u32` or as `i64`, in batches of so many rows.
+fn arrow_stream(vertices: u32, rows: usize, wide: bool) -> Vec<u8> {
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
+    let arcs: Vec<[u32; 2]> = (0..vertices).flat_map(|u| (0..vertices).map(move |v| [u, v])).collect();
+    let batch = |arcs: &[[u32; 2]]| {
+        let column = |end: usize| -> ArrayRef {
+            let ids = arcs.iter().map(|arc| arc[end]);
+            if wide {
+                std::sync::Arc::new(ids.map(i64::from).collect::<Int64Array>())
+            } else {
+                std::sync::Arc::new(ids.collect::<UInt32Array>())
+            }
+        };
+        RecordBatch::try_from_iter([("src", column(0)), ("dst", column(1))]).unwrap()
+    };
+    let mut stream = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch(&[]).schema()).unwrap();
+    arcs.chunks(rows).for_each(|arcs| stream.write(&batch(arcs)).unwrap());
+    stream.finish().unwrap();
+    stream.into_inner().unwrap()
+}
+
+#[test]
+fn streams_of_arrow_from_a_pipe_are_read_as_they_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    let small = arrow_stream(4, 7, false);
+    write("batches", &arrow_stream(1200, 1 << 16, false));
+    write("single", &arrow_stream(1200, usize::MAX, false));
+    write("wide", &arrow_stream(1200, 1 << 16, true));
+    write("open", &small[..small.len() - 8]);
+    write("cut", &small[..small.len() - 30]);
+    write("two", &[&small[..], &small[..]].concat());
+    let count = COUNT.replace("--format bin-u32", "--host-memory 100MiB --threads 2");
+    let piped = |limit: &str, name: &str| shell(folder.path(), &format!("{limit} cat {name} | {count} -"));
+    let of_1200 = 1200 * 1199 * 1198 / 6;
+    // 1,440,000 arcs take 11.5 MB, and no file may have more than 0.5.
+    let output = piped("ulimit -f 512;", "batches");
+    assert_eq!(triangles(&output), of_1200);
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(result["stages"][0]["bytes_in"].as_u64().unwrap() > 11_500_000, "{}", result["stages"][0]);
+    // A batch that takes more than a thread may hold, and ids that may need a second pass, are copied.
+    for name in ["single", "wide"] {
+        assert_eq!(triangles(&piped("", name)), of_1200, "{name}");
+        assert!(!piped("ulimit -f 512;", name).status.success(), "{name}");
+        assert_eq!(std::fs::read_dir(folder.path().join("work")).unwrap().count(), 0, "{name}");
+    }
+    for (name, said) in [
+        ("open", "3 record batches without the mark of a stream's end"),
+        ("cut", "a message that is cut"),
+        ("two", "more bytes behind the mark of a stream's end"),
+    ] {
+        let output = piped("", name);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {message}");
+        assert!(message.contains("(standard input): ") && message.contains(said), "{name}: {message}");
     }
 }

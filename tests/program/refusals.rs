@@ -46,8 +46,6 @@ fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
     place.write("damaged.graph", &crawl);
     place.write("damaged.properties", properties.replace("nodes=325557", "nodes=many"));
     place.write("alone.graph", &crawl);
-    place.write("crawl.2024.graph", &crawl);
-    place.write("crawl.2024.properties", &properties);
     place.write("huge.graph", &crawl);
     place.write("huge.properties", properties.replace("nodes=325557", "nodes=4294967295"));
     for (file, parts) in [
@@ -65,7 +63,6 @@ fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
         ("cut.graph", &["cut.graph"]),
         ("damaged.graph", &["damaged.properties", "nodes"]),
         ("alone.graph", &["alone"]),
-        ("crawl.2024.graph", &["crawl.2024", "rename"]),
         ("huge.graph", &["4294967295"]),
     ] {
         refuses(&place, 1, &["count", file, "--no-cache"], parts);

@@ -1,6 +1,7 @@
 //! The readers on real graphs and on every kind of bad input, through the public interface.
 
 mod archives;
+mod arrow;
 mod bad_binary;
 mod bad_tables;
 mod bad_text;
@@ -9,6 +10,7 @@ mod columns;
 mod dialects;
 mod fixtures;
 mod formats;
+mod graphar;
 mod real;
 mod repository;
 mod rows;

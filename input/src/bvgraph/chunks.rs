@@ -84,7 +84,7 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
             }
             DecodeFailure::Order(node) => graph.damaged(format!("the row of vertex {node} is not ascending")),
             DecodeFailure::Offset(node) => graph.wrong_offsets(node),
-            DecodeFailure::Offsets(StreamError::Unreadable(e)) => Error::read(graph.offsets_path(), e),
+            DecodeFailure::Offsets(StreamError::Unreadable(e)) => Error::read(&graph.offsets_path, e),
             DecodeFailure::Offsets(_) => graph.changed_offsets(),
             DecodeFailure::Sink(error) => error,
         })
@@ -100,17 +100,13 @@ impl Bvgraph {
         }
     }
 
-    fn offsets_path(&self) -> std::path::PathBuf {
-        self.file.path.with_extension("offsets")
-    }
-
     fn wrong_offsets(&self, node: u64) -> Error {
-        Error::data(self.offsets_path(), format!("the row of vertex {node} is not where the file says"))
+        Error::data(&self.offsets_path, format!("the row of vertex {node} is not where the file says"))
             .expected("the offsets of the graph beside it")
             .advice("rename the file, which is not needed; if the graph cannot be read then, fetch it again")
     }
 
     fn changed_offsets(&self) -> Error {
-        Error::data(self.offsets_path(), "changed while it was read").advice("run again when it is complete")
+        Error::data(&self.offsets_path, "changed while it was read").advice("run again when it is complete")
     }
 }

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::compression::Compression;
-use trimill_system::error::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BvGraphFiles {
@@ -12,19 +11,43 @@ pub(crate) struct BvGraphFiles {
     pub(crate) graph: PathBuf,
     pub(crate) properties: PathBuf,
     pub(super) offsets: PathBuf,
+    /// Offsets of webgraph-rs.
+    pub(super) ef: PathBuf,
 }
 
 impl BvGraphFiles {
-    /// The files meant by `NAME.graph`, `NAME.properties` or `NAME`.
+    /// The files meant by one of them, or by `NAME`. The `.graph` may be compressed.
     pub(crate) fn of(path: &Path) -> Self {
-        let named = matches!(path.extension().and_then(|e| e.to_str()), Some("graph" | "properties"));
-        let base = if named { path.with_extension("") } else { path.to_path_buf() };
+        let is_packed = Compression::is_named(&path.to_string_lossy());
+        let plain = if is_packed { path.with_extension("") } else { path.to_path_buf() };
+        let suffix = plain.extension().and_then(|suffix| suffix.to_str());
+        let base = match suffix {
+            Some("graph") => plain.with_extension(""),
+            Some("properties" | "offsets" | "ef") if !is_packed => plain.with_extension(""),
+            _ => path.to_path_buf(),
+        };
         let with = |suffix: &str| {
             let mut name = OsString::from(&base);
             name.push(suffix);
             PathBuf::from(name)
         };
-        Self { graph: with(".graph"), properties: with(".properties"), offsets: with(".offsets"), base }
+        let graph = if suffix == Some("graph") {
+            path.to_path_buf()
+        } else {
+            let mut packed = Compression::SUFFIXES.iter().map(|suffix| with(&format!(".graph{suffix}")));
+            let plain = with(".graph");
+            if plain.is_file() { plain } else { packed.find(|path| path.is_file()).unwrap_or(plain) }
+        };
+        Self { graph, properties: with(".properties"), offsets: with(".offsets"), ef: with(".ef"), base }
+    }
+
+    /// Whether a file is another one of this graph, by its name: properties, offsets, sums, lists of URLs.
+    pub(crate) fn is_beside(&self, file: &Path) -> bool {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let of_base = name(&self.base)
+            .zip(name(file))
+            .is_some_and(|(base, name)| name.strip_prefix(&base).is_some_and(|rest| rest.starts_with('.')));
+        of_base && file != self.graph && file.parent() == self.base.parent()
     }
 
     /// The files meant by one input, or by `NAME.graph` and `NAME.properties` in different folders; the offsets are beside the `.graph`.
@@ -33,33 +56,13 @@ impl BvGraphFiles {
         match inputs {
             [one] => Some(Self::of(one)),
             [graph, properties] | [properties, graph]
-                if is(graph, "graph")
-                    && is(properties, "properties")
-                    && graph.file_stem() == properties.file_stem() =>
+                if is(properties, "properties") && Self::of(graph).base.file_name() == properties.file_stem() =>
             {
-                Some(Self { properties: properties.clone(), ..Self::of(graph) })
+                let found = Self { properties: properties.clone(), ..Self::of(graph) };
+                (found.graph == *graph).then_some(found)
             }
             _ => None,
         }
-    }
-
-    /// Refuses a compressed `.graph`, whose name would be taken for a base name.
-    pub(super) fn check_packed(&self) -> Result<()> {
-        let name = self.base.to_string_lossy().to_ascii_lowercase();
-        if !Compression::SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || !self.base.is_file() {
-            return Ok(());
-        }
-        Err(Error::data(&self.base, "a compressed BVGraph")
-            .expected("NAME.graph as it is, with NAME.properties beside it")
-            .advice("decompress it first"))
-    }
-
-    pub(super) fn check_name(&self) -> Result<()> {
-        let Some(better) = name_without_dots(&self.base) else { return Ok(()) };
-        let name = self.base.file_name().unwrap_or_default().display();
-        Err(Error::data(&self.graph, format!("the base name '{name}' has a dot"))
-            .expected("a BVGraph's base name without dots, since what follows a dot is taken for a suffix")
-            .advice(format!("rename both files to {better}.graph and {better}.properties")))
     }
 }
 

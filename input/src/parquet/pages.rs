@@ -14,6 +14,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::schema::EndValues;
 use super::thrift::{ThriftItem, varint, walk};
 use crate::file::InputFile;
 use crate::storage::{ForwardReader, ReadOrder};
@@ -31,8 +32,7 @@ const MOST_GROWTH: i64 = 256;
 /// A column of a row group.
 pub(super) struct Pages {
     pages: SerializedPageReader<PageBytes>,
-    /// Bytes of a value.
-    width: usize,
+    values: EndValues,
     nullable: bool,
     has_dictionary: bool,
 }
@@ -45,8 +45,13 @@ pub(super) struct PageBytes {
 }
 
 impl Pages {
-    /// The pages of `column`; integers take `width` bytes.
-    pub(super) fn new(file: &Arc<InputFile>, column: &ColumnChunkMetaData, rows: usize, width: usize) -> Result<Self> {
+    /// The pages of `column`, which holds `values`.
+    pub(super) fn new(
+        file: &Arc<InputFile>,
+        column: &ColumnChunkMetaData,
+        rows: usize,
+        values: EndValues,
+    ) -> Result<Self> {
         let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
         let end = start.checked_add(column.compressed_size());
         let within = |end: i64| u64::try_from(end).is_ok_and(|end| end <= file.bytes);
@@ -62,15 +67,19 @@ impl Pages {
         let bytes = PageBytes { file: Arc::clone(file), forward };
         let pages = SerializedPageReader::new(Arc::new(bytes), column, rows, None)?;
         let nullable = column.column_descr().max_def_level() > 0;
-        Ok(Self { pages, width, nullable, has_dictionary: false })
+        Ok(Self { pages, values, nullable, has_dictionary: false })
     }
 
     fn check(&mut self, page: &Page) -> Result<()> {
         match page {
             Page::DictionaryPage { buf, num_values, .. } => {
                 self.has_dictionary = true;
-                if (*num_values as usize).saturating_mul(self.width) > buf.len() {
-                    return Err(wrong("a dictionary that is too short"));
+                let fits = match self.values.width() {
+                    None => texts(buf) == Some(u64::from(*num_values)),
+                    Some(width) => width * u64::from(*num_values) <= buf.len() as u64,
+                };
+                if !fits {
+                    return Err(wrong("a dictionary of another length"));
                 }
             }
             Page::DataPage { encoding, buf, num_values, .. } => {
@@ -96,22 +105,38 @@ impl Pages {
         };
         // Decoders of these two take for granted that all values are there.
         let other_number = || Err(wrong("a page with nulls, or with another number of values than its header says"));
-        match encoding {
-            Encoding::PLAIN => Ok(()),
-            Encoding::BYTE_STREAM_SPLIT if data.len() as u64 == self.width as u64 * u64::from(values) => Ok(()),
-            Encoding::BYTE_STREAM_SPLIT => other_number(),
+        match (encoding, self.values.width()) {
+            (Encoding::PLAIN, None) if texts(data) == Some(u64::from(values)) => Ok(()),
+            (Encoding::PLAIN, None) => other_number(),
+            (Encoding::PLAIN, Some(_)) => Ok(()),
+            (Encoding::BYTE_STREAM_SPLIT, Some(width)) if data.len() as u64 == width * u64::from(values) => Ok(()),
+            (Encoding::BYTE_STREAM_SPLIT, Some(_)) => other_number(),
             // The size of a block, the number of its parts, the number of values.
-            Encoding::DELTA_BINARY_PACKED => {
+            (Encoding::DELTA_BINARY_PACKED, Some(_)) => {
                 let mut at = 0;
                 let [_, _, packed] = [(); 3].map(|()| varint(data, &mut at));
                 let fits = packed.is_some_and(|packed| (1..=u64::from(values)).contains(&packed) || values == 0);
                 if fits { Ok(()) } else { other_number() }
             }
-            Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY if self.has_dictionary => Ok(()),
-            Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => Err(wrong("a page before its dictionary")),
-            other => Err(wrong(&format!("integers in the encoding {other}"))),
+            (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) if self.has_dictionary => Ok(()),
+            (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) => Err(wrong("a page before its dictionary")),
+            (other, Some(_)) => Err(wrong(&format!("integers in the encoding {other}"))),
+            (other, None) => {
+                Err(wrong(&format!("text in the encoding {other}, which is read plain or by a dictionary only")))
+            }
         }
     }
+}
+
+/// The number of plain texts in a page, each after its length; `None` if the last one is cut.
+fn texts(mut page: &[u8]) -> Option<u64> {
+    let mut texts = 0;
+    while !page.is_empty() {
+        let (length, rest) = page.split_first_chunk::<4>()?;
+        page = rest.get(u32::from_le_bytes(*length) as usize..)?;
+        texts += 1;
+    }
+    Some(texts)
 }
 
 fn wrong(found: &str) -> ParquetError {

@@ -95,14 +95,6 @@ fn bad_bvgraphs_are_refused() {
     let lonely = folder.write("lonely.properties", std::fs::read(data("cnr-symmetric.properties")).unwrap());
     let missing = open(&lonely).unwrap_err();
     assert!(missing.to_string().contains("lonely.graph: does not exist"), "{missing}");
-    altered_crawl(&folder, "crawl.2024", |_, _| {});
-    for name in ["crawl.2024", "crawl.2024.graph", "crawl.2024.properties"] {
-        let dotted = open(&folder.path(name)).unwrap_err();
-        assert!(
-            dotted.kind() == Kind::Data && dotted.to_string().contains("rename both files to crawl-2024.graph"),
-            "{dotted}"
-        );
-    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn arrays_that_are_no_edges_are_refused() {
     ] {
         folder.refuses("bad.npy", bytes, parts);
     }
-    for (name, format) in [("g.npy", "npy"), ("g.npz", "scipy-npz"), ("g.parquet", "parquet")] {
+    for (name, format) in [("g.npy", "npy"), ("g.npz", "scipy-npz"), ("g.parquet", "parquet"), ("g.feather", "arrow")] {
         folder.refuses(name, "0 1\n1 2\n", &[&format!("holds text, and its suffix says {format}"), "--format text"]);
         folder.refuses(name, [0u8, 1, 2, 3, 0, 0, 0, 9], &[]);
     }

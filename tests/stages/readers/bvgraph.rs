@@ -11,7 +11,7 @@ use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 use trimill::testing::input::Source;
 use trimill::testing::input::format::Format;
 
-use super::support::{Folder, TINY, arcs, data, open, work_dir};
+use super::support::{Folder, TINY, arcs, data, gz, open, work_dir};
 
 /// Writes `graph` under `base`.
 pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
@@ -83,6 +83,45 @@ fn the_two_files_may_be_in_different_folders() {
     std::fs::rename(&properties, &other).unwrap();
     let error = both(&other, &graph).unwrap_err().to_string();
     assert!(error.contains("2 files of format bvgraph") && error.contains("NAME.graph and NAME.properties"), "{error}");
+}
+
+#[test]
+fn a_crawl_is_read_as_it_is_published() {
+    let folder = Folder::new();
+    let karate = arcs(&open(&data("karate.mtx")).unwrap()).unwrap();
+    std::fs::create_dir(folder.path("crawl")).unwrap();
+    write(&folder.path("crawl/web"), &graph_of(&karate), CompFlags::default(), false);
+    for (name, bytes) in [
+        // What webgraph-rs dumps, which is not read.
+        ("web.ef", &b"epserde \x02\0\0\0\x08"[..]),
+        ("web.md5sums", b"0  web.graph\n"),
+        ("web.urls.gz", &gz(b"a\nb\n")),
+        ("web.stats", b"x=1\n"),
+    ] {
+        folder.write(&format!("crawl/{name}"), bytes);
+    }
+    let read_by = |names: &[&str]| {
+        for name in names {
+            let source = open(&folder.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Bvgraph, karate.clone()), "{name}");
+        }
+    };
+    read_by(&["crawl", "crawl/web", "crawl/web.graph", "crawl/web.properties", "crawl/web.offsets", "crawl/web.ef"]);
+    std::fs::remove_file(folder.path("crawl/web.offsets")).unwrap();
+    read_by(&["crawl", "crawl/web.graph", "crawl/web.ef"]);
+    // What is no part of it is one of two graphs.
+    folder.write("crawl/other.txt", "0 1\n");
+    assert!(open(&folder.path("crawl")).unwrap_err().to_string().contains("web.graph: looks like bvgraph"));
+    std::fs::remove_file(folder.path("crawl/other.txt")).unwrap();
+    // Names with dots, which other programs take for suffixes.
+    for end in ["graph", "properties", "ef"] {
+        std::fs::rename(folder.path(&format!("crawl/web.{end}")), folder.path(&format!("crawl/web.2024.{end}")))
+            .unwrap();
+    }
+    std::fs::remove_file(folder.path("crawl/web.stats")).unwrap();
+    std::fs::remove_file(folder.path("crawl/web.md5sums")).unwrap();
+    std::fs::remove_file(folder.path("crawl/web.urls.gz")).unwrap();
+    read_by(&["crawl", "crawl/web.2024", "crawl/web.2024.graph", "crawl/web.2024.ef"]);
 }
 
 #[test]

@@ -386,11 +386,18 @@ fn binary_formats_are_decompressed() {
         assert_eq!(read_as(&path, Some(Format::BinU32), None).unwrap(), [(1, 2), (3, 4), (0x0808_8b1f, 7)], "{name}");
     }
     assert_eq!(read(&folder.path("raw.bin")).unwrap().len(), 3);
-    // A compressed crawl is refused, whatever its name.
-    let crawl = gz(&std::fs::read(data("cnr-2000.graph")).unwrap());
-    for name in ["crawl.graph.gz", "crawl.2024.graph.gz"] {
-        folder.refuses(name, &crawl, &["a compressed BVGraph", "decompress it first"]);
-        let error = read_as(&folder.path(name), Some(Format::Bvgraph), None).unwrap_err();
-        assert!(error.to_string().contains("a compressed BVGraph"), "{error}");
+    // A compressed crawl.
+    let [crawl, properties] =
+        ["graph", "properties"].map(|end| std::fs::read(data(&format!("cnr-2000.{end}"))).unwrap());
+    for base in ["crawl", "crawl.2024"] {
+        let path = folder.write(&format!("{base}.graph.gz"), gz(&crawl));
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(&format!("{base}.properties: does not exist")), "{error}");
+        folder.write(&format!("{base}.properties"), &properties);
+        for path in [path, folder.path(base)] {
+            assert_eq!(read(&path).unwrap().len(), 3_216_152, "{}", path.display());
+        }
+        folder.refuses(&format!("{base}.graph.gz"), &gz(&crawl)[..99_999], &["truncated"]);
+        folder.refuses(&format!("{base}.graph.gz"), &crawl, &["does not begin like one"]);
     }
 }

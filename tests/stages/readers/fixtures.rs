@@ -23,6 +23,7 @@ fn files_of_other_programs_have_the_counts_of_networkx() {
         let [name, columns, edges, triangles] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let options = match columns {
             "-" => options.clone(),
+            "names" => options.clone().names(true),
             names => options.clone().columns(names.parse::<ColumnNames>().unwrap()),
         };
         let counted = Graph::from_file(folder().join(name)).count(&options).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -1,0 +1,55 @@
+//! Inputs whose ids are names: an edge list, or a Parquet or Arrow file with columns of text.
+
+use std::sync::Mutex;
+
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{Header, InputSettings, NameSink, NamedArcs, Source};
+
+use super::{Place, first, is_told};
+
+/// The most bytes of names that are compared: a page of a few bytes may stand for many.
+const MOST: usize = 1 << 20;
+const ENOUGH: &str = "enough";
+
+/// Names with the ends of each, in order.
+#[derive(Default)]
+struct KeptNames(Mutex<Vec<u8>>);
+
+impl NameSink for KeptNames {
+    fn arcs(&self, batch: &NamedArcs) -> Result<()> {
+        let mut kept = self.0.lock().expect("one thread");
+        for name in batch.iter().flatten() {
+            assert!(!name.is_empty() && std::str::from_utf8(name).is_ok(), "no name: {name:?}");
+            kept.extend_from_slice(name);
+            kept.push(0);
+        }
+        if kept.len() > MOST { Err(Error::usage(ENOUGH)) } else { Ok(()) }
+    }
+}
+
+pub(super) fn check(place: &Place, bytes: &[u8]) {
+    let ([which], bytes) = first(bytes);
+    let (name, format) = match which % 3 {
+        0 => ("g.txt", Format::Text),
+        1 => ("g.parquet", Format::Parquet),
+        _ => ("g.arrow", Format::Arrow),
+    };
+    let path = place.write(name, bytes);
+    let header = (format == Format::Text).then_some(Header::No);
+    let reading = InputSettings { format: Some(format), header, names: true, ..InputSettings::default() };
+    let read = || -> Result<Vec<u8>> {
+        let source = Source::open_as(&[path.clone()], reading.clone(), place.dir(), &Control::silent())?;
+        let kept = KeptNames::default();
+        let arcs = source.scan_names(&kept, &Control::silent())?;
+        assert!(source.has_names() && arcs <= source.arcs_at_most(), "{arcs} arcs, more than announced");
+        Ok(kept.0.into_inner().expect("one thread"))
+    };
+    match (read(), read()) {
+        (Ok(found), Ok(again)) => assert!(found == again, "other names when read again"),
+        (Err(error), Err(_)) if error.to_string() == ENOUGH => {}
+        (Err(error), Err(_)) => is_told(&error, &path),
+        (found, again) => panic!("{:?} and {:?}", found.map(|names| names.len()), again.map(|names| names.len())),
+    }
+}

@@ -1,0 +1,260 @@
+//! Apache Arrow's format for files (also Feather, version 2) and streams: a table with two columns of ids, a row for each arc.
+//!
+//! Integers of 8 to 64 bits, with and without a sign, or text where ids are names; a negative number or a missing value is an error. [`schema`] says which columns are
+//! read, and where they are; [`message`] has the layout of the bytes. Buffers are plain or compressed by LZ4 or zstd. Ids are delivered
+//! as stored.
+//!
+//! The library only decodes metadata: it would read whole record batches, and a table is often written as a single one. Here the two
+//! columns are read in pieces, those of a plain batch by all threads, a compressed batch by one. Memory: for each thread two pieces and
+//! what decompresses them; and a hundred bytes a batch. A [`stream`] that comes through a pipe is read as it comes.
+
+pub(super) mod message;
+mod names;
+mod schema;
+mod stream;
+mod values;
+
+use std::ops::Range;
+
+use arrow_ipc::MessageHeader;
+
+use super::batch::ArcBatch;
+use super::file::InputFile;
+use super::lines::ReadSizes;
+use super::names::NameSink;
+use super::parallel::in_order;
+use super::settings::InputSettings;
+use super::{ArcSink, Reader};
+use message::{BatchLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
+use schema::ArrowColumn;
+pub(super) use stream::ArrowStream;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
+use values::{ArrowBatch, BatchBody};
+
+/// The first bytes of a file, padded, and its last ones.
+pub(super) const MAGIC: &[u8] = b"ARROW1";
+
+/// Bytes before the first message of a file.
+const FIRST: u64 = 8;
+
+/// What follows the footer: its length, and the mark.
+const TAIL: u64 = 4 + MAGIC.len() as u64;
+
+/// A graph in one or several tables.
+pub(super) struct Arrow {
+    tables: Vec<ArrowFile>,
+    /// Bytes that a thread reads at a time.
+    window: u64,
+    /// Whether its ids are names.
+    names: bool,
+}
+
+/// A file whose messages were found and checked.
+struct ArrowFile {
+    file: InputFile,
+    columns: [ArrowColumn; 2],
+    batches: Vec<StoredBatch>,
+    rows: u64,
+}
+
+/// A record batch, and where its body begins.
+struct StoredBatch {
+    body: u64,
+    layout: BatchLayout,
+}
+
+impl Arrow {
+    /// Reads the metadata of plain files.
+    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings, sizes: ReadSizes) -> Result<Self> {
+        let open = |file: InputFile| {
+            let path = file.path.clone();
+            ArrowFile::open(file, reading).map_err(|error| error.at_if_unset(&path))
+        };
+        let tables = files.into_iter().map(open).collect::<Result<_>>()?;
+        Ok(Self { tables, window: sizes.window, names: reading.names })
+    }
+
+    /// Calls `work` on rows of each batch, in parallel; returns the sum of the arcs.
+    fn each_chunk(
+        &self,
+        control: &Control,
+        task: &Task,
+        work: impl Fn(&ArrowBatch<'_>, &Range<u64>) -> Result<u64> + Sync,
+    ) -> Result<u64> {
+        let mut chunks = Vec::new();
+        for table in &self.tables {
+            for number in 0..table.batches.len() {
+                chunks.extend(table.chunks(number, self.window).map(|rows| (table, number, rows)));
+            }
+        }
+        in_order(&chunks, |(table, number, rows)| {
+            control.check()?;
+            let arcs = work(&table.batch(*number), rows)?;
+            let share = u128::from(table.file.bytes) * u128::from(arcs) / u128::from(table.rows.max(1));
+            task.advance(share as u64);
+            Ok(arcs)
+        })
+    }
+}
+
+impl ArrowFile {
+    fn open(file: InputFile, reading: &InputSettings) -> Result<Self> {
+        let mut mark = [0; MAGIC.len()];
+        let is_file = file.bytes >= FIRST && read(&file, &mut mark, 0).map(|()| mark == MAGIC)?;
+        let (columns, batches) = if is_file { by_footer(&file, reading)? } else { one_by_one(&file, reading)? };
+        let rows = batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.layout.rows));
+        let rows = rows.ok_or_else(|| damaged("more rows than can be counted"))?;
+        Ok(Self { file, columns, batches, rows })
+    }
+
+    /// Rows of a batch that are read by one thread, each.
+    fn chunks(&self, number: usize, window: u64) -> impl Iterator<Item = Range<u64>> {
+        let BatchLayout { rows, compression, .. } = self.batches[number].layout;
+        let width: u64 = self.columns.iter().map(ArrowColumn::bytes).sum();
+        let size = if compression.is_some() { rows.max(1) } else { (window / width).max(1) };
+        (0..rows.div_ceil(size)).map(move |chunk| chunk * size..rows.min((chunk + 1).saturating_mul(size)))
+    }
+
+    fn batch(&self, number: usize) -> ArrowBatch<'_> {
+        let StoredBatch { body, layout } = &self.batches[number];
+        let body = BatchBody::Stored(&self.file.file, *body);
+        ArrowBatch { path: &self.file.path, number: number as u64, columns: &self.columns, layout, body }
+    }
+}
+
+fn read(file: &InputFile, into: &mut [u8], at: u64) -> Result<()> {
+    file.file.read_exact_at(into, at).map_err(|error| Error::read(&file.path, error))
+}
+
+/// The bytes of a range that must be in the file.
+fn metadata(file: &InputFile, at: u64, length: u64) -> Result<Vec<u8>> {
+    let end = at.checked_add(length).filter(|&end| end <= file.bytes && length <= MOST_METADATA);
+    end.ok_or_else(|| damaged(&format!("metadata of {length} bytes at byte {at} of {}", file.bytes)))?;
+    let mut bytes = vec![0; length as usize];
+    read(file, &mut bytes, at)?;
+    Ok(bytes)
+}
+
+/// The columns and the record batches that the footer of a file lists.
+fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<([ArrowColumn; 2], Vec<StoredBatch>)> {
+    let wrong =
+        |found: String| Error::data("", found).expected("a complete Arrow file").advice("write or fetch it again");
+    let mut tail = [0; TAIL as usize];
+    let at = file.bytes.checked_sub(TAIL + FIRST).ok_or_else(|| wrong(format!("a size of {} bytes", file.bytes)))?;
+    read(file, &mut tail, at + FIRST)?;
+    let [length @ .., _, _, _, _, _, _] = tail;
+    if &tail[4..] != MAGIC {
+        return Err(wrong("no mark ARROW1 at its end".into()));
+    }
+    let length = u64::from(u32::from_le_bytes(length));
+    let begin = (at + FIRST).checked_sub(length);
+    let begin = begin.ok_or_else(|| wrong(format!("a footer of {length} bytes in a file of {}", file.bytes)))?;
+    let bytes = metadata(file, begin, length)?;
+    let footer = arrow_ipc::root_as_footer(&bytes).map_err(|error| wrong(format!("a damaged footer ({error})")))?;
+    let schema = footer.schema().ok_or_else(|| wrong("a footer without a schema".into()))?;
+    let columns = schema::ends(schema, footer.version(), reading.columns.as_ref(), reading.names)?;
+    let places: Option<Vec<u64>> =
+        footer.recordBatches().into_iter().flatten().map(|block| u64::try_from(block.offset()).ok()).collect();
+    let places = places.ok_or_else(|| wrong("a footer with negative places".into()))?;
+    let batches = parallel::try_map(places, |at| {
+        let (bytes, begin) = metadata_at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"))?;
+        let message = message(&bytes)?;
+        let body = body_length(message)?;
+        let end = begin.checked_add(body).filter(|&end| end <= file.bytes);
+        let end = end.ok_or_else(|| damaged("a record batch that is cut"))?;
+        let layout = BatchLayout::of(message, &columns, body)?;
+        let layout = layout.ok_or_else(|| damaged("a dictionary among record batches"))?;
+        Ok((at..end, StoredBatch { body: begin, layout }))
+    })?;
+    // What is listed twice would be counted twice.
+    let mut places: Vec<&Range<u64>> = batches.iter().map(|(place, _)| place).collect();
+    places.sort_unstable_by_key(|place| place.start);
+    if places.windows(2).any(|pair| pair[0].end > pair[1].start) {
+        return Err(wrong("a footer with batches that share bytes".into()));
+    }
+    Ok((columns, batches.into_iter().map(|(_, batch)| batch).collect()))
+}
+
+/// The columns and the record batches of a stream in a file.
+fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<([ArrowColumn; 2], Vec<StoredBatch>)> {
+    let (bytes, mut at) = metadata_at(file, 0)?.ok_or_else(no_schema)?;
+    let (columns, body) = columns_of(&bytes, reading)?;
+    let (mut batches, ends_early) = (Vec::new(), || damaged("a message that is cut"));
+    at = at.checked_add(body).ok_or_else(ends_early)?;
+    loop {
+        if at == file.bytes {
+            return Err(without_end(batches.len() as u64));
+        }
+        let Some((bytes, begin)) = metadata_at(file, at)? else { break };
+        let message = message(&bytes)?;
+        let body = body_length(message)?;
+        at = begin.checked_add(body).filter(|&end| end <= file.bytes).ok_or_else(ends_early)?;
+        if let Some(layout) = BatchLayout::of(message, &columns, body)? {
+            batches.push(StoredBatch { body: begin, layout });
+        }
+    }
+    if at + PREFIX < file.bytes {
+        return Err(after_end());
+    }
+    Ok((columns, batches))
+}
+
+/// The metadata of the message at `at`, and where its body begins; `None` for the end of a stream.
+fn metadata_at(file: &InputFile, at: u64) -> Result<Option<(Vec<u8>, u64)>> {
+    let mut prefix = [0; PREFIX as usize];
+    let begin = at.checked_add(PREFIX).filter(|&begin| begin <= file.bytes);
+    let begin = begin.ok_or_else(|| damaged(&format!("no message at byte {at} of {}", file.bytes)))?;
+    read(file, &mut prefix, at)?;
+    let Some(length) = metadata_length(prefix)? else { return Ok(None) };
+    Ok(Some((metadata(file, begin, length)?, begin + length)))
+}
+
+/// The columns that the first message of a stream describes, and the bytes of its body.
+fn columns_of(metadata: &[u8], reading: &InputSettings) -> Result<([ArrowColumn; 2], u64)> {
+    let message = message(metadata)?;
+    let schema = message.header_as_schema().filter(|_| message.header_type() == MessageHeader::Schema);
+    let columns =
+        schema::ends(schema.ok_or_else(no_schema)?, message.version(), reading.columns.as_ref(), reading.names)?;
+    Ok((columns, body_length(message)?))
+}
+
+fn no_schema() -> Error {
+    damaged("a stream that does not begin with a schema")
+}
+
+/// The error for a stream that ends after so many batches as if more were to come.
+fn without_end(batches: u64) -> Error {
+    Error::data("", format!("{batches} record batches without the mark of a stream's end behind them"))
+        .expected("that mark, which tells a whole stream from one that was cut")
+        .advice("close what writes the stream; to take what is there as the whole, append the bytes ff ff ff ff 00 00 00 00")
+}
+
+fn after_end() -> Error {
+    Error::data("", "more bytes behind the mark of a stream's end")
+        .expected("one stream")
+        .advice("give several streams as several files")
+}
+
+impl Reader for Arrow {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.rows))
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        self.each_chunk(control, task, |batch, rows| batch.deliver(rows, ArcBatch::new(sink, control)))
+    }
+
+    fn has_names(&self) -> bool {
+        self.names
+    }
+
+    fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
+        self.each_chunk(control, task, |batch, rows| batch.deliver_names(rows, sink, control))
+    }
+}

@@ -1,0 +1,146 @@
+//! The two columns of an Arrow schema that hold the ends of arcs, and where a record batch has them.
+//!
+//! A record batch lists a node for each field, also for nested ones, and a number of buffers that follows from the field's type; those
+//! of all fields stand one after another. So the place of a column follows from the types of those before it. Only fields of views
+//! have buffers whose number the batch says.
+
+use arrow_ipc::{Endianness, Field, MetadataVersion, Schema, Type};
+
+use crate::column_names::ColumnNames;
+use crate::tables;
+use trimill_system::error::{Error, Result};
+
+/// Fields in fields, at most: what checks the metadata allows about as many.
+const MOST_LEVELS: usize = 64;
+
+/// Bytes of a text, about.
+const SOME_TEXT: u64 = 24;
+
+/// A column with ends of arcs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ArrowColumn {
+    pub(super) name: String,
+    pub(super) values: ArrowValues,
+    /// Bytes of an integer, or of the number that says where a text ends: 1, 2, 4 or 8.
+    pub(super) width: u64,
+    pub(super) place: ColumnPlace,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ArrowValues {
+    Integers { signed: bool },
+    Text,
+}
+
+/// What comes before a column in a record batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ColumnPlace {
+    pub(super) nodes: usize,
+    /// Buffers, without those whose number the batch says.
+    pub(super) buffers: usize,
+    /// Fields of views.
+    pub(super) views: usize,
+}
+
+/// The columns of tails and heads, of text if they hold `names`; the error lacks the file.
+pub(super) fn ends(
+    schema: Schema<'_>,
+    version: MetadataVersion,
+    named: Option<&ColumnNames>,
+    names: bool,
+) -> Result<[ArrowColumn; 2]> {
+    if version < MetadataVersion::V4 {
+        return Err(Error::data("", "metadata of an Arrow before 0.8").advice("write the data again, by a newer one"));
+    }
+    if schema.endianness() != Endianness::Little {
+        return Err(Error::data("", "big-endian values").expected("little-endian ones").advice("write the data again"));
+    }
+    let (mut fields, mut places, mut place) = (Vec::new(), Vec::new(), ColumnPlace::default());
+    for field in schema.fields().into_iter().flatten() {
+        places.push(place);
+        place.skip(field, version, MOST_LEVELS)?;
+        fields.push(field);
+    }
+    let titles: Vec<&str> = fields.iter().map(|field| field.name().unwrap_or_default()).collect();
+    let described = fields.iter().map(|field| (field.name().unwrap_or_default().to_owned(), kind(*field)));
+    tables::ends(&titles, named, &tables::listed(described), |at| column(fields[at], places[at], names))
+}
+
+fn column(field: Field<'_>, place: ColumnPlace, names: bool) -> Result<ArrowColumn> {
+    let name = field.name().unwrap_or_default();
+    let refused = || Err(tables::no_ids(name, &format!("of type {}", kind(field)), names));
+    if field.dictionary().is_some() {
+        return refused();
+    }
+    let (values, width) = match (names, field.type_type()) {
+        (true, Type::Utf8) => (ArrowValues::Text, 4),
+        (true, Type::LargeUtf8) => (ArrowValues::Text, 8),
+        (false, _) => match field.type_as_int().map(|integer| (integer.bitWidth(), integer.is_signed())) {
+            Some((bits @ (8 | 16 | 32 | 64), signed)) => (ArrowValues::Integers { signed }, bits as u64 / 8),
+            _ => return refused(),
+        },
+        _ => return refused(),
+    };
+    Ok(ArrowColumn { name: name.to_owned(), values, width, place })
+}
+
+/// The type of a column in words.
+fn kind(field: Field<'_>) -> String {
+    let name = match field.type_as_int() {
+        Some(integer) => format!("{}int{}", if integer.is_signed() { "" } else { "u" }, integer.bitWidth()),
+        None => field.type_type().variant_name().unwrap_or("unknown").trim_end_matches('_').to_lowercase(),
+    };
+    if field.dictionary().is_some() { format!("dictionary of {name}") } else { name }
+}
+
+impl ArrowColumn {
+    /// The bytes of a value, about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.width + if self.values == ArrowValues::Text { SOME_TEXT } else { 0 }
+    }
+}
+
+impl ColumnPlace {
+    /// Goes on to what follows a field.
+    fn skip(&mut self, field: Field<'_>, version: MetadataVersion, levels: usize) -> Result<()> {
+        self.nodes += 1;
+        // Indices into a dictionary, which has messages of its own.
+        if field.dictionary().is_some() {
+            self.buffers += 2;
+            return Ok(());
+        }
+        self.buffers += match field.type_type() {
+            Type::Null | Type::RunEndEncoded => 0,
+            Type::FixedSizeList | Type::Struct_ => 1,
+            Type::Int
+            | Type::FloatingPoint
+            | Type::Bool
+            | Type::Decimal
+            | Type::Date
+            | Type::Time
+            | Type::Timestamp
+            | Type::Interval
+            | Type::Duration
+            | Type::FixedSizeBinary
+            | Type::List
+            | Type::LargeList
+            | Type::Map => 2,
+            Type::Binary | Type::Utf8 | Type::LargeBinary | Type::LargeUtf8 | Type::ListView | Type::LargeListView => 3,
+            Type::BinaryView | Type::Utf8View => {
+                self.views += 1;
+                2
+            }
+            Type::Union => {
+                let dense = field.type_as_union().is_some_and(|union| union.mode() == arrow_ipc::UnionMode::Dense);
+                1 + usize::from(dense) + usize::from(version < MetadataVersion::V5)
+            }
+            _ => {
+                let found = format!("the column '{}' of a type that is not known", field.name().unwrap_or_default());
+                return Err(Error::data("", found).advice("write the table without that column"));
+            }
+        };
+        let deeper = levels.checked_sub(1).ok_or_else(|| Error::data("", "columns that are nested too deeply"))?;
+        field.children().into_iter().flatten().try_for_each(|child| self.skip(child, version, deeper))
+    }
+}

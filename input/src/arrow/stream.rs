@@ -1,0 +1,203 @@
+//! A stream that is read as it comes through a pipe, once: threads take turns to read a record batch, and deliver its arcs beside each
+//! other.
+//!
+//! Only ids of at most 32 bits: sparse ones of 64 bits may need a second pass, so such a stream is copied first, as other pipes are.
+//! Memory: a window a thread; a larger record batch waits in a temporary file.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::message::{BatchLayout, PREFIX, body_length, damaged, message, metadata_length};
+use super::schema::ArrowColumn;
+use super::values::{ArrowBatch, BatchBody};
+use super::{after_end, columns_of, without_end};
+use crate::batch::ArcBatch;
+use crate::pipe::Pipe;
+use crate::settings::InputSettings;
+use crate::source::HowToOpen;
+use crate::spool::Spool;
+use crate::storage::Storage;
+use crate::{ArcSink, Reader};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
+use trimill_system::{lock, parallel};
+
+/// The longest schema of a stream that is read as it comes.
+const LONGEST_SCHEMA: u64 = 1 << 20;
+
+/// A stream whose schema was read.
+pub(crate) struct ArrowStream {
+    pipe: Mutex<Option<Pipe>>,
+    path: PathBuf,
+    columns: [ArrowColumn; 2],
+    read: AtomicU64,
+    work_dir: PathBuf,
+    window: u64,
+}
+
+/// A record batch that was read.
+struct ReadBatch {
+    number: u64,
+    layout: BatchLayout,
+    bytes: u64,
+    body: ReadBody,
+}
+
+enum ReadBody {
+    /// In the thread's buffer.
+    Held,
+    Copied(Storage),
+}
+
+/// A pipe behind the schema.
+struct OpenStream {
+    pipe: Pipe,
+    batches: u64,
+    ended: bool,
+}
+
+impl ArrowStream {
+    /// The columns of a pipe that is such a stream, which goes on behind its schema then.
+    fn columns(pipe: &mut Pipe, reading: &InputSettings, control: &Control) -> Result<Option<[ArrowColumn; 2]>> {
+        let Some(&prefix) = pipe.peek(PREFIX as usize, control)?.first_chunk() else { return Ok(None) };
+        let Some(length) = metadata_length(prefix).ok().flatten().filter(|&length| length <= LONGEST_SCHEMA) else {
+            return Ok(None);
+        };
+        let head = pipe.peek((PREFIX + length) as usize, control)?;
+        // What is wrong with it is found again in the copy.
+        let columns = head.get(PREFIX as usize..).map(|metadata| columns_of(metadata, reading));
+        match columns {
+            Some(Ok((columns, 0))) if columns.iter().all(|column| column.width <= 4) => {
+                pipe.fill(&mut vec![0; (PREFIX + length) as usize], control)?;
+                Ok(Some(columns))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The stream that comes through a pipe, or the pipe again, whose bytes are to be copied.
+    pub(crate) fn begin(
+        mut pipe: Pipe,
+        reading: &InputSettings,
+        how: &HowToOpen<'_>,
+    ) -> Result<std::result::Result<Self, Pipe>> {
+        let Some(columns) = Self::columns(&mut pipe, reading, how.control)? else { return Ok(Err(pipe)) };
+        let path = pipe.path.clone();
+        let (work_dir, window) = (how.work_dir.to_path_buf(), how.sizes.window);
+        let read = AtomicU64::new(0);
+        Ok(Ok(Self { pipe: Mutex::new(Some(pipe)), path, columns, read, work_dir, window }))
+    }
+
+    /// Delivers what the stream has from now on, beside other threads.
+    fn deliver(&self, stream: &Mutex<OpenStream>, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let (mut arcs, mut buffer): (u64, Vec<u8>) = (0, zeros(self.window as usize));
+        loop {
+            let read = lock(stream).next(self, &mut buffer, control)?;
+            let Some(ReadBatch { number, layout, bytes, body }) = read else { return Ok(arcs) };
+            let body = match &body {
+                ReadBody::Held => BatchBody::Held(&buffer),
+                ReadBody::Copied(copy) => BatchBody::Stored(copy, 0),
+            };
+            let batch = ArrowBatch { path: &self.path, number, columns: &self.columns, layout: &layout, body };
+            arcs += batch.deliver(&(0..layout.rows), ArcBatch::new(sink, control))?;
+            self.read.fetch_add(bytes, Ordering::Relaxed);
+            task.advance(bytes);
+        }
+    }
+}
+
+impl OpenStream {
+    /// Reads the next record batch; `None` at the end of the stream.
+    fn next(&mut self, stream: &ArrowStream, buffer: &mut [u8], control: &Control) -> Result<Option<ReadBatch>> {
+        let next = self.next_message(stream, buffer, control);
+        // Other threads need not go on behind an error.
+        self.ended |= !matches!(next, Ok(Some(_)));
+        next.map_err(|error| error.at_if_unset(&stream.path))
+    }
+
+    fn next_message(
+        &mut self,
+        stream: &ArrowStream,
+        buffer: &mut [u8],
+        control: &Control,
+    ) -> Result<Option<ReadBatch>> {
+        while !self.ended {
+            let mut prefix = [0; PREFIX as usize];
+            match self.pipe.fill(&mut prefix, control)? as u64 {
+                0 => return Err(without_end(self.batches)),
+                PREFIX => {}
+                _ => return Err(damaged("a message that is cut")),
+            }
+            let Some(length) = metadata_length(prefix)? else {
+                return if self.pipe.fill(&mut [0], control)? == 0 { Ok(None) } else { Err(after_end()) };
+            };
+            let mut metadata = vec![0; length as usize];
+            self.fill(&mut metadata, control)?;
+            let message = message(&metadata)?;
+            let bytes = body_length(message)?;
+            let layout = BatchLayout::of(message, &stream.columns, bytes)?;
+            let body = self.body(bytes, stream, buffer, control)?;
+            if let Some(layout) = layout {
+                let number = self.batches;
+                self.batches += 1;
+                return Ok(Some(ReadBatch { number, layout, bytes: PREFIX + length + bytes, body }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads a body of so many bytes into the buffer, or into a file where it is larger.
+    fn body(&mut self, bytes: u64, stream: &ArrowStream, buffer: &mut [u8], control: &Control) -> Result<ReadBody> {
+        if bytes <= buffer.len() as u64 {
+            self.fill(&mut buffer[..bytes as usize], control)?;
+            return Ok(ReadBody::Held);
+        }
+        let mut spool = Spool::new("a copy of a record batch", &stream.path, &stream.work_dir, bytes)?;
+        let mut left = bytes;
+        while left > 0 {
+            let piece = &mut buffer[..left.min(stream.window) as usize];
+            self.fill(piece, control)?;
+            spool.write(piece)?;
+            left -= piece.len() as u64;
+        }
+        Ok(ReadBody::Copied(Storage::Local(spool.finish())))
+    }
+
+    fn fill(&mut self, into: &mut [u8], control: &Control) -> Result<()> {
+        match self.pipe.fill(into, control)? == into.len() {
+            true => Ok(()),
+            false => Err(damaged("a message that is cut").advice("what writes to the pipe ended early")),
+        }
+    }
+}
+
+impl Reader for ArrowStream {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    /// Any number.
+    fn arcs_at_most(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn is_read_once(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let Some(pipe) = lock(&self.pipe).take() else {
+            return Err(Error::defect("a pipe is read a second time"));
+        };
+        let stream = Mutex::new(OpenStream { pipe, batches: 0, ended: false });
+        let threads = 0..rayon::current_num_threads();
+        let arcs = parallel::try_map(threads, |_| self.deliver(&stream, sink, control, task))?;
+        Ok(arcs.into_iter().sum())
+    }
+}

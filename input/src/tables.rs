@@ -1,0 +1,64 @@
+//! Tables: formats whose columns have names and types. Which two columns hold the ends of arcs.
+//!
+//! Without names that the user gave, the first two columns are taken, unless the names of the columns say that the ends of arcs are
+//! elsewhere.
+
+use super::column_names::ColumnNames;
+use super::ends::{is_index, places};
+use trimill_system::error::{Error, Result};
+use trimill_system::text::printable;
+
+/// The most columns that an error lists.
+const MOST_LISTED: usize = 12;
+
+/// Columns with their names and types, as errors list them.
+pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -> String {
+    let more = columns.len().saturating_sub(MOST_LISTED);
+    let of = |(name, kind): (String, String)| format!("'{}' {kind}", printable(&name));
+    let mut listed: Vec<String> = columns.take(MOST_LISTED).map(of).collect();
+    if more > 0 {
+        listed.push(format!("{more} more"));
+    }
+    format!("the columns {}", if listed.is_empty() { "(none)".into() } else { listed.join(", ") })
+}
+
+/// The columns of tails and heads; the error lacks the file. `fields`: the names of all columns; `column` makes one of ids of the column in a
+/// place, or says why it is none.
+pub(super) fn ends<T>(
+    fields: &[&str],
+    named: Option<&ColumnNames>,
+    listed: &str,
+    column: impl Fn(usize) -> Result<T>,
+) -> Result<[T; 2]> {
+    let advice = "name the columns with the ends of edges: --columns TAIL,HEAD";
+    if let Some(names) = named {
+        let of =
+            |name: &String| {
+                let mut found = (0..fields.len()).filter(|&at| fields[at] == name);
+                match (found.next(), found.next()) {
+                    (Some(field), None) => column(field).map_err(|error| error.also(&format!("there are {listed}"))),
+                    (None, _) => Err(Error::data("", format!("no column '{}'", printable(name)))
+                        .expected(format!("one of {listed}"))),
+                    _ => Err(Error::data("", format!("several columns '{}'", printable(name))).expected("one")),
+                }
+            };
+        let [tail, head] = names.ends();
+        return Ok([of(tail)?, of(head)?]);
+    }
+    if fields.len() < 2 {
+        return Err(Error::data("", format!("a table with {listed}")).expected("two columns of ids"));
+    }
+    let lower: Vec<String> = fields.iter().map(|name| name.to_lowercase()).collect();
+    let elsewhere = places(&lower).is_some_and(|found| found != (0, 1));
+    if elsewhere || (fields.len() > 2 && is_index(&lower[0])) {
+        return Err(Error::data("", listed).expected("the ends of edges in the first two").advice(advice));
+    }
+    let of = |field| column(field).map_err(|error| error.also(&format!("there are {listed}; {advice}")));
+    Ok([of(0)?, of(1)?])
+}
+
+/// The error for the column `name`, which is `what` and so holds no ids, or no `names`.
+pub(super) fn no_ids(name: &str, what: &str, names: bool) -> Error {
+    let expected = if names { "a column of text, as --names says" } else { "a column of integers" };
+    Error::data("", format!("the column '{}' is {what}", printable(name))).expected(expected)
+}

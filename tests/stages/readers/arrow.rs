@@ -1,0 +1,189 @@
+//! Tables of Arrow: what other programs wrote is in `fixtures.rs`; here what is refused, and what is read in pieces.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{InputSettings, NameSink, NamedArcs, Source};
+
+use super::support::{Folder, arcs, read, work_dir};
+
+/// What ends a stream.
+const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+
+type Columns = Vec<(&'static str, Arc<dyn Array>)>;
+
+fn batch(columns: Columns) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+}
+
+/// A file, or a stream.
+fn written(batches: &[RecordBatch], is_file: bool) -> Vec<u8> {
+    let (schema, options) = (batches[0].schema(), IpcWriteOptions::default());
+    let mut bytes = Vec::new();
+    if is_file {
+        let mut file = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
+        batches.iter().for_each(|batch| file.write(batch).unwrap());
+        file.finish().unwrap();
+    } else {
+        let mut stream = StreamWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
+        batches.iter().for_each(|batch| stream.write(batch).unwrap());
+        stream.finish().unwrap();
+    }
+    bytes
+}
+
+fn ints(numbers: &[i64]) -> Arc<dyn Array> {
+    Arc::new(Int64Array::from(numbers.to_vec()))
+}
+
+#[test]
+fn columns_that_hold_no_ids_are_refused() {
+    let folder = Folder::new();
+    let good = || ints(&[0, 1, 2]);
+    let text: Arc<dyn Array> = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+    let missing: Arc<dyn Array> = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
+    let negative: Arc<dyn Array> = Arc::new(Int32Array::from(vec![4, 5, -6]));
+    let largest: Arc<dyn Array> = Arc::new(UInt64Array::from(vec![0, u64::MAX, 1]));
+    let cases: [(Columns, &[&str]); 7] = [
+        (vec![("a", good()), ("b", text)], &["the column 'b' is of type utf8", "'a' int64, 'b' utf8", "--columns"]),
+        (
+            vec![("a", missing), ("b", good())],
+            &["the column 'a' in record batch 0: a null in row 1", "an id in each row"],
+        ),
+        (vec![("a", good()), ("b", negative)], &["the column 'b' in record batch 0: the negative id -6 in row 2"]),
+        (vec![("a", largest), ("b", good())], &["the id 18446744073709551615 in row 1; expected ids up to"]),
+        (vec![("a", good())], &["a table with the columns 'a' int64", "two columns of ids"]),
+        (vec![("index", good()), ("a", good()), ("b", good())], &["the ends of edges in the first two"]),
+        (vec![("x", good()), ("src", good()), ("dst", good())], &["the ends of edges in the first two"]),
+    ];
+    for (columns, parts) in cases {
+        let batch = batch(columns);
+        for (name, is_file) in [("g.arrow", true), ("g.arrows", false)] {
+            folder.refuses(name, written(std::slice::from_ref(&batch), is_file), parts);
+        }
+    }
+}
+
+struct Ignore;
+
+impl NameSink for Ignore {
+    fn arcs(&self, _: &NamedArcs) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn columns_that_hold_no_names_are_refused() {
+    let folder = Folder::new();
+    let text = |names: [Option<&str>; 3]| -> Arc<dyn Array> { Arc::new(StringArray::from(names.to_vec())) };
+    let good = || text([Some("x"), Some("y"), Some("z")]);
+    let long = "x".repeat(16_385);
+    let cases: [(Arc<dyn Array>, &str); 5] = [
+        (good(), ""),
+        (text([Some("x"), None, Some("y")]), "the column 'b' in record batch 0: a null in row 1"),
+        (
+            text([Some("x"), Some("y"), Some("")]),
+            "the column 'b' in record batch 0: an empty name in row 2; expected two names",
+        ),
+        (text([Some(&long), Some("y"), Some("z")]), "a name of 16385 bytes in row 0"),
+        (ints(&[1, 2, 3]), "the column 'b' is of type int64; expected a column of text, as --names says"),
+    ];
+    for (column, words) in cases {
+        let path = folder.write("g.arrow", written(&[batch(vec![("a", good()), ("b", column)])], true));
+        let reading = InputSettings { names: true, ..InputSettings::default() };
+        let read = Source::open_as(&[path], reading, &work_dir(), &Control::silent())
+            .and_then(|source| source.scan_names(&Ignore, &Control::silent()));
+        match read {
+            Ok(arcs) => assert!(arcs == 3 && words.is_empty(), "{words}"),
+            Err(error) => {
+                let said = error.to_string();
+                assert!(error.kind() == Kind::Data && said.contains("g.arrow: ") && said.contains(words), "{said}");
+                assert!(!words.is_empty(), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_whole_and_alone() {
+    let folder = Folder::new();
+    let batches = [[0, 1], [1, 2], [2, 0]].map(|[tail, head]| batch(vec![("a", ints(&[tail])), ("b", ints(&[head]))]));
+    let whole = written(&batches, false);
+    assert_eq!(read(&folder.write("no-suffix", &whole)).unwrap(), [(0, 1), (1, 2), (2, 0)]);
+    let open = whole.strip_suffix(&END).unwrap();
+    folder.refuses("open.arrows", open, &["3 record batches without the mark of a stream's end", "cut"]);
+    folder.refuses("cut.arrows", &open[..open.len() - 1], &["a message that is cut"]);
+    folder.refuses("two.arrows", [&whole[..], &whole[..]].concat(), &["more bytes behind the mark of a stream's end"]);
+    folder.refuses("other.arrows", [1, 2, 3, 4, 0, 0, 0, 0, 0], &["no mark of a message"]);
+    folder.refuses("end.arrows", END, &["does not begin with a schema"]);
+    folder.refuses("long.arrows", [&END[..4], &[0, 0, 0, 0x7f]].concat(), &["metadata of 2130706432 bytes"]);
+    // Several files are one graph.
+    let path = folder.write("more.arrow", written(&batches[..1], true));
+    let source = Source::open(&[folder.write("whole.arrows", &whole), path], None, &work_dir()).unwrap();
+    assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Arrow, vec![(0, 1), (0, 1), (1, 2), (2, 0)]));
+}
+
+#[test]
+fn a_large_batch_is_read_in_pieces() {
+    let folder = Folder::new();
+    let tails: Vec<i64> = (0..100_000).collect();
+    let heads: Vec<i64> = tails.iter().map(|tail| tail * 7 % 100_003).collect();
+    let bytes = written(&[batch(vec![("a", ints(&tails)), ("b", ints(&heads))])], true);
+    let expected: Vec<(u64, u64)> = tails.iter().zip(&heads).map(|(&tail, &head)| (tail as u64, head as u64)).collect();
+    let path = folder.write("g.arrow", bytes);
+    assert_eq!(read(&path).unwrap(), expected);
+    let window = std::num::NonZeroU64::new(1000).unwrap();
+    let source = Source::open_in_windows(&[path], None, &work_dir(), window).unwrap();
+    assert_eq!(source.arcs_at_most(), 100_000);
+    assert_eq!(arcs(&source).unwrap(), expected);
+}
+
+#[test]
+fn damaged_files_are_refused_or_read() {
+    let folder = Folder::new();
+    for name in ["plain.arrow", "zstd.arrow", "lz4.feather", "stream.arrows", "others.arrow"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name);
+        let whole = std::fs::read(path).unwrap();
+        let end = Path::new(name).extension().unwrap().to_str().unwrap();
+        let mut failed = 0;
+        for bit in (0..8 * whole.len()).step_by(37) {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let path = folder.write(&format!("flipped.{end}"), bytes);
+            let read = Source::open(&[path], Some(Format::Arrow), &work_dir()).and_then(|source| arcs(&source));
+            if let Err(error) = read {
+                assert_eq!(error.kind(), Kind::Data, "{name}, bit {bit}: {error}");
+                assert!(error.to_string().contains("flipped."), "{name}, bit {bit}: {error}");
+                failed += 1;
+            }
+        }
+        assert!(failed > 20, "{name}: {failed}");
+        for length in (0..whole.len()).step_by(whole.len() / 50) {
+            let path = folder.write(&format!("cut.{end}"), &whole[..length]);
+            let cut = Source::open(&[path], Some(Format::Arrow), &work_dir()).and_then(|source| arcs(&source));
+            assert_eq!(cut.expect_err(name).kind(), Kind::Data, "{name}, {length} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_batch_is_counted_once() {
+    let folder = Folder::new();
+    let whole = written(&[0, 1].map(|_| batch(vec![("a", ints(&[0, 1])), ("b", ints(&[1, 2]))])), true);
+    // The footer has the place of the first batch in the place of the second one.
+    let message = |from: usize| (from..whole.len()).find(|&at| whole[at..].starts_with(&END[..4])).unwrap();
+    let schema = message(0);
+    let first = message(schema + 4);
+    let second = message(first + 4);
+    let place = (second as u64).to_le_bytes();
+    let at = (second..whole.len()).find(|&at| whole[at..].starts_with(&place)).unwrap();
+    let mut twice = whole.clone();
+    twice[at..at + 8].copy_from_slice(&(first as u64).to_le_bytes());
+    folder.refuses("twice.arrow", twice, &["a footer with batches"]);
+    assert_eq!(read(&folder.write("whole.arrow", whole)).unwrap().len(), 4);
+}

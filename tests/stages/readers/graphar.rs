@@ -1,0 +1,129 @@
+//! Graphs of GraphAr: what its own software wrote is in `fixtures.rs`; here which edges are taken, and what is refused.
+
+use std::path::PathBuf;
+
+use trimill::testing::error::{Error, Kind};
+use trimill::testing::input::{Source, files_of};
+
+use super::support::{Folder, arcs, work_dir};
+
+/// The description of edges between two types of vertices, in chunks of 2.
+fn edges(tails: &str, name: &str, heads: &str) -> String {
+    format!(
+        "src_type: {tails}\nedge_type: {name}\ndst_type: {heads}\nchunk_size: 2\nprefix: edge/{name}/\n\
+         adj_lists:\n  - {{ordered: true, aligned_by: dst, file_type: orc}}\n  - ordered: true\n    aligned_by: src\n    file_type: csv\n"
+    )
+}
+
+struct GraphDir(Folder);
+
+impl GraphDir {
+    /// Persons who know and like each other and own things.
+    fn new() -> Self {
+        let dir = Self(Folder::new());
+        dir.write("social.graph.yml", "edges:\n- knows.edge.yml\n- 'likes.edge.yml' # twice\n- owns.edge.yml\n");
+        for (name, heads) in [("knows", "person"), ("likes", "person"), ("owns", "thing")] {
+            dir.write(&format!("{name}.edge.yml"), &edges("person", name, heads));
+        }
+        // A name of the older kind.
+        dir.write("likes.edge.yml", &edges("person", "likes", "person").replace("_type: person", "_label: person"));
+        for (name, chunk, rows) in [
+            ("knows", "part0/chunk0", "0,1\n1,2\n"),
+            ("knows", "part0/chunk1", "2,0\n"),
+            ("knows", "part2/chunk0", "3,4\n"),
+            ("likes", "part0/chunk0", "5,6\n"),
+            ("owns", "part0/chunk0", "0,0\n"),
+        ] {
+            let text = format!("_graphArSrcIndex,_graphArDstIndex\n{rows}");
+            dir.write(&format!("edge/{name}/ordered_by_source/adj_list/{chunk}"), &text);
+            dir.write(&format!("edge/{name}/ordered_by_source/adj_list/{}.crc", chunk.replace('/', "/.")), "crc");
+        }
+        for (part, count) in [(0, 3u64), (1, 0), (2, 1)] {
+            dir.write_bytes(&format!("edge/knows/ordered_by_source/edge_count{part}"), &count.to_le_bytes());
+        }
+        dir
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        self.write_bytes(name, text.as_bytes())
+    }
+
+    fn write_bytes(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        std::fs::create_dir_all(self.0.path(name).parent().unwrap()).unwrap();
+        self.0.write(name, bytes)
+    }
+
+    fn read(&self, names: &[&str]) -> Result<Vec<(u64, u64)>, Error> {
+        let inputs: Vec<PathBuf> = names.iter().map(|name| self.0.path(name)).collect();
+        arcs(&Source::open(&inputs, None, &work_dir())?)
+    }
+
+    fn refuses(&self, names: &[&str], parts: &[&str]) {
+        let error = self.read(names).expect_err(&parts.join(" "));
+        assert_eq!(error.kind(), Kind::Data, "{error}");
+        parts.iter().for_each(|part| assert!(error.to_string().contains(part), "no '{part}' in: {error}"));
+    }
+}
+
+#[test]
+fn edges_of_one_type_are_taken() {
+    let dir = GraphDir::new();
+    let knows = [(0, 1), (1, 2), (2, 0), (3, 4)];
+    assert_eq!(dir.read(&["knows.edge.yml"]).unwrap(), knows);
+    assert_eq!(dir.read(&["likes.edge.yml"]).unwrap(), [(5, 6)]);
+    assert_eq!(dir.read(&["knows.edge.yml", "likes.edge.yml"]).unwrap(), [&knows[..], &[(5, 6)]].concat());
+    for name in ["", "social.graph.yml"] {
+        dir.refuses(&[name], &["3 types of edges", "knows.edge.yml, ", "name one of these files as the input"]);
+    }
+    dir.refuses(&["owns.edge.yml"], &["edges from 'person' to 'thing', whose ids both begin with 0"]);
+    dir.write("owns.edge.yml", &edges("thing", "owns", "thing"));
+    dir.refuses(&["knows.edge.yml", "owns.edge.yml"], &["vertices of type 'thing'; expected 'person'"]);
+    dir.write("other.graph.yaml", "edges: []\n");
+    dir.refuses(&[""], &["2 graphs: "]);
+    dir.refuses(&["other.graph.yaml"], &["lists no edges"]);
+    std::fs::remove_file(dir.0.path("other.graph.yaml")).unwrap();
+    dir.write("social.graph.yml", "name: social\nprefix: ./\nedges: [knows.edge.yml]\n");
+    assert_eq!(dir.read(&[""]).unwrap(), knows);
+    assert_eq!(files_of(&[dir.0.path("")]).unwrap().len(), 3);
+    // The files of the graph are where it says.
+    std::fs::create_dir(dir.0.path("data")).unwrap();
+    std::fs::rename(dir.0.path("edge"), dir.0.path("data/edge")).unwrap();
+    dir.refuses(
+        &[""],
+        &["of format orc", "ordered_by_source/adj_list of format csv", "expected a directory of chunks"],
+    );
+    dir.write("social.graph.yml", "prefix: data/\nedges: [knows.edge.yml]\n");
+    assert_eq!(dir.read(&[""]).unwrap(), knows);
+    assert_eq!(dir.read(&["knows.edge.yml"]).unwrap(), knows);
+}
+
+#[test]
+fn a_graph_that_is_not_whole_is_refused() {
+    for (name, text, parts) in [
+        ("edge/knows/ordered_by_source/adj_list/part0/chunk0", None, &["1 chunks (numbers 1); expected 2 chunks"][..]),
+        ("edge/knows/ordered_by_source/adj_list/part0/chunk1", None, &["expected 2 chunks of 2 edges, from chunk0 on"]),
+        (
+            "edge/knows/ordered_by_source/adj_list/part2/chunk0",
+            None,
+            &["0 chunks", "expected 1 chunks", "fetch the graph"],
+        ),
+        ("edge/knows/ordered_by_source/adj_list/part1/chunk0", Some("9,9\n"), &["1 chunks", "expected 0 chunks"]),
+        ("edge/knows/ordered_by_source/edge_count1", Some("1"), &["edge_count1: 1 bytes; expected 8"]),
+        ("knows.edge.yml", Some("prefix: *x\n"), &["knows.edge.yml: no YAML"]),
+        ("knows.edge.yml", Some("src_type: a\ndst_type: a\n"), &["no number 'chunk_size'"]),
+        ("knows.edge.yml", Some("src_type: a\nchunk_size: 2\n"), &["no 'dst_type'"]),
+        (
+            "social.graph.yml",
+            Some("prefix: /nowhere/\nedges: [knows.edge.yml]\n"),
+            &["'/nowhere/'", "set 'prefix: ./'"],
+        ),
+        ("social.graph.yml", Some("prefix: s3://b/\nedges: [knows.edge.yml]\n"), &["files at 's3://b/'"]),
+    ] {
+        let dir = GraphDir::new();
+        match text {
+            Some(text) => drop(dir.write(name, text)),
+            None => std::fs::remove_file(dir.0.path(name)).unwrap(),
+        }
+        dir.refuses(&["knows.edge.yml"], parts);
+    }
+}
