@@ -40,7 +40,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     let header = (format == Format::Text).then_some(Header::No);
     let reading = InputSettings { format: Some(format), header, names: true, ..InputSettings::default() };
     let read = || -> Result<Vec<u8>> {
-        let source = Source::open_as(&[path.clone()], reading.clone(), place.dir(), &Control::silent())?;
+        let source = Source::open_as(std::slice::from_ref(&path), reading.clone(), place.dir(), &Control::silent())?;
         let kept = KeptNames::default();
         let arcs = source.scan_names(&kept, &Control::silent())?;
         assert!(source.has_names() && arcs <= source.arcs_at_most(), "{arcs} arcs, more than announced");

@@ -76,6 +76,12 @@ impl Ids {
         Self { vertices: table.len() as u32, table: Some(table), first: 0, names: None }
     }
 
+    /// The same ids as numbers of names.
+    #[must_use]
+    pub fn named(self, names: Arc<Names>) -> Self {
+        Self { names: Some(names), ..self }
+    }
+
     /// The id that the input used for `vertex`.
     #[inline]
     pub fn original(&self, vertex: u32) -> u64 {

@@ -454,12 +454,11 @@ fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: Read
         .advice("install one that does: cargo install --path . --features parquet"))
 }
 
+/// A reader of a pipe, or the pipe, which is to be copied.
+type BegunPipe = std::result::Result<(Format, Box<dyn Reader>), Pipe>;
+
 /// Begins to read a pipe whose arcs need no second pass, if it is one; else returns it.
-fn read_as_it_comes(
-    mut pipe: Pipe,
-    reading: &InputSettings,
-    how: &HowToOpen<'_>,
-) -> Result<std::result::Result<(Format, Box<dyn Reader>), Pipe>> {
+fn read_as_it_comes(mut pipe: Pipe, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<BegunPipe> {
     if reading.format == Some(Format::BinU32) && !pipe.looks_compressed(how.control)? {
         reading.check(&pipe.path, Format::BinU32)?;
         return Ok(Ok((Format::BinU32, Box::new(PairStream::new(pipe)))));

@@ -59,6 +59,7 @@ pub(super) fn ends<T>(
 
 /// The error for the column `name`, which is `what` and so holds no ids, or no `names`.
 pub(super) fn no_ids(name: &str, what: &str, names: bool) -> Error {
-    let expected = if names { "a column of text, as --names says" } else { "a column of integers" };
+    let expected =
+        if names { "a column of text, as --names says" } else { "a column of integers, or --names for text" };
     Error::data("", format!("the column '{}' is {what}", printable(name))).expected(expected)
 }

@@ -1,6 +1,9 @@
 //! What `trimill verify` does: the slow, independent count beside the fast ones.
 
+mod names;
+
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::session::{Purpose, Session};
@@ -10,7 +13,9 @@ use crate::job::{Job, OutputSettings};
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
+use names::NumberedByTree;
 use trimill_graph::Ids;
+use trimill_graph::names::Names;
 use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
@@ -26,18 +31,17 @@ use trimill_system::parallel;
 /// files could not be written, the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
-    if job.reading.names {
-        return Err(Error::usage("names for the verifier, which reads numbers")
-            .expected("a graph whose ids are numbers")
-            .advice("leave it to trimill count, or write numbers in place of the names"));
-    }
     job.output.files.check_places()?;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, pool, work_dir, host, .. } = &session;
     parallel::within(pool, || {
         let source = Source::open_as(&job.inputs, job.reading.clone(), work_dir, control)?;
-        let verifier = verifier(&source, host.budget(), control)?;
-        let scanned = source.scan(&verifier, control);
+        let budget = host.budget();
+        let numbered = job.reading.names.then(|| NumberedByTree::read(&source, Bytes(budget.get() / 2), control));
+        let numbered = numbered.transpose()?;
+        let arcs: &dyn ArcSource = numbered.as_ref().map_or(&source, |numbered| numbered);
+        let verifier = verifier(arcs, budget, control)?;
+        let scanned = arcs.scan(&verifier, control);
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
@@ -52,7 +56,11 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         };
         let truss = job.output.truss.map(|wanted| edges.peel(wanted.until, control)).transpose()?;
         let (clustering, written) = match job.output.counts_vertices() || job.output.counts_edges() {
-            true => written(&job.output, array_len(&source, &vertices, found.arcs), vertices, &edges, control)?,
+            true => {
+                let array_len = array_len(&source, &vertices, found.arcs);
+                let names = numbered.as_ref().map(|numbered| numbered.names(work_dir)).transpose()?;
+                written(&job.output, ToWrite { vertices, array_len, names }, &edges, control)?
+            }
             false => (None, Ok(())),
         };
         let seconds = start.elapsed().as_secs_f64();
@@ -88,18 +96,32 @@ fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<
     ids.filter(|&ids| array_is_worthwhile(ids, arcs))
 }
 
+/// What was counted at vertices, and what files need beside it.
+struct ToWrite {
+    vertices: VerifiedVertices,
+    array_len: Option<u64>,
+    names: Option<Arc<Names>>,
+}
+
 /// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
 fn written(
     output: &OutputSettings,
-    array_len: Option<u64>,
-    vertices: VerifiedVertices,
+    to_write: ToWrite,
     edges: &VerifiedEdges,
     control: &Control,
 ) -> Result<(Option<Clustering>, Result<()>)> {
+    let ToWrite { vertices, array_len, names } = to_write;
     let found = if output.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
-    let (summary, by_degree) = found.unzip();
+    let (mut summary, by_degree) = found.unzip();
+    if let (Some(summary), Some(names)) = (&mut summary, &names)
+        && let Some(number) = summary.most_triangles_vertex.take()
+    {
+        let name = names.reader().name(number)?.to_vec();
+        summary.most_triangles_name = Some(String::from_utf8_lossy(&name).into_owned());
+    }
     let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
-    let counts = ListedVertices { ids: Ids::listed(ids), degrees, triangles, array_len, control: control.clone() };
+    let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
+    let counts = ListedVertices { ids, degrees, triangles, array_len, control: control.clone() };
     let of_vertices = output.files.write_vertices(&counts, &by_degree.unwrap_or_default());
     let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
@@ -112,7 +134,7 @@ fn written(
 const READING: Bytes = Bytes::mib(16);
 
 /// A verifier for `source`, if its arcs and the verifier's own arrays fit the host's budget.
-fn verifier(source: &Source, host_memory: Bytes, control: &Control) -> Result<Verifier> {
+fn verifier(source: &dyn ArcSource, host_memory: Bytes, control: &Control) -> Result<Verifier> {
     let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
     let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
     let all = |arcs| Bytes(held.get().saturating_add(ArcTally::bytes(arcs).get()));

@@ -16,7 +16,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RowAccessor;
 use parquet::schema::parser::parse_message_type;
+use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Kind};
+use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Graph, Options};
 
 type Edge = (String, String);
@@ -204,6 +206,29 @@ fn several_files_and_compressed_ones_are_one_graph() {
         count(&text, dir.path()).unwrap();
         assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
     }
+}
+
+#[test]
+fn the_verifier_counts_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    std::fs::write(dir.path().join("n.csv"), lines(&arcs)).unwrap();
+    let verified = |more: &str| {
+        let text = format!("input = {{ path = 'n.csv', names = true, header = 'no' }}\n{more}");
+        verify(job(&text, dir.path()).unwrap(), &Control::silent())
+    };
+    let report = verified("[output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nclustering = true").unwrap();
+    assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
+    let corners: u64 = expected.vertices.values().map(|&(_, triangles)| triangles).sum();
+    assert_eq!((report.triangles, report.edges), (u128::from(corners / 3), expected.edges.len() as u64));
+    let (most, name) = expected.vertices.values().map(|counts| counts.1).max().zip(report.clustering).unwrap();
+    assert_eq!(expected.vertices[&name.most_triangles_name.unwrap()].1, most);
+    assert_eq!(name.most_triangles_vertex, None);
+    let counted = count("input = { path = 'n.csv', names = true, header = 'no' }", dir.path()).unwrap();
+    assert_eq!((counted.triangles, counted.edges), (report.triangles, report.edges));
+    let error = verified("memory.host = '64KiB'").unwrap_err();
+    assert_eq!(error.kind(), Kind::Resource, "{error}");
 }
 
 /// A Parquet file with the ends of arcs, some of them missing, 100 rows in each group. `kind` has a column's type and its annotation.
@@ -458,11 +483,6 @@ fn what_is_no_list_of_names_is_refused() {
         let error = refused("n.txt", text, settings);
         assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
     }
-    let error = trimill::testing::execute::verify::verify(
-        job("input = { path = 'n.txt', names = true }", dir.path()).unwrap(),
-        &trimill::testing::control::Control::silent(),
-    );
-    assert!(error.unwrap_err().to_string().contains("reads numbers"));
     // Without the setting, an id that is no integer is an error that names it.
     let error = count("input.path = 'n.txt'", dir.path()).unwrap_err().to_string();
     assert!(error.contains("--names"), "{error}");

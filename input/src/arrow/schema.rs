@@ -69,7 +69,10 @@ pub(super) fn ends(
 
 fn column(field: Field<'_>, place: ColumnPlace, names: bool) -> Result<ArrowColumn> {
     let name = field.name().unwrap_or_default();
-    let refused = || Err(tables::no_ids(name, &format!("of type {}", kind(field)), names));
+    let refused = || {
+        let error = tables::no_ids(name, &format!("of type {}", kind(field)), names);
+        Err(if names { error.advice("write it as utf8, as by column.cast(pyarrow.string())") } else { error })
+    };
     if field.dictionary().is_some() {
         return refused();
     }

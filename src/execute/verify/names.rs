@@ -1,0 +1,105 @@
+//! Inputs whose ids are names, for the verifier: numbered in the order of their bytes, by a tree of all of them in memory. It shares no code with
+//! what it checks (`crate::names`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use trimill_graph::names::{Names, NamesWriter};
+use trimill_input::arcs::ArcSource;
+use trimill_input::{ArcSink, NameSink, NamedArcs, Source};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+
+/// Bytes of a name in the tree, beside its own.
+const PER_NAME: u64 = 80;
+
+/// An input whose names were read once, and are numbered.
+pub(super) struct NumberedByTree<'a> {
+    source: &'a Source,
+    numbers: BTreeMap<Vec<u8>, u64>,
+}
+
+/// Collects names.
+struct CollectedNames {
+    /// And the bytes that they take.
+    names: Mutex<(BTreeMap<Vec<u8>, u64>, u64)>,
+    most: Bytes,
+}
+
+impl NameSink for CollectedNames {
+    fn arcs(&self, batch: &NamedArcs) -> Result<()> {
+        let (names, bytes) = &mut *lock(&self.names);
+        for name in batch.iter().flatten() {
+            if !names.contains_key(name) {
+                names.insert(name.to_vec(), 0);
+                *bytes += PER_NAME + name.len() as u64;
+            }
+        }
+        if *bytes <= self.most.get() {
+            return Ok(());
+        }
+        let found = format!("the verifier holds all names in memory, which take more than {}", self.most);
+        Err(Error::resource(found).advice("raise --host-memory"))
+    }
+}
+
+/// Numbers arcs.
+struct NumberArcs<'a> {
+    numbers: &'a BTreeMap<Vec<u8>, u64>,
+    sink: &'a dyn ArcSink,
+}
+
+impl NameSink for NumberArcs<'_> {
+    fn arcs(&self, batch: &NamedArcs) -> Result<()> {
+        let number = |name: &[u8]| self.numbers.get(name).copied();
+        let arcs = batch.iter().map(|[tail, head]| number(tail).zip(number(head)));
+        let arcs: Option<Vec<(u64, u64)>> = arcs.collect();
+        let changed = || Error::usage("the input changed while it was read").advice("run again when it is complete");
+        self.sink.arcs(&arcs.ok_or_else(changed)?)
+    }
+}
+
+impl<'a> NumberedByTree<'a> {
+    /// Reads the names of `source`, which may take `most`.
+    pub(super) fn read(source: &'a Source, most: Bytes, control: &Control) -> Result<Self> {
+        let collected = CollectedNames { names: Mutex::default(), most };
+        source.scan_names(&collected, control)?;
+        let (mut numbers, _) = collected.names.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for (number, (_, place)) in numbers.iter_mut().enumerate() {
+            *place = number as u64;
+        }
+        Ok(Self { source, numbers })
+    }
+
+    /// The names in the order of their numbers, for files of counts.
+    pub(super) fn names(&self, work_dir: &Path) -> Result<Arc<Names>> {
+        let mut names = NamesWriter::create(work_dir)?;
+        self.numbers.keys().try_for_each(|name| names.add(name))?;
+        names.finish().map(Arc::new)
+    }
+}
+
+impl ArcSource for NumberedByTree<'_> {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.source.scan_names(&NumberArcs { numbers: &self.numbers, sink }, control)
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    fn first_id(&self) -> u64 {
+        0
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.source.arcs_at_most()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.source.bytes()
+    }
+}
