@@ -22,7 +22,14 @@ const TEXT: u64 = 64;
 
 /// A lock on a directory; released when dropped.
 #[derive(Debug)]
-pub(super) struct Lock(#[allow(dead_code)] File);
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A process that another thread starts has the file open, too, until its program is loaded; closing it here would not unlock it.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
 
 impl Lock {
     /// Locks `dir`, which must be empty or a run directory.
@@ -129,9 +136,12 @@ mod tests {
         assert_eq!(said(), text());
         let error = Lock::take(dir.path()).unwrap_err().to_string();
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
+        // Also while a copy of the open file lives, as in a process that is just being started.
+        let copy = first.0.try_clone().unwrap();
         drop(first);
         fs::write(dir.path().join("job.json"), "x").unwrap();
         Lock::take(dir.path()).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        drop(copy);
     }
 }
