@@ -32,11 +32,6 @@
 
 mod front;
 
-/// The README's example compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, PreparedGraph, Setting, TakeArcs, metis_child};
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use outputs::arrays::{EdgeColumns, VertexColumns};
