@@ -13,9 +13,6 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    /// How many first bytes of a file determine its compression.
-    pub(super) const HEAD: u64 = 10;
-
     pub(super) const SUFFIXES: [&str; 4] = [".gz", ".zst", ".zstd", ".bz2"];
 
     pub(super) fn of(head: &[u8]) -> Option<Self> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 
 use super::compression::{Compression, GzipMembers};
+use super::hints::{TELLING, in_place_of_a_graph};
 use super::pipe::Pipe;
 use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
@@ -92,7 +93,11 @@ impl InputFile {
             return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
         }
         let mut input = Self { path: path.to_path_buf(), member: None, file, bytes, compression: None, spooled };
-        input.compression = Compression::of(&input.raw_head(Compression::HEAD)?);
+        let head = input.raw_head(TELLING)?;
+        if let Some(error) = in_place_of_a_graph(&head) {
+            return Err(error.at(path));
+        }
+        input.compression = Compression::of(&head);
         Ok(input)
     }
 

@@ -4,12 +4,9 @@ use std::io::{BufRead, Read};
 
 use super::columns::has_bare_cr;
 use super::file::InputFile;
-use super::hints::{bare_cr, is_utf16, utf16};
+use super::hints::{BYTE_ORDER_MARK, bare_cr, is_utf16, utf16};
 use super::lines::{ReadSizes, too_long};
 use trimill_system::error::{Error, Result};
-
-/// The mark that some editors write before text in UTF-8. It is not part of the text.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a file's lines from its beginning (after decompression).
 pub(super) struct Head<'a> {

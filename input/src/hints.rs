@@ -2,6 +2,9 @@
 
 use trimill_system::error::Error;
 
+/// The mark that some editors write before text in UTF-8. It is not part of the text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The error for a CR that no LF follows. No text format is read with such line ends: some programs take them for line ends
 /// and others for blanks, so their meaning is uncertain.
 pub(super) fn bare_cr() -> Error {
@@ -15,6 +18,39 @@ pub(super) fn utf16() -> Error {
         .expected("ASCII or UTF-8")
         .advice("convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW")
 }
+
+/// The first bytes that tell [`in_place_of_a_graph`] what it needs.
+pub(super) const TELLING: u64 = 1 << 10;
+
+/// The error for what comes instead of a graph where fetching it failed: a pointer of Git LFS or git-annex, a web page, the answer of a
+/// server to a request that it refuses. As numbers or names such files would count as a graph. `head` is how the stored file begins.
+pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
+    let text = String::from_utf8_lossy(head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head));
+    let text = text.trim_start();
+    let small = text.to_ascii_lowercase();
+    let compact: String = small.chars().filter(|c| !c.is_whitespace()).collect();
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|&beginning| small.starts_with(beginning));
+    let refused = compact.starts_with("404:notfound")
+        || begins(&["<?xml", "<error"]) && small.contains("<error>") && small.contains("<code>")
+        || compact.strip_prefix("{\"").and_then(|rest| rest.split_once("\":")).is_some_and(|(key, value)| {
+            let no_list = !value.starts_with('[') || value.starts_with("[{") && key == "errors";
+            matches!(key, "code" | "detail" | "error" | "errors" | "message" | "status") && no_list
+        });
+    let (found, advice) = if begins(&["version https://git-lfs.github.com/spec/"]) {
+        ("is a pointer of Git LFS, which stands for the file until it is fetched", "fetch it: git lfs pull")
+    } else if begins(&["/annex/objects/", ".git/annex/objects/"]) {
+        ("is a pointer of git-annex, which stands for the file until it is fetched", "fetch it: git annex get FILE")
+    } else if begins(&["<!doctype html", "<html"]) || begins(&["<?xml", "<!--"]) && small.contains("<html") {
+        ("is a web page, not a graph", FETCH_AGAIN)
+    } else if refused {
+        ("is the answer of a server that refused to send a file, not a graph", FETCH_AGAIN)
+    } else {
+        return None;
+    };
+    Some(Error::data("", found).expected("a file that holds a graph").advice(advice))
+}
+
+const FETCH_AGAIN: &str = "the download failed or needs a login: read what the file says, and fetch it again";
 
 /// Whether a file begins like text of 16 bits a character: with characters that alternate with zeros.
 pub(super) fn is_utf16(head: &[u8]) -> bool {
@@ -166,6 +202,38 @@ mod tests {
             let (_, found) = foreign(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
             assert_eq!(found.is_some(), read.is_some(), "{text}");
             assert!(found.zip(read).is_none_or(|(found, read)| found.contains(read)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_comes_instead_of_a_graph_is_named() {
+        for (text, words) in [
+            ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
+            ("/annex/objects/SHA256E-s1048576--30e1.txt\n", "git annex get"),
+            ("\n<!DOCTYPE html>\n<html lang=en><title>Sign in</title>", "a web page"),
+            ("\u{feff}<HTML><HEAD>", "a web page"),
+            ("<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC><html>", "a web page"),
+            ("404: Not Found", "refused"),
+            ("{\"message\": \"Not Found\", \"documentation_url\": \"https://docs\", \"status\": \"404\"}", "refused"),
+            ("{ \"error\": {\"code\": 403, \"errors\": [{\"reason\": \"rateLimitExceeded\"}]}}", "refused"),
+            ("{\"errors\":[{\"code\":\"UNAUTHORIZED\"}]}", "refused"),
+            ("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code><Message>Access Denied", "refused"),
+        ] {
+            let told = in_place_of_a_graph(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
+            assert!(told.to_string().contains(words), "{told}");
+        }
+        for text in [
+            "404 1\n1 2\n",
+            "version 2\n",
+            "<http://a> <http://b> <http://html>\n",
+            "<?xml version=\"1.0\"?>\n<graphml>",
+            "{\"error\": [\"cause\"], \"cause\": []}",
+            "{\"message\": [[0, 1]]}",
+            "{\"nodes\": [], \"message\": \"\"}",
+            "html 1\n",
+            "",
+        ] {
+            assert!(in_place_of_a_graph(text.as_bytes()).is_none(), "{text}");
         }
     }
 

@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::batch::ArcBatch;
 use super::compression::Compression;
+use super::hints::{TELLING, in_place_of_a_graph};
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
@@ -88,8 +89,15 @@ impl Pipe {
     }
 
     /// Whether it begins like a compressed file.
+    ///
+    /// # Errors
+    /// Where it begins like what comes [instead of a graph](in_place_of_a_graph).
     pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
-        Ok(Compression::of(self.peek(Compression::HEAD as usize, control)?).is_some())
+        self.peek(TELLING as usize, control)?;
+        match in_place_of_a_graph(&self.head) {
+            Some(error) => Err(error.at(&self.path)),
+            None => Ok(Compression::of(&self.head).is_some()),
+        }
     }
 }
 

@@ -12,6 +12,10 @@ const HEAD: &str = "# What the program says\n\n\
     Typical mistakes, and the message of each: what was found and where, what was expected, and what to do. The exit code is in brackets:\n\
     1 for data, 2 for a command line or a job file, 3 for a budget, a disk or a device. `⏎` ends a line of a file, and `→` is a tab.\n";
 
+/// What stands in a repository for a file of Git LFS. As raw pairs, it is a graph of 17 edges.
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\n\
+    oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345678901\n";
+
 /// Files, and what they hold.
 const DATA: &[(&str, &[(&str, &str)])] = &[
     (
@@ -34,6 +38,10 @@ const DATA: &[(&str, &[(&str, &str)])] = &[
             ("lists.txt", "0: 1 2\n1: 0 2\n"),
             ("wide.xyz", "\u{1}\u{2}\u{3}"),
             ("page.bin", "0 1\n1 2\n"),
+            ("pointer.txt", POINTER),
+            ("pointer.bin", POINTER),
+            ("login.txt", "<!DOCTYPE html>\n<html><head><title>Sign in</title>\n"),
+            ("refused.txt.gz", "{\"message\": \"Not Found\", \"status\": \"404\"}\n"),
         ],
     ),
     (
@@ -93,6 +101,8 @@ const LINES: &[(&str, &[&str])] = &[
             "count graph.txt --formt text",
             "count graph.txt -j 4",
             "count graph.txt --format txt",
+            "count pointer.txt --names",
+            "count pointer.bin --format bin-u32",
             "count graph.txt --header maybe",
             "count graph.txt --columns src",
             "count graph.txt --backend cude",

@@ -61,6 +61,8 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     write("far", &complete([0, 7, 1 << 31, 4_000_000_000]));
     write("cut", &dense[..60]);
     write("empty", &[]);
+    // 16 bytes, which are two pairs.
+    write("refused", b"404: Not Found \n");
     let piped = |name, more: &str| shell(folder.path(), &format!("cat {name} | {COUNT} - {more}"));
     for name in ["dense", "packed", "sparse"] {
         assert_eq!(triangles(&piped(name, "")), 4, "{name}");
@@ -72,6 +74,7 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
         ("sparse", "--host-memory 100MiB", 3, "--host-memory"),
         ("cut", "", 1, "(standard input): 60 bytes; expected a multiple of 8"),
         ("empty", "", 1, "(standard input): is empty"),
+        ("refused", "", 1, "(standard input): is the answer of a server that refused"),
     ] {
         let output = piped(name, more);
         let message = text(&output.stderr);

@@ -5,6 +5,7 @@ use dsi_bitstream::dispatch::Codes;
 use super::BvGraphFiles;
 use super::row::Encoding;
 use crate::check_vertices;
+use crate::hints::{TELLING, in_place_of_a_graph};
 use crate::java_properties::PropertyValues;
 use trimill_system::error::{Error, Result};
 
@@ -28,6 +29,9 @@ impl Properties {
                 .advice("fetch it too, or name both if it is in another folder; if the .graph is of another format, name that with --format"));
         }
         let text = std::fs::read(path).map_err(|e| Error::read(path, e))?;
+        if let Some(error) = in_place_of_a_graph(&text[..text.len().min(TELLING as usize)]) {
+            return Err(error.at(path));
+        }
         let values = PropertyValues::of(&String::from_utf8_lossy(&text));
         let properties = values.properties().map_err(|found| {
             Error::data(path, found).expected("the properties of a BVGraph").advice("fetch the file again")
