@@ -26,6 +26,7 @@ mod replan;
 mod sample;
 pub mod sets;
 mod space;
+pub mod whole;
 
 use std::time::Duration;
 

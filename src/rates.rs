@@ -17,7 +17,7 @@ use trimill_system::sealed;
 pub const RATES_NAME: &str = "rates.json";
 
 /// The version of the file that is read and written.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The rates of a machine: per second, where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Rates {
     pub gpu: ArcRates,
     /// Arcs that are copied to a GPU as they are stored, and decoded there.
     pub gpu_arcs: f64,
-    /// How fast a core counts, as a multiple of the speed of the server's core that `plan::cost` was fitted to.
+    /// How fast a core counts, as a multiple of the speed of the core that `plan::cost` was fitted to.
     pub bitmap: f64,
     /// How fast method `lstc` is on the GPU, as a multiple of an H200's speed.
     pub lstc: f64,
@@ -138,7 +138,7 @@ mod tests {
         let path = rates.store(dir.path()).unwrap();
         assert_eq!(Rates::measured(dir.path()), Some(rates));
         let whole = std::fs::read_to_string(&path).unwrap();
-        for (from, to) in [("0.5", "0.6"), ("version\": 2", "version\": 3"), ("size_arcs", "size_arcz")] {
+        for (from, to) in [("0.5", "0.6"), ("version\": 3", "version\": 4"), ("size_arcs", "size_arcz")] {
             assert!(whole.contains(from));
             std::fs::write(&path, whole.replace(from, to)).unwrap();
             assert_eq!(Rates::measured(dir.path()), None, "{from}");

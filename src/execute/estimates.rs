@@ -9,6 +9,7 @@ use crate::clean::{Workspace, needs};
 use crate::names;
 use crate::plan::choose::{Candidate, estimate};
 use crate::plan::cost::{GPU_START, Speed};
+use crate::plan::whole::WholeWork;
 use crate::plan::{Plan, PlanLimits};
 use crate::report::plan::PreparingFigures;
 use trimill_counting::Footprint;
@@ -48,6 +49,8 @@ pub(super) struct Estimating<'a> {
     pub(super) graph: &'a OrientedGraph,
     pub(super) plan: &'a Plan,
     pub(super) counter: Counter<'a>,
+    /// What the cores have to do, where they count.
+    pub(super) work: WholeWork,
     /// Whether the input has rows that can be read at any place.
     pub(super) has_rows: bool,
 }
@@ -100,7 +103,7 @@ impl Estimating<'_> {
         };
         let about = || {
             let streamed: Bytes = plan.predictions.iter().map(|predicted| predicted.stream).sum();
-            machine.counting_about(size.edges, size.probes) + machine.passing(streamed)
+            machine.counting_on_cores(&self.work, streamed)
         };
         let counting = speed.map_or_else(about, |speed| {
             let candidate = Candidate { name: "", footprint, speed };

@@ -15,9 +15,11 @@ use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::job::file::parse;
 use crate::plan::cost::{Machine, Speed};
+use crate::plan::whole::WholeWork;
 use crate::rates::{ArcRates, Rates};
 use crate::report::RunResult;
 use trimill_generate::{Family, generate};
+use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
 use trimill_system::error::{Error, Result};
@@ -142,8 +144,9 @@ impl Jobs<'_> {
         const WHOLE: &str = "count.backend = 'cpu'\npartition.parts = 1";
         let session = Session::open(self.job(WHOLE)?, Purpose::Plan, None, &self.control.silent_part())?;
         let Prepared { session, graph, .. } = session.input(None)?.prepare()?;
-        let (usual, size) = (Machine { rates: Rates::default(), ..session.machine(0, true) }, graph.size());
-        Ok(usual.counting_about(size.edges, size.probes) / self.best(WHOLE)?.seconds(&["count"]))
+        let usual = Machine { rates: Rates::default(), ..session.machine(0, true) };
+        let work = WholeWork::of(&graph, self.control)?;
+        Ok(usual.counting_on_cores(&work, Bytes::ZERO) / self.best(WHOLE)?.seconds(&["count"]))
     }
 
     /// How fast a method is on the GPU, as a multiple of the `usual` speed.

@@ -10,6 +10,7 @@ use super::session::{Purpose, Session};
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::plan::predict::Prediction;
 use crate::plan::sets::VertexInfo;
+use crate::plan::whole::WholeWork;
 use crate::plan::{Assign, PlanLimits, Planner};
 use crate::report::plan::{Alternative, PartsReason};
 use crate::report::{PartitionFigures, PlanReport};
@@ -79,7 +80,11 @@ impl Planned {
         let (method, builds) = (self.backends[0].method(), self.builds);
         let counter = Counter { method, footprint: &footprint, limits, builds };
         let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {
-            let estimating = Estimating { session, graph, plan, counter, has_rows };
+            let work = match limits.machine.gpus {
+                0 => WholeWork::of(graph, &session.control)?,
+                _ => WholeWork::default(),
+            };
+            let estimating = Estimating { session, graph, plan, counter, work, has_rows };
             Ok((estimating.now(), estimating.with_more()?))
         })?;
         let least_to_count = self.least_host_memory()?;

@@ -5,6 +5,7 @@
 //! count, so they need not be exact. Work that runs beside other work takes the longer of both times.
 
 use super::sample::SampledWork;
+use super::whole::WholeWork;
 use crate::rates::Rates;
 use trimill_system::bytes::Bytes;
 
@@ -48,6 +49,16 @@ struct Core {
 
 /// Fitted to 16 partitions of GAP-kron 22 on a server, by least squares: each of them is within a fifth.
 const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
+
+/// What it takes where the rows of a graph were looked at, but not their lengths ([`WholeWork`]).
+struct CoreOfWhole {
+    word: f64,
+    far: f64,
+    read: f64,
+}
+
+/// Measured on Kronecker graphs, uniform ones, a grid and crawls (docs/results/plan-cpu2.txt): each of them is within a factor of two.
+const CORE_OF_WHOLE: CoreOfWhole = CoreOfWhole { word: 2e-9, far: 1.8e-8, read: 4e-9 };
 
 /// What the CPU counter takes for an arc and a probe of a graph of which no rows were looked at: between graphs whose arcs go to hubs and
 /// those whose arcs go far.
@@ -128,10 +139,11 @@ impl Machine {
         }
     }
 
-    /// Seconds in which the cores read rows past partitions that they count; a GPU counts meanwhile.
-    pub fn passing(&self, streamed: Bytes) -> f64 {
-        let arcs = streamed.get() as f64 / size_of::<u32>() as f64;
-        if self.gpus == 0 { CORE.read * arcs / (self.rates.bitmap * self.cores()) } else { 0.0 }
+    /// Seconds in which the cores count a graph of so much work, with the bytes of rows that are streamed past its partitions.
+    pub fn counting_on_cores(&self, work: &WholeWork, streamed: Bytes) -> f64 {
+        let (core, arcs) = (CORE_OF_WHOLE, streamed.get() as f64 / size_of::<u32>() as f64);
+        let seconds = core.word * work.words + core.far * work.far + core.read * arcs;
+        seconds / (self.rates.bitmap * self.cores())
     }
 
     /// Seconds of peeling a graph, about.
@@ -200,6 +212,27 @@ mod tests {
         ] {
             let ratio: f64 = machine.counting_about(edges, probes) / measured;
             assert!((1.0 / 3.0..3.0).contains(&ratio), "{graph}: {ratio}");
+        }
+    }
+
+    /// Seconds of docs/results/plan-cpu2.txt; for each arc its words, whether it goes far, and what is streamed.
+    #[test]
+    fn counting_a_whole_graph_on_a_core_is_within_a_factor_of_two_of_what_was_measured() {
+        let machine = Machine { rates: Rates::default(), cores: 1, gpus: 0, cached: true };
+        for (graph, arcs, [words, far, streamed], measured) in [
+            ("kron18", 3_805_448.0, [13.45, 0.027, 1.14], 0.111),
+            ("kron20", 15_699_687.0, [23.73, 0.134, 1.13], 0.802),
+            ("urand18", 4_194_028.0, [10.06, 0.726, 1.19], 0.127),
+            ("urand20", 16_776_968.0, [10.08, 0.924, 1.19], 0.605),
+            ("kings", 8_991_002.0, [1.27, 0.001, 1.76], 0.0590),
+            ("crawl3", 24_650_721.0, [3.48, 0.210, 1.12], 0.243),
+            ("copies5", 13_694_845.0, [3.68, 0.249, 1.36], 0.200),
+            ("slashdot", 504_230.0, [5.91, 0.017, 1.50], 0.0164),
+        ] {
+            let [words, far] = [words, far].map(|of_arc| of_arc * arcs);
+            let work = WholeWork { words, far, ..WholeWork::default() };
+            let ratio = machine.counting_on_cores(&work, Bytes((4.0 * streamed * arcs) as u64)) / measured;
+            assert!((0.5..2.0).contains(&ratio), "{graph}: {ratio}");
         }
     }
 

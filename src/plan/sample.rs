@@ -74,12 +74,7 @@ pub(super) fn sums(
     let none = || vec![SampledWork::default(); cells];
     let of_run = |mut sums: Vec<SampledWork>, run: &Range<u32>| {
         control.check()?;
-        let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
-        let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
-        graph.read(run.clone(), &mut begins, &mut successors)?;
-        for (rank, ends) in run.clone().zip(begins.windows(2)) {
-            add(&mut sums, rank, &successors[ends[0] as usize..ends[1] as usize], &lengths);
-        }
+        each_row(graph, run, |rank, row| add(&mut sums, rank, row, &lengths))?;
         Ok(sums)
     };
     runs(graph)?.par_iter().try_fold(none, of_run).try_reduce(none, |mut all, more| {
@@ -88,8 +83,19 @@ pub(super) fn sums(
     })
 }
 
+/// Calls `take` with every rank and row of a run.
+pub(super) fn each_row(graph: &OrientedGraph, run: &Range<u32>, mut take: impl FnMut(u32, &[u32])) -> Result<()> {
+    let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
+    let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
+    graph.read(run.clone(), &mut begins, &mut successors)?;
+    for (rank, ends) in run.clone().zip(begins.windows(2)) {
+        take(rank, &successors[ends[0] as usize..ends[1] as usize]);
+    }
+    Ok(())
+}
+
 /// The runs of rows that are read.
-fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
+pub(super) fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (arcs, all) = (graph.edges(), graph.vertices());
     let many = arcs.div_ceil(RUN).clamp(1, RUNS);
     let whole = many * RUN >= arcs;

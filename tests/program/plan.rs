@@ -140,3 +140,18 @@ fn the_least_host_memory_suffices() {
     assert_eq!(count(least), Some(0));
     assert_eq!(count(least / 2), Some(3));
 }
+
+/// Rows are looked at: those of a grid are near each other, so each of its edges takes less time than one of a uniform graph.
+#[test]
+fn rows_that_are_near_take_less_time() {
+    let place = Place::new();
+    let of_edge = |family: &[&str]| {
+        place.prints(&[&["generate"], family, &["--output", "graph.bin", "--progress", "none", "--force"]].concat());
+        let words = ["plan", "graph.bin", "--backend", "cpu", "--no-cache", "--threads", "2", "--json"];
+        let plan: serde_json::Value = serde_json::from_slice(&place.prints(&words)).unwrap();
+        plan["counting_seconds"].as_f64().unwrap() / plan["edges"].as_f64().unwrap()
+    };
+    let (grid, uniform) =
+        (of_edge(&["kings-grid", "--rows", "500", "--columns", "500"]), of_edge(&["gap-urand", "--scale", "18"]));
+    assert!(2.0 * grid < uniform && uniform < 20.0 * grid, "{grid} {uniform}");
+}

@@ -1,0 +1,78 @@
+//! What the cores have to do to count a whole graph, from a sample of its rows alone.
+//!
+//! For an arc `a -> b` a core compares the successors of `a` before `b` with the row of `b`, as bits: it costs the words of 64 ranks that these
+//! are in. Unless `b` is a hub or its row near that of `a`, the core also waits for that row. Its length is left out, so no memory is needed
+//! for lengths; between partitions of a graph it matters ([`super::sample`]).
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::sample::{each_row, runs};
+use trimill_graph::OrientedGraph;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+
+/// The rows of about so many hubs, and of as many ranks before that of a local, are in the cache of a core.
+const NEAR: u32 = 1 << 14;
+
+/// The work of all arcs of a graph.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct WholeWork {
+    pub(super) arcs: f64,
+    /// For each arc, the words that have the successors up to its head.
+    pub(super) words: f64,
+    /// Arcs whose head is no hub, and far from their tail.
+    pub(super) far: f64,
+}
+
+impl WholeWork {
+    /// Reads at most 16 million arcs, or a row for each run of them. Runs in the current thread pool.
+    ///
+    /// # Errors
+    /// A damaged graph; a stop.
+    pub fn of(graph: &OrientedGraph, control: &Control) -> Result<Self> {
+        let of_run = |run: &Range<u32>| -> Result<Self> {
+            control.check()?;
+            let mut sum = Self::default();
+            each_row(graph, run, |rank, row| sum.add(rank, row))?;
+            Ok(sum)
+        };
+        let sampled = runs(graph)?.par_iter().map(of_run).try_reduce(Self::default, |a, b| Ok(a.and(b)))?;
+        Ok(sampled.times(if sampled.arcs == 0.0 { 0.0 } else { graph.edges() as f64 / sampled.arcs }))
+    }
+
+    fn add(&mut self, rank: u32, row: &[u32]) {
+        let (mut words, mut last) = (0, u32::MAX);
+        for &head in row {
+            words += u32::from(head / 64 != last);
+            last = head / 64;
+            self.words += f64::from(words);
+            self.far += f64::from(u8::from(head >= NEAR && rank - head > NEAR));
+        }
+        self.arcs += row.len() as f64;
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { arcs: self.arcs + other.arcs, words: self.words + other.words, far: self.far + other.far }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        let Self { arcs, words, far } = self;
+        Self { arcs: arcs * factor, words: words * factor, far: far * factor }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arcs_to_hubs_and_to_near_ranks_are_not_far() {
+        let mut work = WholeWork::default();
+        work.add(4 * NEAR, &[0, 63, 70, NEAR - 1, NEAR, 3 * NEAR - 1, 3 * NEAR]);
+        let words = 1 + 1 + 2 + 3 + 4 + 5 + 6;
+        assert_eq!(work, WholeWork { arcs: 7.0, words: f64::from(words), far: 2.0 });
+        assert_eq!(work.and(work).times(0.5), work);
+    }
+}
