@@ -184,7 +184,13 @@ mod tests {
                 50 => Err(Error::defect("not made")),
                 _ => Ok(_ = made.fetch_add(1, Relaxed)),
             };
-            let error = on_threads(threads, || make_and_write(1 << 40, make, |()| Ok(written += 1))).unwrap_err();
+            let error = on_threads(threads, || {
+                make_and_write(1 << 40, make, |()| {
+                    written += 1;
+                    Ok(())
+                })
+            })
+            .unwrap_err();
             assert!(error.to_string().contains("not made"), "{error}");
             assert!(written <= 50 && made.into_inner() < 200);
             let full = |()| Err(Error::defect("not written"));
