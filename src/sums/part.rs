@@ -224,20 +224,18 @@ impl<K: SumKey> PartCounts<K> {
     pub fn add_to(&self, sums: &Sums<K>) -> Result<()> {
         let failed = |error| Error::read(&self.path, error);
         let file = File::open(&self.path).map_err(failed)?;
-        let (mut frame, mut counts) = (Vec::new(), Vec::new());
-        for record in &self.records {
+        let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
+        parallel::try_each_with(&self.records, buffers, |(frame, counts), record| {
             frame.resize((record.frame.end - record.frame.start) as usize, 0);
-            disk::read_at(&file, &mut frame, record.frame.start).map_err(failed)?;
-            counts.clear();
+            disk::read_at(&file, frame, record.frame.start).map_err(failed)?;
             counts.resize(record.keys, K::Count::zeroed());
-            let bytes = zstd::bulk::decompress_to_buffer(&frame, cast_slice_mut(&mut counts)).map_err(failed)?;
+            let bytes = zstd::bulk::decompress_to_buffer(frame, cast_slice_mut(counts)).map_err(failed)?;
             if Bytes(bytes as u64) != Sums::<K>::bytes(counts.len() as u64) {
                 return Err(Error::data(&self.path, "has a record of another length"));
             }
             counts.iter_mut().for_each(|count| *count = K::little_endian(*count));
-            sums.add(CountedKeys::From(record.first), &counts)?;
-        }
-        Ok(())
+            sums.add(CountedKeys::From(record.first), counts)
+        })
     }
 }
 

@@ -58,12 +58,12 @@ impl TextTable {
 
     fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        let make = |chunk, TextChunk { text, stored }: &mut TextChunk| {
+        let make = |chunk, StoredText { text, stored }: &mut StoredText| {
             text.clear();
             put(chunk, text)?;
             self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
         };
-        make_and_write(chunks, make, |TextChunk { stored, .. }| {
+        make_and_write(chunks, make, |StoredText { stored, .. }| {
             to.write_all(stored).map_err(|e| Error::write(&name, e))
         })
     }
@@ -71,7 +71,7 @@ impl TextTable {
 
 /// A chunk of text, and as it is stored.
 #[derive(Default)]
-struct TextChunk {
+struct StoredText {
     text: Vec<u8>,
     stored: Vec<u8>,
 }

@@ -54,11 +54,11 @@ struct ChunkQueue<T> {
     chunks: u64,
     /// The most chunks that are made or wait.
     most: u64,
-    state: Mutex<QueueState<T>>,
+    state: Mutex<MadeChunks<T>>,
     changed: Condvar,
 }
 
-struct QueueState<T> {
+struct MadeChunks<T> {
     /// The next chunk to be made, and the next to be written.
     to_make: u64,
     to_write: u64,
@@ -70,7 +70,7 @@ struct QueueState<T> {
     error: Option<Error>,
 }
 
-impl<T> Default for QueueState<T> {
+impl<T> Default for MadeChunks<T> {
     fn default() -> Self {
         let (made, idle) = (BTreeMap::new(), Vec::new());
         Self { to_make: 0, to_write: 0, made, is_writing: false, idle, is_stopped: false, error: None }
