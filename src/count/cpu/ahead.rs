@@ -3,9 +3,14 @@
 use std::ops::Range;
 
 use crate::count::successors::SuccessorRows;
+use trimill_system::mapped;
 
 /// Successors of a row that are looked up, or prefetched, together.
 pub(super) const AHEAD: usize = 32;
+
+/// Entries of a row that are prefetched at most, and those of a cache line.
+const PREFETCHED: usize = 1 << 10;
+const LINE: usize = 16;
 
 /// Whether the rows of most successors in `range` are far from those of their tails, so that memory has to be waited for. From a sample
 /// of the `locals`.
@@ -20,6 +25,14 @@ pub(super) fn is_scattered(successors: &SuccessorRows<'_>, locals: &Range<usize>
         }
     }
     2 * far > all
+}
+
+/// Prefetches a row whose ends were read, up to [`PREFETCHED`] entries. By itself the processor would only begin after some of its lines.
+#[inline(always)]
+pub(super) fn prefetch_row(row: &[u32]) {
+    for entry in (LINE..row.len().min(PREFETCHED)).step_by(LINE) {
+        mapped::prefetch(row, entry);
+    }
 }
 
 /// Prefetches the rows of the successors in `range` of the local after `i`, and where those of the local after that are.

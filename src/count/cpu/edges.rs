@@ -27,7 +27,7 @@ use std::sync::Mutex;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, PartitionExtent, Resident, RowBlockView};
 
-use super::ahead::{AHEAD, is_scattered, prefetch};
+use super::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
 use super::hubs::Hubs;
 use super::postponed::{Capacity, PostponedArc};
 use super::short::NONE;
@@ -321,7 +321,10 @@ impl EdgeWorker {
                 // Reads both ends of every row before the first row is compared.
                 let (row, first_arc) = around.successors.row_at(b, around.arcs as u64);
                 ahead[many] = Successor { place, row, first: first_arc };
-                many += usize::from(may_intersect(row, first, last));
+                if may_intersect(row, first, last) {
+                    prefetch_row(row);
+                    many += 1;
+                }
             }
             for successor in &ahead[..many] {
                 let found = match row.len() {

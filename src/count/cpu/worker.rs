@@ -18,7 +18,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::ahead::{AHEAD, is_scattered, prefetch};
+use super::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
 use super::free;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
@@ -258,7 +258,10 @@ impl CpuWorker {
                 let successor_row = successors.row(b);
                 // Reads both ends of every row before the first row is probed.
                 ahead[found] = (b, successor_row);
-                found += usize::from(may_intersect(successor_row, first, last));
+                if may_intersect(successor_row, first, last) {
+                    prefetch_row(successor_row);
+                    found += 1;
+                }
             }
             for &(b, successor_row) in &ahead[..found] {
                 let found = self.intersect(successor_row, corners);
