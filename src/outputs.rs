@@ -60,7 +60,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Bytes that each thread holds of the pieces that are being made, at most: two batches of two.
+    /// Bytes of the chunks of a file that each thread makes or that wait, at most ([`trimill_system::ordered`]).
     pub fn bytes_per_thread(&self) -> Bytes {
         let parquet = |format: Result<TableFormat>| matches!(format, Ok(TableFormat::Parquet));
         let columns = self.per_vertex.iter().any(|path| parquet(vertices::files::format(path)))

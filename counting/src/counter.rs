@@ -161,16 +161,16 @@ pub trait PartitionCounter: Send {
     }
 
     /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` is as long as it has
-    /// arcs. At most two row blocks wait for that, if the partition was begun with edges.
-    fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let _ = into;
+    /// arcs. At most two row blocks wait for that, if the partition was begun with edges. Parallel work of the host runs in `pool`.
+    fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
+        let _ = (into, pool);
         Err(Error::defect("no counters of edges"))
     }
 
     /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. Called after the last row block's
-    /// counts were read, if the partition was begun with edges.
-    fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let _ = (first, into);
+    /// counts were read, if the partition was begun with edges. Parallel work of the host runs in `pool`.
+    fn resident_edges(&mut self, first: u64, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
+        let _ = (first, into, pool);
         Err(Error::defect("no counters of edges"))
     }
 

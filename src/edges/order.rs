@@ -73,7 +73,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
             let (starts, edges) = lists.fill(&vertices)?;
             tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
             write(&EdgeRows::new(&ids, first, &starts, &edges))?;
-            tracing::debug!("they are written");
+            tracing::debug!("the edges of vertices below {} are written", vertices.end);
             first = vertices.end;
         }
         Ok(())
@@ -176,7 +176,7 @@ impl<'a> LargerEnds<'a> {
             return Err(Error::defect("two passes over a graph found different edges"));
         }
         tracing::debug!("the edges of {} vertices are in lists", vertices.len());
-        sort(&starts, &mut edges)?;
+        sort(&starts, &mut edges);
         Ok((starts, edges))
     }
 
@@ -257,7 +257,7 @@ impl EdgeChunk<'_> {
 }
 
 /// Sorts each list. Several threads share a list only if it is longer than what a thread sorts at a time.
-fn sort(starts: &[u64], edges: &mut [AtomicU64]) -> Result<()> {
+fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
     let most = SHORT.max(edges.len() / (CHUNKS * rayon::current_num_threads()));
     let (mut chunks, mut rest, mut first) = (Vec::new(), edges, 0);
     while first + 1 < starts.len() {
@@ -267,7 +267,8 @@ fn sort(starts: &[u64], edges: &mut [AtomicU64]) -> Result<()> {
         chunks.push((&starts[first..=end], mine));
         (rest, first) = (after, end);
     }
-    parallel::try_each_with(chunks, Vec::new, |sorted, (starts, mut edges)| {
+    parallel::each(chunks, |(starts, mut edges): (&[u64], &mut [AtomicU64])| {
+        let mut sorted = Vec::new();
         for list in starts.windows(2) {
             let (list, after) = edges.split_at_mut((list[1] - list[0]) as usize);
             edges = after;
@@ -283,8 +284,7 @@ fn sort(starts: &[u64], edges: &mut [AtomicU64]) -> Result<()> {
                 list.par_sort_unstable_by_key(|edge| edge.load(Relaxed));
             }
         }
-        Ok(())
-    })
+    });
 }
 
 #[cfg(test)]

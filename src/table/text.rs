@@ -3,17 +3,22 @@
 
 use std::io::Write as _;
 use std::ops::Range;
+use std::sync::Mutex;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
+use trimill_system::lock;
 use trimill_system::ordered::make_and_write;
 
 /// Rows that a thread makes together; of rows with names, which may be long, fewer.
 pub(crate) const ROWS: usize = 1 << 14;
 pub(crate) const NAMED_ROWS: usize = 1 << 11;
+
+/// Bytes of a line, as a rule at most.
+const USUAL_LINE: usize = 48;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compress {
@@ -52,28 +57,30 @@ impl TextTable {
     ) -> Result<()> {
         self.write(to, rows.div_ceil(at_once) as u64, |chunk, text| {
             let first = chunk as usize * at_once;
+            text.reserve(USUAL_LINE * at_once);
             lines(first..rows.min(first + at_once), text)
         })
     }
 
     fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        let make = |chunk, StoredText { text, stored }: &mut StoredText| {
+        // Only a thread that makes a chunk holds its text, too, where that is compressed.
+        let idle = Mutex::<Vec<Vec<u8>>>::default();
+        let make = |chunk, stored: &mut Vec<u8>| {
+            stored.clear();
+            if self.compress == Compress::No {
+                return put(chunk, stored);
+            }
+            let before = lock(&idle).pop();
+            let mut text = before.unwrap_or_default();
             text.clear();
-            put(chunk, text)?;
-            self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
+            put(chunk, &mut text)?;
+            self.compress.compress(&text, stored).map_err(|e| Error::write(&name, e))?;
+            lock(&idle).push(text);
+            Ok(())
         };
-        make_and_write(chunks, make, |StoredText { stored, .. }| {
-            to.write_all(stored).map_err(|e| Error::write(&name, e))
-        })
+        make_and_write(chunks, make, |stored: &Vec<u8>| to.write_all(stored).map_err(|e| Error::write(&name, e)))
     }
-}
-
-/// A chunk of text, and as it is stored.
-#[derive(Default)]
-struct StoredText {
-    text: Vec<u8>,
-    stored: Vec<u8>,
 }
 
 impl Compress {
@@ -86,12 +93,11 @@ impl Compress {
         }
     }
 
-    /// Replaces `stored` by what is stored of a text, whose memory it may take.
-    fn compress(self, text: &mut Vec<u8>, stored: &mut Vec<u8>) -> std::io::Result<()> {
+    /// Puts the compressed text into `stored`, which is empty.
+    fn compress(self, text: &[u8], stored: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
-            Self::No => std::mem::swap(text, stored),
+            Self::No => stored.extend_from_slice(text),
             Self::Gzip => {
-                stored.clear();
                 let mut encoder = GzEncoder::new(stored, Compression::default());
                 encoder.write_all(text)?;
                 encoder.finish()?;

@@ -15,7 +15,7 @@ const CHUNKS_PER_THREAD: u64 = 4;
 /// from that. Memory: four chunks a thread. Runs in the current thread pool.
 ///
 /// # Errors
-/// The first one of `make` or `write`; chunks that were begun are still made.
+/// The one of `make` or `write` that came first; what other threads had begun still ends.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,
     make: impl Fn(u64, &mut T) -> Result<()> + Sync,

@@ -57,10 +57,11 @@ pub(super) struct CpuEdgeCounter {
     workers: Vec<Mutex<EdgeWorker>>,
     hubs: Hubs,
     counters: HostEdgeCounters,
-    /// The counts of row blocks that were not read.
     /// The counts of row blocks before the last one that were not read.
     unread: VecDeque<Vec<u32>>,
     last: LastRowBlock,
+    /// Whether the counters have their memory.
+    populated: bool,
     triangles: u64,
     progress: Option<Progress>,
 }
@@ -118,6 +119,7 @@ impl CpuEdgeCounter {
             counters,
             unread: VecDeque::new(),
             last: LastRowBlock::Zeros,
+            populated: false,
             triangles: 0,
             progress,
         }
@@ -188,7 +190,9 @@ impl PartitionCounter for CpuEdgeCounter {
                 let successors = SuccessorRows::new(&self.resident, row_block);
                 end_of_hubs(&self.resident, &successors, self.most_hubs, false)
             };
-            self.counters.populate(row_block.size().arcs);
+            if !std::mem::replace(&mut self.populated, true) {
+                self.counters.populate();
+            }
             self.count(row_block, end)
         })
     }

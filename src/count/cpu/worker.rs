@@ -10,7 +10,7 @@
 //! by blocks of rows ([`BLOCK`] words), each of which is loaded once for all arcs that end in it.
 //!
 //! **Other successors.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
-//! probe. The rows of up to [`AHEAD`] successors are looked up before the first of them is probed, so that the
+//! probe. The rows of up to [`AHEAD`] successors are looked up and prefetched before the first of them is probed, so that the
 //! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are
 //! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words. Where most rows are packed, and
 //! `a`'s successors are close together, the rows of these are mostly in few cache lines nearby, and each is probed without looking ahead.

@@ -81,10 +81,9 @@ impl HostEdgeCounters {
         parallel::each(self.places(self.resident, arcs as usize), |(range, places)| lock(range)[places].fill(0));
     }
 
-    /// Makes the counters of all resident arcs ready, and those of a row block of `arcs` arcs.
-    pub(super) fn populate(&self, arcs: u64) {
-        let all = self.places(0, (self.resident + arcs) as usize);
-        parallel::each(all, |(range, places)| populate(&mut lock(range)[places]));
+    /// Takes the memory of all counters.
+    pub(super) fn populate(&self) {
+        parallel::each(&self.ranges, |range| populate(&mut lock(range)));
     }
 
     /// Adds 1 for each bit of the masks, which begin at these places in a range.
