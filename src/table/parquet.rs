@@ -64,7 +64,10 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
                 }
             });
             encoded.clear();
-            columns.into_iter().try_for_each(|column| Ok(encoded.push(column?)))
+            for column in columns {
+                encoded.push(column?);
+            }
+            Ok(())
         };
         make_and_write(rows.count().div_ceil(of_group) as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
             let mut group = writer.next_row_group().map_err(failed)?;
