@@ -11,6 +11,7 @@ pub mod file;
 pub mod job;
 mod limits;
 pub mod overrides;
+pub mod parse;
 pub mod repeat;
 mod resolve;
 #[cfg(feature = "cli")]

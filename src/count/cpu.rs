@@ -22,6 +22,7 @@ mod edges;
 mod hubs;
 mod pack;
 mod postponed;
+mod probe;
 mod short;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -44,6 +45,7 @@ use super::vertex_counters;
 use hubs::Hubs;
 use pack::{BitRows, Unpacked};
 use postponed::Capacity;
+use probe::before;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
@@ -51,9 +53,7 @@ use trimill_system::lock;
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
-use worker::{
-    CpuWorker, DIRECT, LocalsRun, RowBlockContext, before, count_postponed, count_run, count_run_at_vertices,
-};
+use worker::{CpuWorker, DIRECT, LocalsRun, RowBlockContext, count_postponed, count_run, count_run_at_vertices};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;

@@ -13,7 +13,7 @@ use super::count::count;
 use super::graph::Prepared;
 use super::session::{Purpose, Session};
 use crate::job::Job;
-use crate::job::file::parse;
+use crate::job::parse::parse;
 use crate::plan::cost::{Machine, Speed};
 use crate::plan::whole::WholeWork;
 use crate::rates::{ArcRates, Rates};

@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use crate::job::file::{Tables, likely};
+use crate::job::file::Tables;
+use crate::job::parse::likely;
 use crate::job::suggest::did_you_mean;
 use trimill_system::error::{Error, Result};
 

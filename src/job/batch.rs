@@ -13,9 +13,10 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::Job;
-use super::file::{JobFile, Tables, parse};
+use super::file::{JobFile, Tables};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
+use super::parse::parse;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 

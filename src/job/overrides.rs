@@ -14,7 +14,8 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Table;
 
-use super::file::{Tables, parse};
+use super::file::Tables;
+use super::parse::parse;
 use super::suggest;
 use trimill_system::error::{Error, Result};
 

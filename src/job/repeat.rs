@@ -158,7 +158,7 @@ fn without_empty(table: toml::Table) -> toml::Table {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::job::file::parse;
+    use crate::job::parse::parse;
     use crate::job::{Batch, OutputSettings, Parts};
 
     fn job(text: &str) -> Job {

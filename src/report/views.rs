@@ -219,7 +219,7 @@ mod tests {
     fn only_earlier_reports_and_traces_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let tables = crate::job::file::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
+        let tables = crate::job::parse::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
         let job = Job::resolve(None, &tables, Path::new("")).unwrap();
         let entry = job.page_of_count(&example(2), (Rates::default(), false), None).unwrap();
         type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;

@@ -30,8 +30,9 @@ use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Partitio
 use super::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
 use super::hubs::Hubs;
 use super::postponed::{Capacity, PostponedArc};
+use super::probe::{before, may_intersect};
 use super::short::NONE;
-use super::worker::{LocalsRun, before, may_intersect};
+use super::worker::LocalsRun;
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use counters::{Additions, HostEdgeCounters};

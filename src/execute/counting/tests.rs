@@ -11,7 +11,7 @@ use crate::count::cpu::Cpu;
 use crate::execute::planned::PlanRequest;
 use crate::execute::session::Purpose;
 use crate::job::Job;
-use crate::job::file::parse;
+use crate::job::parse::parse;
 use trimill_counting::{
     CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
     RowBlockView, VertexCounts,

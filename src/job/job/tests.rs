@@ -1,7 +1,7 @@
 //! Jobs from what was typed: defaults, paths and contradictions.
 
 use super::*;
-use crate::job::file::parse;
+use crate::job::parse::parse;
 use trimill_system::error::Kind;
 
 fn job(text: &str) -> Result<Job> {
