@@ -6,7 +6,7 @@ use trimill::testing::child::Helper;
 use trimill::testing::control::Control;
 use trimill::testing::error::Result;
 use trimill::testing::execute;
-use trimill::testing::job::file::parse;
+use trimill::testing::job::parse::parse;
 use trimill::testing::job::{Backend, Job};
 use trimill::testing::report::RunResult;
 

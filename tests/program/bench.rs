@@ -11,7 +11,7 @@ use trimill::testing::bench::{self, BenchGraph, BenchRequest};
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
 use trimill::testing::job::Backend;
-use trimill::testing::job::file::parse;
+use trimill::testing::job::parse::parse;
 use trimill::testing::report::BenchReport;
 
 /// `trimill bench` with a cache in `dir` and without GPUs.
