@@ -3,6 +3,7 @@
 import threading
 import types
 
+import networkx
 import numpy
 import pandas
 import polars
@@ -167,6 +168,9 @@ def test_a_stream_that_was_taken():
         (5, "builtins.int"),
         (None, "builtins.NoneType"),
         ({}, "builtins.dict"),
+        ({(0, 1), (1, 2)}, "list(graph)"),
+        (iter([(0, 1), (1, 2)]), "list(graph)"),
+        (networkx.path_graph(3).edges, "list(graph)"),
         ([(0, 1), (1, 2, 3)], "builtins.tuple in place 1"),
         ([ONES, ONES], "numpy.ndarray in place 0"),
         ([0, 1], "builtins.int in place 0"),
@@ -186,6 +190,9 @@ def test_objects_that_are_no_graph(graph, words):
 def test_arrays_of_other_dimensions():
     both = "(array[:, 0], array[:, 1]) for edges in rows, (array[0], array[1]) for edges in columns"
     refused(trimill.UsageError, numpy.array([[0, 1], [1, 2]]), "shape (2, 2)", both)
+    for dtype in ["float64", "int64", "bool"]:
+        # Its entries are not to be converted, as those of other arrays are.
+        refused(trimill.UsageError, numpy.zeros((5, 5), dtype), "shape (5, 5)", "scipy.sparse.csr_array(array)")
     for shape in [(3, 3), (4,), (), (2, 2, 2), (0, 0)]:
         refused(trimill.UsageError, numpy.zeros(shape, "int64"), f"shape {shape}", "(m, 2) or (2, m)")
     refused(trimill.UsageError, numpy.zeros((5, 2)), "float64", "expected integers")

@@ -158,6 +158,8 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
         return _array(thing.edge_index, None if nodes is None else int(nodes))
     if any(hasattr(thing, name) for name in ("__array__", "__array_interface__", "__dlpack__")):
         return _array(thing, None)
+    if isinstance(thing, Iterable) and not isinstance(thing, (dict, tuple)):
+        raise TypeError(f"cannot count an object of the type {_name(graph)}; if it has pairs of vertices: list(graph)")
     raise TypeError(
         f"cannot count an object of the type {_name(graph)}; expected a path, a list of pairs, an array of shape "
         "(m, 2) or (2, m), a tuple of two arrays, a sparse matrix of SciPy, a table, or a graph of NetworkX, igraph or "
@@ -194,6 +196,13 @@ def _is_pair(pair: object) -> bool:
 
 
 def _array(array: Any, vertices: int | None) -> Source:
+    shape: tuple[int, ...] = getattr(array, "shape", ())
+    if len(shape) == 2 and shape[0] == shape[1] > 2:
+        # Whatever its entries are, nobody means edges.
+        raise UsageError(
+            f"an array of shape {tuple(shape)}; expected (m, 2) or (2, m), the ends of m edges; "
+            "of a dense adjacency matrix: scipy.sparse.csr_array(array)"
+        )
     edges = _integers(array, "the array")
     rows, columns = edges.ndim == 2 and edges.shape[1] == 2, edges.ndim == 2 and edges.shape[0] == 2
     if vertices is not None:
@@ -206,10 +215,7 @@ def _array(array: Any, vertices: int | None) -> Source:
         )
     if not rows and not columns:
         expected = "(2, m)" if vertices is not None else "(m, 2) or (2, m)"
-        raise UsageError(
-            f"an array of shape {edges.shape}; expected {expected}, the ends of m edges; "
-            "of a dense adjacency matrix: scipy.sparse.csr_array(array)"
-        )
+        raise UsageError(f"an array of shape {edges.shape}; expected {expected}, the ends of m edges")
     tails, heads = (edges[:, 0], edges[:, 1]) if rows else (edges[0], edges[1])
     names = ("the first column", "the second column") if rows else ("the first row", "the second row")
     return Source(Edges.pairs(tails, heads, names, vertices), Nodes(vertices))
