@@ -208,7 +208,7 @@ fn check_directory(run: &Path, engine: Scheduler) -> Result<()> {
 }
 
 /// One word of a shell, which reads nothing in it.
-fn for_shell(text: &str) -> String {
+pub fn for_shell(text: &str) -> String {
     if text.chars().all(|letter| letter.is_alphanumeric() || PLAIN.contains(letter)) {
         return text.into();
     }

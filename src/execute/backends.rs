@@ -38,6 +38,14 @@ pub struct GraphToCount {
     pub mode: Option<Mode>,
 }
 
+/// Why there is no GPU. Who has no driver is not told on every run to install one; `trimill doctor` says it.
+fn briefly(absence: &trimill_kernels::Absence) -> String {
+    match absence {
+        trimill_kernels::Absence::NoDriverLibrary => "no CUDA driver is installed".into(),
+        other => other.to_string(),
+    }
+}
+
 impl Session {
     /// The host memory that counting takes beside the counters.
     pub(super) fn host_needs(&self, graph: GraphToCount) -> HostNeeds {
@@ -86,16 +94,13 @@ impl Session {
                 Err(absence) if self.purpose == Purpose::Plan && self.job.device_memory.is_some() => {
                     tracing::info!(
                         target: trimill_system::control::NOTE,
-                        "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {absence}"
+                        "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {}",
+                        briefly(&absence)
                     );
                     self.absent(gpu, &needs, asked)
                 }
                 Err(absence) => {
-                    // Who has no driver is not told on every run to install one; `trimill doctor` says it.
-                    let absence = match absence {
-                        trimill_kernels::Absence::NoDriverLibrary => "no CUDA driver is installed".into(),
-                        other => other.to_string(),
-                    };
+                    let absence = briefly(&absence);
                     let limits =
                         asked.map_or("", |_| "; --device-memory limits what counting takes of the host's memory");
                     tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}{limits}");

@@ -78,6 +78,49 @@ fn every_command_has_help_with_examples() {
     assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
 }
 
+/// A terminal of 24 lines shows the end of what is printed.
+#[test]
+fn the_program_alone_ends_with_what_to_try_first() {
+    let output = Command::new(env!("CARGO_BIN_EXE_trimill")).env("COLUMNS", "80").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let all = text(&output.stderr);
+    let lines: Vec<&str> = all.lines().collect();
+    let shown = lines[lines.len().saturating_sub(23)..].join("\n");
+    for words in ["Examples:", "  trimill count crawl.graph", "trimill count -h", "trimill --help"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(all.contains("Usage: trimill") && !all.contains("Exit codes:\n"), "{all}");
+}
+
+#[test]
+fn commands_that_are_printed_can_be_copied_to_a_shell() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("it's $HOME; a run");
+    let input = root("tests/data/karate.mtx");
+    let arguments = ["prepare", input.to_str().unwrap(), "--run-dir", run.to_str().unwrap(), "--shards", "1"];
+    let mut printed = text(&trimill(&arguments).stdout);
+    let folder = Path::new(env!("CARGO_BIN_EXE_trimill")).parent().unwrap();
+    for command in ["trimill count --run-dir", "trimill merge"] {
+        let line = printed.lines().find_map(|line| Some(&line[line.find(command)?..])).expect(&printed);
+        let mut shell = Command::new("/bin/sh");
+        let output = shell.arg("-c").arg(line.replace("I/1", "0/1")).env("PATH", folder).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
+        printed = text(&output.stdout);
+    }
+    assert!(printed.contains("triangles") && printed.contains(" 45\n"), "{printed}");
+}
+
+#[test]
+fn doctor_gives_each_rate_its_unit() {
+    let shown = text(&trimill(&["doctor"]).stdout);
+    let (_, rates) = shown.split_once("\nrates for estimates of time").unwrap();
+    let rows: Vec<&str> = rates.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).collect();
+    assert!(rows.len() >= 5, "{shown}");
+    for row in rows {
+        assert!(["edges/s", "MB/s", "times as fast as"].iter().any(|unit| row.contains(unit)), "{row}");
+    }
+}
+
 #[test]
 fn help_is_wrapped_to_the_terminal_alone() {
     let help = |command: &str, flag: &str, columns: &str| {

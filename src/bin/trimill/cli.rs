@@ -27,7 +27,7 @@ pub(crate) use generate::GenerateCommand;
 /// It cuts the graph into partitions and counts them one by one in a fixed amount of memory, reading the rest from disk
 /// as it goes. Without a GPU, the CPU does the same.
 #[derive(Debug, Parser)]
-#[command(name = "trimill", version, max_term_width = 110, after_help = help::TRIMILL, propagate_version = false)]
+#[command(name = "trimill", version, max_term_width = 110, after_help = help::FIRST, after_long_help = help::TRIMILL, propagate_version = false)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]

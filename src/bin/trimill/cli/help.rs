@@ -1,6 +1,16 @@
 //! The long texts of `--help`: examples, and what the names mean. A paragraph is one line, which is wrapped to the terminal's width; an example
 //! fits 80 columns.
 
+/// Of `trimill` alone, which should leave the first commands to try on a screen of 24 lines.
+pub(crate) const FIRST: &str = "\
+Examples:
+  trimill count crawl.graph
+      on whatever this machine has
+  trimill plan crawl.graph --device-memory 16GB
+      how long would it take, and how much memory would it need?
+
+Each command explains itself: 'trimill count -h', or '--help' for all of it. Exit codes: 'trimill --help'.";
+
 pub(crate) const TRIMILL: &str = "\
 Examples:
   trimill count crawl.graph

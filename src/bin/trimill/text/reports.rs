@@ -1,5 +1,7 @@
 //! Reports that are short lists, as text.
 
+use std::path::Path;
+
 use super::result::{ShownTables, clustering, partitions, stages, truss, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
 use trimill::Bytes;
@@ -10,7 +12,7 @@ use trimill::program::report::{
     CacheEntry, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PreparedReport, ShardReport,
     VerifyReport,
 };
-use trimill::program::{ArcRates, Rates};
+use trimill::program::{ArcRates, Rates, for_shell};
 
 /// The report as text; `what` is `holds` or `removed`.
 pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
@@ -33,6 +35,11 @@ pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
         text.push_str(&grid(&COLUMNS, &report.entries, None));
     }
     text
+}
+
+/// A path in a command that can be copied to a shell.
+fn argument(path: &Path) -> String {
+    for_shell(&path.to_string_lossy())
 }
 
 /// The report as text.
@@ -62,23 +69,36 @@ pub(crate) fn doctor(report: &DoctorReport) -> String {
         ("default --host-memory", report.default_host_memory.to_string()),
         ("default --device-memory", report.default_device_memory.to_string()),
     ]);
-    let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } =
-        report.rates;
-    let million = |rate: f64| format!("{:.0}", rate / 1e6);
-    let arcs = |arcs: ArcRates| format!("{} and {}", million(arcs.graph), million(arcs.spill));
-    let origin = if report.rates_measured { "measured here" } else { "defaults; --measure measures them" };
-    entries.extend([
-        ("rates, in millions a second", origin.to_owned()),
-        ("  arcs sized and built, a core", format!("{} and {}", million(size_arcs), million(build_arcs))),
-        ("  bytes to and from disk", format!("{} and {}", million(write_bytes), million(read_bytes))),
-        ("  arcs of graphs and spills, a core", arcs(cpu)),
-        ("  the same for a GPU, which unpacks", arcs(gpu)),
-        ("  arcs copied to a GPU", million(gpu_arcs)),
-        ("  counting, relative to a server's core", format!("{bitmap:.2}")),
-        ("  lstc and packed, relative to an H200", format!("{lstc:.2} and {packed:.2}")),
-    ]);
     entries.extend(report.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
+    let origin = match report.rates_measured {
+        true => "measured on this machine",
+        false => "those of a server; 'trimill doctor --measure' measures this machine",
+    };
+    entries.push(("rates for estimates of time", origin.into()));
+    entries.extend(rates(&report.rates, !report.gpus.is_empty()));
     list(&entries)
+}
+
+/// What a core, the disk and, where there is one, a GPU do in a second.
+fn rates(rates: &Rates, with_gpu: bool) -> Vec<(&'static str, String)> {
+    let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } = *rates;
+    let edges = |rate: f64| format!("{:.0} million edges/s", rate / 1e6);
+    let read = |arcs: ArcRates| format!("{}, {:.0} of a spill", edges(arcs.graph), arcs.spill / 1e6);
+    let mut rows = vec![
+        ("  one core reads a graph", read(cpu)),
+        ("  one core sizes partitions", edges(size_arcs)),
+        ("  one core builds partitions", edges(build_arcs)),
+        ("  one core counts", format!("{bitmap:.2} times as fast as a server's core")),
+        ("  the disk", format!("writes {:.0} MB/s, reads {:.0} MB/s", write_bytes / 1e6, read_bytes / 1e6)),
+    ];
+    if with_gpu {
+        rows.extend([
+            ("  one core reads for a GPU", read(gpu)),
+            ("  copying to a GPU", edges(gpu_arcs)),
+            ("  the GPU counts", format!("{lstc:.2} (lstc), {packed:.2} (packed) times as fast as an H200")),
+        ]);
+    }
+    rows
 }
 
 /// The report as text.
@@ -112,7 +132,7 @@ pub(crate) fn partition(report: &PartitionReport, shown: ShownTables) -> String 
         text.push('\n');
         text.push_str(&stages(&report.stages));
     }
-    text.push_str(&format!("\nto count them: trimill count {}\n", report.directory.display()));
+    text.push_str(&format!("\nto count them: trimill count {}\n", argument(&report.directory)));
     text
 }
 
@@ -142,10 +162,11 @@ pub(crate) fn prepared(report: &PreparedReport, shown: ShownTables) -> String {
         text.push('\n');
         text.push_str(&stages(&report.stages));
     }
+    let run = argument(&report.directory);
     let of = report.shards.map_or_else(|| "N".into(), |shards| shards.to_string());
     text.push_str(&format!(
-        "\nto count shard I, from 0 on: trimill count --run-dir {directory} --shard I/{of}\n\
-         to add all of them:          trimill merge {directory}\n"
+        "\nto count shard I, from 0 on: trimill count --run-dir {run} --shard I/{of}\n\
+         to add all of them:          trimill merge {run}\n"
     ));
     text
 }
@@ -173,7 +194,7 @@ pub(crate) fn shard(report: &ShardReport, shown: ShownTables) -> String {
         text.push_str(&partitions(TableOfPartitions::Counted, &report.partitions, report.mode, Some("shard"), shown));
     }
     text.push_str(&match report.missing {
-        0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
+        0 => format!("\nall partitions are counted; to add them: trimill merge {}\n", argument(&report.directory)),
         missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),
     });
     text
