@@ -33,14 +33,14 @@ use trimill_system::control::Control;
 use trimill_system::disk::faults;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
-use trimill_system::threads::{joined, spawn};
+use trimill_system::threads::{self, joined, spawn};
 use trimill_system::timeline::TrackKind;
 
 /// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;
 
 /// Partitions of fewer bytes are read before they are counted, in one thread: another one would take longer to start than it saves.
-const FEW: Bytes = Bytes::mib(1);
+pub const FEW: Bytes = Bytes::mib(1);
 
 /// Runs of the resident section that exist at a time.
 const RUNS: usize = RUNS_IN_FLIGHT as usize;
@@ -195,7 +195,9 @@ impl DeviceThread<'_> {
         for _ in 0..RUNS {
             let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
         }
-        let reading = ReaderThread { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
+        let beside = if small { None } else { threads::beside(pool).map_err(PartitionFailure::Job)? };
+        let reader_pool = beside.as_deref().unwrap_or(pool);
+        let reading = ReaderThread { chunk, pool: reader_pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
         let (reading, counted) = if small {
             // The channel has room for all that is read. No other thread is needed, so all is done in the pool.

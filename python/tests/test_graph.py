@@ -1,7 +1,9 @@
 """A graph that is asked several times: its answers are those of NetworkX, igraph and NetworKit."""
 
 import gc
+import subprocess
 import sys
+from pathlib import Path
 
 import igraph
 import networkit
@@ -11,7 +13,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from conftest import DATA
+from conftest import DATA, complete
 from test_graphs import OnlyDLPack
 
 import trimill
@@ -364,3 +366,36 @@ def test_the_table_of_vertices():
     assert list(table.columns) == ["id", "degree", "triangles", "coefficient"]
     assert table.degree.tolist() == [1, 2, 2, 1, 0]
     assert pyarrow.table(dict(trimill.Graph(graph).table())).num_rows == 5
+
+
+def test_a_forked_process_asks_a_graph_that_its_parent_asked():
+    # The thread that counted for the parent is not in the child, which must not wait for it.
+    program = """
+import os, numpy, trimill
+graph = trimill.Graph(numpy.tril_indices(30, -1), threads=1)
+for _ in range(3):
+    assert graph.count(threads=1).triangles == 4060
+child = os.fork()
+if child == 0:
+    os._exit(0 if graph.count(threads=1).triangles == 4060 and set(graph.triangles()) == {406} else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert graph.count(threads=1).triangles == 4060
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+def test_one_thread_stays_for_the_next_question():
+    def threads():
+        return {
+            task.name
+            for task in Path("/proc/self/task").iterdir()
+            if task.joinpath("comm").read_text() == "trimill-0\n"
+        }
+
+    graph = trimill.Graph(complete(30))
+    graph.count(threads=1)
+    stayed = threads()
+    assert len(stayed) == 1
+    for _ in range(3):
+        assert graph.count(threads=1).triangles == 4060
+    assert threads() == stayed

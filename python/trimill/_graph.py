@@ -215,11 +215,15 @@ class Prepared:
         result, ids, degrees, triangles = self._ask(self.native.at_vertices, more)
         self._with_edge = ids, degrees
         degree, corners = self.degrees, self._of_all(ids, triangles.view(numpy.int64))
-        pairs = degree * (degree - 1)
-        coefficient = numpy.zeros(len(degree))
-        numpy.divide(2 * corners, pairs, out=coefficient, where=pairs > 0)
-        columns = {"id": self.vertices, "degree": degree, "triangles": corners, "coefficient": coefficient}
-        return Vertices(cast("dict[str, Any]", columns), Result.from_json(result))
+        # Without pairs of neighbours there are no triangles, and 0 / 1 is 0.
+        coefficient = 2 * corners / numpy.maximum(degree * (degree - 1), 1)
+        columns: dict[str, Any] = {
+            "id": self.vertices,
+            "degree": degree,
+            "triangles": corners,
+            "coefficient": coefficient,
+        }
+        return Vertices(columns, Result.from_json(result))
 
     @cached_property
     def table(self) -> Vertices:

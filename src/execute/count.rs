@@ -4,6 +4,7 @@
 //! (`super::counting`); in the in-place mode nothing is built or spilled.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::counting::CountedAll;
 use super::details::{self, Details, keeps_answer};
@@ -11,17 +12,20 @@ use super::graph::{Opened, Prepared, enough};
 use super::planned::{PlanRequest, Planned, recorded};
 use super::results::result_of;
 use super::session::{Purpose, Session};
-use crate::job::Job;
+use crate::job::{Job, Mode};
 use crate::plan::cost::Machine;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::{RunDir, unless_damaged, with_resume_advice};
+use crate::stream::FEW;
 use crate::vertices::degrees::DegreeBin;
+use trimill_counting::ResidentSize;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::expected::ExpectedStage;
+use trimill_system::lock;
 use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
@@ -70,9 +74,20 @@ pub fn count_prepared(
     }
     details::check(&job.output, &job.counter)?;
     let spills_whole = job.spill.keep;
-    let session = Session::open(job, Purpose::Count, metis, control)?;
+    let session = Session::open(job, Purpose::Question, metis, control)?;
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
-    Prepared { graph, origin: None, stages, session }.plan(PlanRequest { spills_whole, shards: 1 })?.count()
+    let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
+    let rows = ResidentSize { locals: graph.vertices().into(), arcs: graph.edges() };
+    // To go to the pool's thread for each step takes longer than to count few rows, so that thread does all of it.
+    let few = pool.current_num_threads() == 1 && rows.bytes() < FEW && !opens_gpus;
+    let prepared = Prepared { graph, origin: None, stages, session };
+    let plan = || prepared.plan(PlanRequest { spills_whole, shards: 1 });
+    let planned = if few { parallel::within(&pool, plan) } else { plan() }?;
+    // Where partitions are spilled, the thread that builds them needs the pool meanwhile.
+    match few && planned.plan.cut.mode() == Mode::InPlace {
+        true => parallel::within(&pool, || planned.count()),
+        false => planned.count(),
+    }
 }
 
 impl Opened<'_> {

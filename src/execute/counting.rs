@@ -21,7 +21,7 @@ use super::device::{count_all, task_of, together_of};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::PlannedFigures;
-use super::session::Session;
+use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
 use super::workers::all_or_first_error;
@@ -135,6 +135,9 @@ impl Planned {
 impl Session {
     fn spills(&self, fingerprint: u128) -> Result<SpillDir> {
         let Self { job, spill_dir, run, .. } = self;
+        if self.purpose == Purpose::Question {
+            self.sweep_directories();
+        }
         match run {
             Some(_) => SpillDir::lasting(spill_dir, job.spill.keep, fingerprint),
             None => SpillDir::open(spill_dir, job.spill.keep, job.output.force, fingerprint),

@@ -8,10 +8,8 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-use rayon::ThreadPool;
 
 use super::directories::{Places, cache, rates};
 use super::host::block_of_pass;
@@ -34,7 +32,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::machine;
 use trimill_system::memory::{self, HostMemory};
-use trimill_system::threads;
+use trimill_system::threads::{self, JobPool};
 
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
@@ -44,6 +42,8 @@ const BUCKETS: &str = "TRIMILL_BUCKETS";
 pub enum Purpose {
     /// To count, or to spill, here.
     Count,
+    /// To count a graph that is prepared and stays so, for one of several questions.
+    Question,
     /// To prepare the work of other processes: GPUs need not be here, if their memory is named.
     Shards,
     /// To plan, also for another machine: neither its GPUs need be here, if their memory is named, nor the host's memory.
@@ -58,7 +58,7 @@ pub struct Session {
     pub(super) control: Control,
     begin: Instant,
     /// All parallel work runs here.
-    pub(crate) pool: ThreadPool,
+    pub(crate) pool: Arc<JobPool>,
     pub(super) host: HostMemory,
     /// The memory in which the input is read and the graph prepared: that of the host, unless the plan is for a larger machine than this one.
     pub(super) preparing: HostMemory,
@@ -86,28 +86,25 @@ impl Session {
             memory::check(job.host_memory)?;
         }
         let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
-        Ok(Self { purpose, metis, ..Self::within(job, run, control)? })
+        let session = Self { purpose, metis, ..Self::within(job, run, control)? };
+        if purpose != Purpose::Question {
+            session.sweep_directories();
+        }
+        Ok(session)
     }
 
     /// For a shard, in the run directory that it shares with others.
     pub fn of_shard(job: Job, run: RunDir, control: &Control) -> Result<Self> {
         memory::check(job.host_memory)?;
-        Self::within(job, Some(run), control)
+        let session = Self::within(job, Some(run), control)?;
+        session.sweep_directories();
+        Ok(session)
     }
 
-    fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
-        machine::reset_peak();
-        let begin = Instant::now();
-        let pool = threads::pool(job.counter.threads)?;
-        let host = |budget| HostMemory::new(budget, pool.current_num_threads());
-        let budget = job.host_memory.unwrap_or(memory::default_budget());
-        let (host, preparing) = match budget > machine::memory() {
-            true => (host(budget), host(memory::default_budget())),
-            false => (host(budget), host(budget)),
-        };
-        let Places { spill: spill_dir, work: work_dir, temporary } =
-            Places::make(job.spill.dir.as_deref(), job.work_dir.as_deref(), job.spill.keep, run.as_ref())?;
-        for dir in BTreeSet::from([&spill_dir, &work_dir]) {
+    /// Removes what killed processes left in the directories, and warns of those that are in RAM. It takes as long as counting some thousand
+    /// edges, so a question does it only where it spills.
+    pub(super) fn sweep_directories(&self) {
+        for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
                 tracing::warn!(
                     "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",
@@ -116,6 +113,20 @@ impl Session {
             }
             disk::sweep(dir);
         }
+    }
+
+    fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
+        machine::reset_peak();
+        let begin = Instant::now();
+        let pool = Arc::new(threads::pool(job.counter.threads)?);
+        let host = |budget| HostMemory::new(budget, pool.current_num_threads());
+        let budget = job.host_memory.unwrap_or(memory::default_budget());
+        let (host, preparing) = match budget > machine::memory() {
+            true => (host(budget), host(memory::default_budget())),
+            false => (host(budget), host(budget)),
+        };
+        let Places { spill: spill_dir, work: work_dir, temporary } =
+            Places::make(job.spill.dir.as_deref(), job.work_dir.as_deref(), job.spill.keep, run.as_ref())?;
         // What is read once is not found again.
         let cached = job.cache.enabled && !job.is_read_once();
         let cache = cached.then(|| cache(job.cache.dir.as_deref(), job.cache.max)).flatten();

@@ -164,9 +164,13 @@ pub struct OutputSettings {
 impl OutputSettings {
     /// Whether the triangles at each vertex are counted.
     pub fn counts_vertices(&self) -> bool {
-        let Asked { per_vertex, by_degree, lcc, arrays, .. } = &self.files;
-        let arrays = matches!(arrays, Some(CountArrays::Vertices(_)));
-        self.clustering || per_vertex.is_some() || by_degree.is_some() || lcc.is_some() || arrays
+        self.describes_vertices() || matches!(self.files.arrays, Some(CountArrays::Vertices(_)))
+    }
+
+    /// Whether they are wanted for more than arrays.
+    pub fn describes_vertices(&self) -> bool {
+        let Asked { per_vertex, by_degree, lcc, .. } = &self.files;
+        self.clustering || per_vertex.is_some() || by_degree.is_some() || lcc.is_some()
     }
 
     /// Whether the triangles on each edge are counted.

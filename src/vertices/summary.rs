@@ -41,7 +41,7 @@ pub struct Clustering {
     /// Its name, where the input's ids are names; then it has no other id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_triangles_name: Option<String>,
-    /// Quantiles.
+    /// Quantiles; none where the counts are asked for as arrays alone.
     pub quantiles: Vec<Quantile>,
     /// Of the file of the coefficients of all vertices; null without it.
     pub lcc: Option<LccSummary>,
@@ -90,7 +90,7 @@ impl OfDegree {
     }
 }
 
-/// The sums of all degrees, rising, and the summary. `triangles`: of the whole graph.
+/// The sums of all degrees, rising, and the summary without [`quantiles`]. `triangles`: of the whole graph.
 ///
 /// # Errors
 /// Sums that are not three times the triangles, which would be a defect of this program; when the sums cannot be read.
@@ -147,7 +147,7 @@ pub fn summarised(
             most_triangles: most,
             most_triangles_vertex: vertex,
             most_triangles_name: name,
-            quantiles: quantiles(&degrees, totals, all, with_pairs, most)?,
+            quantiles: Vec::new(),
             lcc: None,
         },
     ))
@@ -216,17 +216,16 @@ impl BlockSummary {
     }
 }
 
-/// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more, and at which are at most `most` triangles.
-fn quantiles(
-    degrees: &DegreeFinder<'_>,
-    totals: &Sums<ByRank>,
-    all: u64,
-    with_pairs: u64,
-    most: u64,
-) -> Result<Vec<Quantile>> {
-    let triangles =
-        select(places(all), most, |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
-    let locals = select(places(with_pairs), 1f64.to_bits(), |visit| {
+/// The quantiles that a `summary` reports.
+///
+/// # Errors
+/// When the sums cannot be read.
+pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Clustering) -> Result<Vec<Quantile>> {
+    let (degrees, all) = (DegreeFinder::of(graph), u64::from(graph.vertices()));
+    let triangles = select(places(all), summary.most_triangles, |visit| {
+        totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied())))
+    })?;
+    let locals = select(places(summary.vertices_of_degree_2), 1f64.to_bits(), |visit| {
         totals.each_block(|first, sums| {
             let first = first as u32;
             let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);

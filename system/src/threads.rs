@@ -3,9 +3,12 @@
 //! A thread that the system refuses is an error of the job, not a panic: all threads are started by [`pool`], [`spawn`] and [`spawn_alone`].
 
 use std::fmt::Display;
+use std::mem::forget;
 use std::num::NonZeroUsize;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
+use std::process::id;
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -38,16 +41,76 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     }
 }
 
+/// The pool of a job.
+///
+/// When the job is over, a pool of one thread is kept for the next such job of this process: starting the thread takes as long as counting
+/// some thousand edges. A process that was forked has none of the threads, and leaves the pool.
+#[derive(Debug)]
+pub struct JobPool {
+    pool: Arc<ThreadPool>,
+    process: u32,
+}
+
+/// The pool that is kept.
+static IDLE: Mutex<Option<JobPool>> = Mutex::new(None);
+
 /// A pool of so many threads; `None`: one for each core. All parallel work of a job runs in its pool; outside one, rayon
 /// would start another pool for the whole process.
-pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
+pub fn pool(threads: Option<NonZeroUsize>) -> Result<JobPool> {
     check(threads)?;
     before_thread().map_err(|e| not_started(&e))?;
-    ThreadPoolBuilder::new()
+    let process = id();
+    if threads == NonZeroUsize::new(1)
+        && let Some(idle) = JobPool::idle()
+    {
+        return Ok(idle);
+    }
+    let pool = ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, NonZeroUsize::get))
         .thread_name(|i| format!("trimill-{i}"))
         .build()
-        .map_err(|e| not_started(&e))
+        .map_err(|e| not_started(&e))?;
+    Ok(JobPool { pool: Arc::new(pool), process })
+}
+
+/// The pool of a thread that works beside the current one, if that is not `pool`: the only thread of a pool cannot wait for what runs there.
+pub fn beside(pool: &ThreadPool) -> Result<Option<JobPool>> {
+    let is_only_thread = pool.current_num_threads() == 1 && pool.current_thread_index().is_some();
+    is_only_thread.then(|| self::pool(NonZeroUsize::new(1))).transpose()
+}
+
+impl JobPool {
+    /// The one that is kept, if this process has it. Another thread that holds the lock now may not be in this process, so nothing waits for it.
+    fn idle() -> Option<Self> {
+        let idle = IDLE.try_lock().ok()?.take()?;
+        if idle.process == id() {
+            return Some(idle);
+        }
+        // Its threads would be told to end, and there are none.
+        forget(idle);
+        None
+    }
+}
+
+impl Deref for JobPool {
+    type Target = ThreadPool;
+
+    fn deref(&self) -> &ThreadPool {
+        &self.pool
+    }
+}
+
+impl Drop for JobPool {
+    fn drop(&mut self) {
+        if self.pool.current_num_threads() > 1 || self.process != id() {
+            return;
+        }
+        if let Ok(mut idle) = IDLE.try_lock()
+            && idle.is_none()
+        {
+            *idle = Some(Self { pool: Arc::clone(&self.pool), process: self.process });
+        }
+    }
 }
 
 /// Starts a thread of `scope` with this name, which does `work`.
@@ -89,6 +152,7 @@ pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -102,5 +166,28 @@ mod tests {
             assert!(error.contains(&format!("{threads} threads; expected at most {}", most())), "{error}");
             assert!(pool(NonZeroUsize::new(threads)).is_err());
         }
+    }
+
+    /// The thread that works in a pool of one.
+    fn worker(pool: &JobPool) -> std::thread::ThreadId {
+        pool.install(|| std::thread::current().id())
+    }
+
+    #[test]
+    fn a_pool_of_one_thread_is_kept_for_one_job_after_another_and_no_other_pool_is() {
+        let one = NonZeroUsize::new(1);
+        let (first, beside) = (pool(one).unwrap(), pool(one).unwrap());
+        let kept = worker(&first);
+        assert_ne!(worker(&beside), kept, "two jobs at once share no thread");
+        assert_eq!(first.current_num_threads(), 1);
+        drop(first);
+        drop(beside);
+        // One of the first two, and no third.
+        let (again, more) = (pool(one).unwrap(), pool(one).unwrap());
+        assert_eq!(worker(&again), kept);
+        assert_ne!(worker(&more), kept);
+        drop(again);
+        drop(pool(NonZeroUsize::new(2)).unwrap());
+        assert_eq!(worker(&pool(one).unwrap()), kept);
     }
 }

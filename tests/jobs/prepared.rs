@@ -30,6 +30,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     prop::sample::select(vec![
         vec![],
         vec![("threads", "1")],
+        vec![("threads", "1"), ("partitioner", "random"), ("parts", "5")],
         vec![("partitioner", "random"), ("parts", "5"), ("prune", "zero-indegree")],
         vec![("partitioner", "rank"), ("parts", "4"), ("block_bytes", "64KiB")],
         vec![("partitioner", "contiguous"), ("parts", "3"), ("spill_to", "memory")],
@@ -104,4 +105,36 @@ fn a_question_that_fails_leaves_the_graph_as_it_was() {
     let (result, edges) = graph.edges(&Options::new().truss()).unwrap();
     assert_eq!(result.truss.unwrap().largest_k, 100);
     assert!(edges.counts.len() == 4950 && edges.counts.iter().all(|&trussness| trussness == 100));
+}
+
+/// The only thread of the job's pool counts few rows from the beginning to the end; what reads or builds partitions beside it must not wait
+/// for that thread.
+#[test]
+fn one_thread_counts_few_rows_that_come_in_many_blocks() {
+    let complete = || Graph::from_edges((0..300u64).flat_map(|u| (0..u).map(move |v| (u, v))));
+    let (done, counted) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let one = [("threads", "1"), ("partitioner", "rank"), ("parts", "3"), ("block_bytes", "4096")];
+        let graph = complete().prepare(&options(&one)).unwrap();
+        let in_place = graph.vertices(&options(&one)).unwrap().0;
+        let spilled = [("threads", "1"), ("partitioner", "contiguous"), ("parts", "3")];
+        done.send([in_place, graph.edges(&options(&spilled)).unwrap().0]).unwrap();
+    });
+    let results = counted.recv_timeout(std::time::Duration::from_secs(300)).expect("a question that waits for itself");
+    assert!(results[0].partitions.iter().any(|part| part.row_blocks > 2), "{:?}", results[0].partitions);
+    assert_eq!(results[1].partitions.len(), 3);
+    assert!(results.iter().all(|result| result.triangles == 300 * 299 * 298 / 6));
+}
+
+#[test]
+fn quantiles_are_found_only_where_more_than_arrays_is_asked_for() {
+    let graph =
+        Graph::from_edges((0..50u64).flat_map(|u| (0..u).map(move |v| (u, v)))).prepare(&Options::new()).unwrap();
+    let alone = graph.vertices(&Options::new()).unwrap().0.clustering.unwrap();
+    let described = graph.vertices(&Options::new().clustering()).unwrap().0.clustering.unwrap();
+    assert!(alone.quantiles.is_empty());
+    assert!(
+        described.quantiles.len() == 7 && described.quantiles.iter().all(|quantile| quantile.triangles == 49 * 48 / 2)
+    );
+    assert_eq!((alone.average_clustering, alone.most_triangles), (1.0, 49 * 48 / 2));
 }
