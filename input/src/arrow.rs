@@ -6,8 +6,10 @@
 //!
 //! The library only decodes metadata: it would read whole record batches, and a table is often written as a single one. Here the two
 //! columns are read in pieces, those of a plain batch by all threads, a compressed batch by one. Memory: for each thread two pieces and
-//! what decompresses them; and a hundred bytes a batch. A [`stream`] that comes through a pipe is read as it comes.
+//! what decompresses them; a hundred bytes a batch; and of names those that stand in a [`dictionary`]. A [`stream`] that comes through a pipe is
+//! read as it comes.
 
+mod dictionary;
 pub(super) mod message;
 mod names;
 mod schema;
@@ -15,8 +17,9 @@ mod stream;
 mod values;
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use arrow_ipc::MessageHeader;
+use arrow_ipc::{Block, MessageHeader};
 
 use super::batch::ArcBatch;
 use super::file::InputFile;
@@ -24,9 +27,11 @@ use super::lines::ReadSizes;
 use super::names::NameSink;
 use super::parallel::in_order;
 use super::settings::InputSettings;
+use super::source::HowToOpen;
 use super::{ArcSink, Reader};
-use message::{BatchLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
-use schema::ArrowColumn;
+use dictionary::{StoredDictionary, TextDictionaries};
+use message::{BatchLayout, DictionaryLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
+use schema::{ArrowColumn, ArrowValues};
 pub(super) use stream::ArrowStream;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
@@ -47,14 +52,17 @@ pub(super) struct Arrow {
     tables: Vec<ArrowFile>,
     /// Bytes that a thread reads at a time.
     window: u64,
-    /// Whether its ids are names.
+    /// Whether its ids are names, and how many bytes their dictionaries may have.
     names: bool,
+    dictionaries: u64,
+    work_dir: PathBuf,
 }
 
 /// A file whose messages were found and checked.
 struct ArrowFile {
     file: InputFile,
     columns: [ArrowColumn; 2],
+    dictionaries: Vec<StoredDictionary>,
     batches: Vec<StoredBatch>,
     rows: u64,
 }
@@ -63,35 +71,37 @@ struct ArrowFile {
 struct StoredBatch {
     body: u64,
     layout: BatchLayout,
+    /// How many of the messages with dictionaries hold for it.
+    dictionaries: usize,
 }
 
 impl Arrow {
     /// Reads the metadata of plain files.
-    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings, sizes: ReadSizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let open = |file: InputFile| {
             let path = file.path.clone();
             ArrowFile::open(file, reading).map_err(|error| error.at_if_unset(&path))
         };
         let tables = files.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Self { tables, window: sizes.window, names: reading.names })
+        let ReadSizes { window, dictionaries, .. } = how.sizes;
+        Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }
 
-    /// Calls `work` on rows of each batch, in parallel; returns the sum of the arcs.
-    fn each_chunk(
-        &self,
+    /// Calls `work` on rows of some batches of tables, in parallel; returns the sum of the arcs.
+    fn each_chunk<'a>(
+        &'a self,
+        batches: impl Iterator<Item = (&'a ArrowFile, usize)>,
         control: &Control,
         task: &Task,
         work: impl Fn(&ArrowBatch<'_>, &Range<u64>) -> Result<u64> + Sync,
     ) -> Result<u64> {
         let mut chunks = Vec::new();
-        for table in &self.tables {
-            for number in 0..table.batches.len() {
-                chunks.extend(table.chunks(number, self.window).map(|rows| (table, number, rows)));
-            }
+        for (table, number) in batches {
+            chunks.extend(table.chunks(number, self.window).map(|rows| (table, number, rows)));
         }
         in_order(&chunks, |(table, number, rows)| {
             control.check()?;
-            let arcs = work(&table.batch(*number), rows)?;
+            let arcs = work(&table.batch(*number, &self.work_dir), rows)?;
             let share = u128::from(table.file.bytes) * u128::from(arcs) / u128::from(table.rows.max(1));
             task.advance(share as u64);
             Ok(arcs)
@@ -103,24 +113,37 @@ impl ArrowFile {
     fn open(file: InputFile, reading: &InputSettings) -> Result<Self> {
         let mut mark = [0; MAGIC.len()];
         let is_file = file.bytes >= FIRST && read(&file, &mut mark, 0).map(|()| mark == MAGIC)?;
-        let (columns, batches) = if is_file { by_footer(&file, reading)? } else { one_by_one(&file, reading)? };
+        let FoundMessages { columns, dictionaries, batches } =
+            if is_file { by_footer(&file, reading)? } else { one_by_one(&file, reading)? };
         let rows = batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.layout.rows));
         let rows = rows.ok_or_else(|| damaged("more rows than can be counted"))?;
-        Ok(Self { file, columns, batches, rows })
+        Ok(Self { file, columns, dictionaries, batches, rows })
     }
 
     /// Rows of a batch that are read by one thread, each.
     fn chunks(&self, number: usize, window: u64) -> impl Iterator<Item = Range<u64>> {
         let BatchLayout { rows, compression, .. } = self.batches[number].layout;
         let width: u64 = self.columns.iter().map(ArrowColumn::bytes).sum();
-        let size = if compression.is_some() { rows.max(1) } else { (window / width).max(1) };
+        // Texts of views that are not in a file are copied, once.
+        let is_copied =
+            self.file.file.is_remote() && self.columns.iter().any(|column| column.values == ArrowValues::Views);
+        let size = if compression.is_some() || is_copied { rows.max(1) } else { (window / width).max(1) };
         (0..rows.div_ceil(size)).map(move |chunk| chunk * size..rows.min((chunk + 1).saturating_mul(size)))
     }
 
-    fn batch(&self, number: usize) -> ArrowBatch<'_> {
-        let StoredBatch { body, layout } = &self.batches[number];
+    fn has_dictionaries(&self) -> bool {
+        self.columns.iter().any(|column| column.dictionary.is_some())
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (&Self, usize)> {
+        (0..self.batches.len()).map(move |number| (self, number))
+    }
+
+    fn batch<'a>(&'a self, number: usize, work_dir: &'a Path) -> ArrowBatch<'a> {
+        let StoredBatch { body, layout, .. } = &self.batches[number];
         let body = BatchBody::Stored(&self.file.file, *body);
-        ArrowBatch { path: &self.file.path, number: number as u64, columns: &self.columns, layout, body }
+        let (path, columns) = (&self.file.path, &self.columns);
+        ArrowBatch { path, number: number as u64, columns, layout, body, work_dir }
     }
 }
 
@@ -137,8 +160,15 @@ fn metadata(file: &InputFile, at: u64, length: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The columns and the record batches that the footer of a file lists.
-fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<([ArrowColumn; 2], Vec<StoredBatch>)> {
+/// The columns of a file, and where their values are.
+struct FoundMessages {
+    columns: [ArrowColumn; 2],
+    dictionaries: Vec<StoredDictionary>,
+    batches: Vec<StoredBatch>,
+}
+
+/// What the footer of a file lists.
+fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages> {
     let wrong =
         |found: String| Error::data("", found).expected("a complete Arrow file").advice("write or fetch it again");
     let mut tail = [0; TAIL as usize];
@@ -155,18 +185,26 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<([ArrowColumn;
     let footer = arrow_ipc::root_as_footer(&bytes).map_err(|error| wrong(format!("a damaged footer ({error})")))?;
     let schema = footer.schema().ok_or_else(|| wrong("a footer without a schema".into()))?;
     let columns = schema::ends(schema, footer.version(), reading.columns.as_ref(), reading.names)?;
-    let places: Option<Vec<u64>> =
-        footer.recordBatches().into_iter().flatten().map(|block| u64::try_from(block.offset()).ok()).collect();
-    let places = places.ok_or_else(|| wrong("a footer with negative places".into()))?;
-    let batches = parallel::try_map(places, |at| {
-        let (bytes, begin) = metadata_at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"))?;
-        let message = message(&bytes)?;
-        let body = body_length(message)?;
-        let end = begin.checked_add(body).filter(|&end| end <= file.bytes);
-        let end = end.ok_or_else(|| damaged("a record batch that is cut"))?;
-        let layout = BatchLayout::of(message, &columns, body)?;
+    let place =
+        |block: &Block| u64::try_from(block.offset()).map_err(|_| wrong("a footer with negative places".into()));
+    let at = |at: u64| FoundMessage::at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"));
+    let mut dictionaries: Vec<StoredDictionary> = Vec::new();
+    for block in footer.dictionaries().into_iter().flatten() {
+        let found = at(place(block)?)?;
+        if let Some(dictionary) = found.dictionary(&columns)? {
+            if !dictionary.is_delta && dictionaries.iter().any(|other| other.id == dictionary.id) {
+                return Err(wrong("a dictionary that replaces another one".into())
+                    .advice("write it as a stream, where dictionaries may change"));
+            }
+            dictionaries.push(dictionary);
+        }
+    }
+    let places: Vec<u64> = footer.recordBatches().into_iter().flatten().map(place).collect::<Result<_>>()?;
+    let batches = parallel::try_map(places, |place| {
+        let FoundMessage { metadata, body, bytes } = at(place)?;
+        let layout = BatchLayout::of(message(&metadata)?, &columns, bytes)?;
         let layout = layout.ok_or_else(|| damaged("a dictionary among record batches"))?;
-        Ok((at..end, StoredBatch { body: begin, layout }))
+        Ok((place..body + bytes, StoredBatch { body, layout, dictionaries: dictionaries.len() }))
     })?;
     // What is listed twice would be counted twice.
     let mut places: Vec<&Range<u64>> = batches.iter().map(|(place, _)| place).collect();
@@ -174,41 +212,67 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<([ArrowColumn;
     if places.windows(2).any(|pair| pair[0].end > pair[1].start) {
         return Err(wrong("a footer with batches that share bytes".into()));
     }
-    Ok((columns, batches.into_iter().map(|(_, batch)| batch).collect()))
+    Ok(FoundMessages { columns, dictionaries, batches: batches.into_iter().map(|(_, batch)| batch).collect() })
 }
 
-/// The columns and the record batches of a stream in a file.
-fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<([ArrowColumn; 2], Vec<StoredBatch>)> {
-    let (bytes, mut at) = metadata_at(file, 0)?.ok_or_else(no_schema)?;
-    let (columns, body) = columns_of(&bytes, reading)?;
-    let (mut batches, ends_early) = (Vec::new(), || damaged("a message that is cut"));
-    at = at.checked_add(body).ok_or_else(ends_early)?;
+/// What a stream in a file has.
+fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages> {
+    let FoundMessage { metadata, body, bytes } = FoundMessage::at(file, 0)?.ok_or_else(no_schema)?;
+    let (columns, _) = columns_of(&metadata, reading)?;
+    let (mut dictionaries, mut batches, mut at) = (Vec::new(), Vec::new(), body + bytes);
     loop {
         if at == file.bytes {
             return Err(without_end(batches.len() as u64));
         }
-        let Some((bytes, begin)) = metadata_at(file, at)? else { break };
-        let message = message(&bytes)?;
-        let body = body_length(message)?;
-        at = begin.checked_add(body).filter(|&end| end <= file.bytes).ok_or_else(ends_early)?;
-        if let Some(layout) = BatchLayout::of(message, &columns, body)? {
-            batches.push(StoredBatch { body: begin, layout });
+        let Some(found) = FoundMessage::at(file, at)? else { break };
+        dictionaries.extend(found.dictionary(&columns)?);
+        let FoundMessage { metadata, body, bytes } = found;
+        at = body + bytes;
+        if let Some(layout) = BatchLayout::of(message(&metadata)?, &columns, bytes)? {
+            batches.push(StoredBatch { body, layout, dictionaries: dictionaries.len() });
         }
     }
     if at + PREFIX < file.bytes {
         return Err(after_end());
     }
-    Ok((columns, batches))
+    Ok(FoundMessages { columns, dictionaries, batches })
 }
 
-/// The metadata of the message at `at`, and where its body begins; `None` for the end of a stream.
-fn metadata_at(file: &InputFile, at: u64) -> Result<Option<(Vec<u8>, u64)>> {
-    let mut prefix = [0; PREFIX as usize];
-    let begin = at.checked_add(PREFIX).filter(|&begin| begin <= file.bytes);
-    let begin = begin.ok_or_else(|| damaged(&format!("no message at byte {at} of {}", file.bytes)))?;
-    read(file, &mut prefix, at)?;
-    let Some(length) = metadata_length(prefix)? else { return Ok(None) };
-    Ok(Some((metadata(file, begin, length)?, begin + length)))
+/// A message in a file.
+struct FoundMessage {
+    metadata: Vec<u8>,
+    /// Where its body begins, and its bytes, which are all there.
+    body: u64,
+    bytes: u64,
+}
+
+impl FoundMessage {
+    /// The one at `at`; `None` for the end of a stream.
+    fn at(file: &InputFile, at: u64) -> Result<Option<Self>> {
+        let mut prefix = [0; PREFIX as usize];
+        let begin = at.checked_add(PREFIX).filter(|&begin| begin <= file.bytes);
+        let begin = begin.ok_or_else(|| damaged(&format!("no message at byte {at} of {}", file.bytes)))?;
+        read(file, &mut prefix, at)?;
+        let Some(length) = metadata_length(prefix)? else { return Ok(None) };
+        let (metadata, body) = (metadata(file, begin, length)?, begin + length);
+        let bytes = body_length(message(&metadata)?)?;
+        match body.checked_add(bytes).filter(|&end| end <= file.bytes) {
+            Some(_) => Ok(Some(Self { metadata, body, bytes })),
+            None => Err(damaged("a message that is cut")),
+        }
+    }
+
+    /// The dictionary that it is, if one of the columns has numbers of its texts.
+    fn dictionary(&self, columns: &[ArrowColumn; 2]) -> Result<Option<StoredDictionary>> {
+        let found = DictionaryLayout::of(message(&self.metadata)?, columns, self.bytes)?;
+        Ok(found.map(|DictionaryLayout { id, is_delta, columns, layout }| StoredDictionary {
+            id,
+            is_delta,
+            columns,
+            body: self.body,
+            layout,
+        }))
+    }
 }
 
 /// The columns that the first message of a stream describes, and the bytes of its body.
@@ -247,14 +311,37 @@ impl Reader for Arrow {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        self.each_chunk(control, task, |batch, rows| batch.deliver(rows, ArcBatch::new(sink, control)))
+        let all = self.tables.iter().flat_map(ArrowFile::numbered);
+        self.each_chunk(all, control, task, |batch, rows| batch.deliver(rows, ArcBatch::new(sink, control)))
     }
 
     fn has_names(&self) -> bool {
         self.names
     }
 
+    /// Tables without dictionaries all beside each other; of others the batches with the same ones.
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
-        self.each_chunk(control, task, |batch, rows| batch.deliver_names(rows, sink, control))
+        let (with, without): (Vec<_>, Vec<_>) = self.tables.iter().partition(|table| table.has_dictionaries());
+        let none = TextDictionaries::within(0);
+        let plain = without.into_iter().flat_map(ArrowFile::numbered);
+        let mut arcs =
+            self.each_chunk(plain, control, task, |batch, rows| batch.deliver_names(rows, &none, sink, control))?;
+        for table in with {
+            let (mut texts, mut read) = (TextDictionaries::within(self.dictionaries), 0);
+            for batches in table.batches.chunk_by(|one, next| one.dictionaries == next.dictionaries) {
+                let known = batches[0].dictionaries;
+                for dictionary in &table.dictionaries[texts.messages..known] {
+                    control.check()?;
+                    texts.read(dictionary, &table.file, &self.work_dir)?;
+                }
+                let numbers = read..read + batches.len();
+                read = numbers.end;
+                let batches = numbers.map(|number| (table, number));
+                arcs += self.each_chunk(batches, control, task, |batch, rows| {
+                    batch.deliver_names(rows, &texts, sink, control)
+                })?;
+            }
+        }
+        Ok(arcs)
     }
 }

@@ -19,15 +19,20 @@ pub(super) struct ReadSizes {
     pub(super) window: u64,
     /// Bytes of the longest line of an edge list or a matrix.
     pub(super) longest_line: u64,
+    /// Bytes of the texts that the columns of a table have the numbers of, all together.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(super) dictionaries: u64,
 }
 
 impl ReadSizes {
     /// 8 MiB a task: about 10 ms of parsing. A line longer than 1 MiB is not a line of an edge list.
-    pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20 };
+    pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20, dictionaries: 1 << 30 };
 
-    /// For readers that may take `bytes` together, one on each of `threads`: two windows each.
+    /// For readers that may take `bytes` together, one on each of `threads`: two windows each. Dictionaries take as much, half of which
+    /// may be free: they grow as they are read.
     pub(super) fn within(bytes: u64, threads: u64) -> Self {
-        Self { window: (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window), ..Self::USUAL }
+        let window = (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window);
+        Self { window, dictionaries: bytes / 2, ..Self::USUAL }
     }
 }
 

@@ -364,7 +364,7 @@ fn open_reader(
             bytes = files.iter().map(|file| file.bytes).sum();
             match format {
                 Format::Npy => Box::new(Npy::open(files, sizes)?),
-                _ => open_tables(format, files, reading, sizes)?,
+                _ => open_tables(format, files, reading, how)?,
             }
         }
         Format::Graphalytics => {
@@ -438,16 +438,16 @@ fn open_tables(
     format: Format,
     files: Vec<InputFile>,
     reading: &InputSettings,
-    sizes: ReadSizes,
+    how: &HowToOpen<'_>,
 ) -> Result<Box<dyn Reader>> {
     Ok(match format {
-        Format::Arrow => Box::new(super::arrow::Arrow::open(files, reading, sizes)?),
+        Format::Arrow => Box::new(super::arrow::Arrow::open(files, reading, how)?),
         _ => Box::new(super::parquet::Parquet::open(files, reading)?),
     })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: ReadSizes) -> Result<Box<dyn Reader>> {
+fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
     let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
     Err(Error::usage(format!("a file of format {format}, which this build does not read"))
         .at(path)

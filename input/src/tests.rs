@@ -28,7 +28,7 @@ impl ArcSink for Keep {
 const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
 fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
-    let sizes = ReadSizes { window, longest_line: 1 << 12 };
+    let sizes = ReadSizes { window, longest_line: 1 << 12, ..ReadSizes::USUAL };
     let reading = InputSettings { format, ..InputSettings::default() };
     let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
     let source = Source::open_how(paths, reading, &how)?;
@@ -55,7 +55,7 @@ impl NameSink for KeepNames {
 
 /// Reads a list of names; the errors as text.
 fn read_names(path: &Path, window: u64) -> Result<Vec<NamedArc>, String> {
-    let sizes = ReadSizes { window, longest_line: 1 << 12 };
+    let sizes = ReadSizes { window, longest_line: 1 << 12, ..ReadSizes::USUAL };
     let reading = InputSettings { format: Some(Format::Text), names: true, ..InputSettings::default() };
     let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
     let keep = KeepNames::default();

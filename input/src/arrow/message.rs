@@ -70,9 +70,34 @@ pub(super) struct EndBuffers {
     /// How many values are missing, and the bits that say which.
     pub(super) nulls: u64,
     pub(super) validity: Range<u64>,
-    /// Integers, or where each text ends.
+    /// Integers, or where each text is.
     pub(super) values: Range<u64>,
-    pub(super) text: Range<u64>,
+    /// The texts: in one buffer, or of views in several.
+    pub(super) texts: Vec<Range<u64>>,
+}
+
+/// A dictionary, or more of it.
+pub(super) struct DictionaryLayout {
+    pub(super) id: i64,
+    /// Whether it goes on behind what is there.
+    pub(super) is_delta: bool,
+    /// Its only column, twice.
+    pub(super) columns: [ArrowColumn; 2],
+    pub(super) layout: BatchLayout,
+}
+
+impl DictionaryLayout {
+    /// Of a message; `None` if it is none with texts of one of the columns.
+    pub(super) fn of(message: Message<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Option<Self>> {
+        let Some(header) = message.header_as_dictionary_batch() else { return Ok(None) };
+        let id = header.id();
+        let has = |column: &&ArrowColumn| column.dictionary.is_some_and(|dictionary| dictionary.id == id);
+        let Some(values) = columns.iter().find(has).and_then(ArrowColumn::of_dictionary) else { return Ok(None) };
+        let batch = header.data().ok_or_else(|| damaged("a dictionary without values"))?;
+        let columns = [values.clone(), values];
+        let layout = BatchLayout::of_batch(batch, &columns, body)?;
+        Ok(Some(Self { id, is_delta: header.isDelta(), columns, layout }))
+    }
 }
 
 impl BatchLayout {
@@ -80,7 +105,7 @@ impl BatchLayout {
     pub(super) fn of(message: Message<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Option<Self>> {
         match message.header_type() {
             MessageHeader::RecordBatch => {}
-            // Of other columns.
+            // What is needed of them is read by itself.
             MessageHeader::DictionaryBatch => return Ok(None),
             other => {
                 let name = other.variant_name().unwrap_or("an unknown one");
@@ -88,6 +113,10 @@ impl BatchLayout {
             }
         }
         let batch = message.header_as_record_batch().ok_or_else(|| damaged("a record batch without a header"))?;
+        Self::of_batch(batch, columns, body).map(Some)
+    }
+
+    fn of_batch(batch: RecordBatch<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Self> {
         let rows = u64::try_from(batch.length()).map_err(|_| damaged("a negative number of rows"))?;
         let compression = batch.compression().map(|compression| compression.codec());
         if let Some(codec) = compression.filter(|codec| !CompressionType::ENUM_VALUES.contains(codec)) {
@@ -101,7 +130,7 @@ impl BatchLayout {
             }
             Ok(found)
         };
-        Ok(Some(Self { rows, compression, ends: [of(&columns[0])?, of(&columns[1])?] }))
+        Ok(Self { rows, compression, ends: [of(&columns[0])?, of(&columns[1])?] })
     }
 }
 
@@ -114,21 +143,29 @@ fn buffers(batch: RecordBatch<'_>, column: &ArrowColumn, body: u64) -> Result<En
         return Err(damaged(&found));
     }
     let mut first = place.buffers;
-    for view in 0..place.views {
+    let viewed = |view: usize| {
         let counts = batch.variadicBufferCounts().filter(|counts| view < counts.len()).ok_or_else(lacks)?;
-        first = usize::try_from(counts.get(view)).ok().and_then(|more| first.checked_add(more)).ok_or_else(lacks)?;
+        usize::try_from(counts.get(view)).map_err(|_| lacks())
+    };
+    for view in 0..place.views {
+        first = first.checked_add(viewed(view)?).ok_or_else(lacks)?;
     }
-    let last = if column.values == ArrowValues::Text { 2 } else { 1 };
-    let all = batch.buffers().filter(|all| first.checked_add(last).is_some_and(|last| last < all.len()));
-    let all = all.ok_or_else(lacks)?;
+    let texts = match column.values {
+        ArrowValues::Integers { .. } => 0,
+        ArrowValues::Text => 1,
+        ArrowValues::Views => viewed(place.views)?,
+    };
+    let end = first.checked_add(2).and_then(|end| end.checked_add(texts)).ok_or_else(lacks)?;
+    let all = batch.buffers().filter(|all| end <= all.len()).ok_or_else(lacks)?;
     let range = |at: usize| {
         let (start, length) = (u64::try_from(all.get(at).offset()).ok()?, u64::try_from(all.get(at).length()).ok()?);
         Some(start..start.checked_add(length).filter(|&end| end <= body)?)
     };
-    let ranges: Option<Vec<_>> = [0, 1, last].into_iter().map(|buffer| range(first + buffer)).collect();
+    let ranges: Option<Vec<_>> = (first..end).map(range).collect();
+    let mut ranges = ranges.ok_or_else(|| damaged("a buffer that ends after its record batch"))?.into_iter();
     let nulls = u64::try_from(node.null_count()).unwrap_or_default();
-    match ranges.map(<[_; 3]>::try_from) {
-        Some(Ok([validity, values, text])) => Ok(EndBuffers { nulls, validity, values, text }),
-        _ => Err(damaged("a buffer that ends after its record batch")),
+    match (ranges.next(), ranges.next()) {
+        (Some(validity), Some(values)) => Ok(EndBuffers { nulls, validity, values, texts: ranges.collect() }),
+        _ => Err(lacks()),
     }
 }

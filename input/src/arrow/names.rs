@@ -1,25 +1,40 @@
-//! The names in a record batch, one after another: a buffer says where each ends in a buffer of text.
+//! The names in a record batch, one after another: their bytes stand one after another or where views say, or a dictionary has them.
 
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::ops::Range;
 
-use super::values::ArrowBatch;
+use super::dictionary::{TextDictionaries, TextDictionary};
+use super::schema::ArrowValues;
+use super::values::{ArrowBatch, BatchBody, IdReader, ROWS};
 use crate::names::{LONGEST_NAME, NameSink, NamedArcs, names_expected};
+use crate::spool::Spool;
+use crate::storage::Storage;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
-/// Bytes that are read at a time.
+/// Bytes that are read at a time: of what is read in order, and where a view leads.
 const PIECE: usize = 1 << 16;
+const VIEWED: usize = 1 << 12;
+
+/// The most bytes of a text that stands in its view.
+const IN_VIEW: usize = 12;
 
 impl ArrowBatch<'_> {
     /// Delivers the arcs in some rows, whose ids are names; in all of them if the batch is compressed.
-    pub(super) fn deliver_names(&self, rows: &Range<u64>, sink: &dyn NameSink, control: &Control) -> Result<u64> {
+    pub(super) fn deliver_names(
+        &self,
+        rows: &Range<u64>,
+        dictionaries: &TextDictionaries,
+        sink: &dyn NameSink,
+        control: &Control,
+    ) -> Result<u64> {
         self.check_nulls()?;
-        let mut ends = [TextReader::new(self, 0, rows.start)?, TextReader::new(self, 1, rows.start)?];
-        let mut arcs = NamedArcs::default();
+        let column = |end: usize| ColumnTexts::new(self, end, rows.clone(), dictionaries);
+        let (mut ends, mut arcs) = ([column(0)?, column(1)?], NamedArcs::default());
         for row in rows.clone() {
-            for end in &mut ends {
-                end.next(row, &mut arcs)?;
+            for (end, names) in ends.iter_mut().enumerate() {
+                arcs.push(names.next(row)?)
+                    .map_err(|found| self.wrong(end, &format!("{found} in row {row}")).expected(names_expected()))?;
             }
             if arcs.is_full() {
                 control.check()?;
@@ -32,41 +47,112 @@ impl ArrowBatch<'_> {
     }
 }
 
-struct TextReader<'a> {
+/// The names of a column, one after another.
+pub(super) struct ColumnTexts<'a> {
     batch: &'a ArrowBatch<'a>,
     /// 0 for tails, 1 for heads.
     end: usize,
-    offsets: BufReader<Box<dyn Read + 'a>>,
-    text: BufReader<Box<dyn Read + 'a>>,
-    /// Where the next name begins.
-    at: u64,
+    texts: TextPlaces<'a>,
     name: Vec<u8>,
 }
 
-impl<'a> TextReader<'a> {
-    fn new(batch: &'a ArrowBatch<'a>, end: usize, row: u64) -> Result<Self> {
-        let buffers = &batch.layout.ends[end];
-        let offsets = batch.bytes(end, &buffers.values, row * batch.columns[end].width)?;
-        let mut offsets = BufReader::with_capacity(PIECE, offsets);
-        let at = offset(batch, end, &mut offsets)?;
-        let text = BufReader::with_capacity(PIECE, batch.bytes(end, &buffers.text, at)?);
-        Ok(Self { batch, end, offsets, text, at, name: Vec::new() })
+/// Where the bytes of names are.
+enum TextPlaces<'a> {
+    /// Behind each other; and numbers that say where each ends, of which the last was `at`.
+    InOrder {
+        offsets: BufReader<Box<dyn Read + 'a>>,
+        text: BufReader<Box<dyn Read + 'a>>,
+        at: u64,
+    },
+    Viewed {
+        views: BufReader<Box<dyn Read + 'a>>,
+        buffers: Vec<ViewedText<'a>>,
+    },
+    /// Numbers of texts, some of which were read, up to row `to`.
+    Numbered {
+        dictionary: &'a TextDictionary,
+        ids: IdReader<'a>,
+        read: Vec<u64>,
+        next: usize,
+        to: u64,
+    },
+}
+
+impl<'a> ColumnTexts<'a> {
+    pub(super) fn new(
+        batch: &'a ArrowBatch<'a>,
+        end: usize,
+        rows: Range<u64>,
+        dictionaries: &'a TextDictionaries,
+    ) -> Result<Self> {
+        let (buffers, column) = (&batch.layout.ends[end], &batch.columns[end]);
+        let places = || -> Result<_> {
+            let places = batch.bytes(end, &buffers.values, rows.start * column.width)?;
+            Ok(BufReader::with_capacity(PIECE, places))
+        };
+        let texts = match column.values {
+            ArrowValues::Integers { .. } => {
+                let dictionary = column.dictionary.and_then(|column| dictionaries.get(column.id));
+                let dictionary = dictionary.ok_or_else(|| batch.wrong(end, "no dictionary of it comes before"))?;
+                let ids = IdReader::new(batch, end, rows.start)?;
+                TextPlaces::Numbered { dictionary, ids, read: Vec::new(), next: 0, to: rows.end }
+            }
+            ArrowValues::Text => {
+                let mut offsets = places()?;
+                let at = offset(batch, end, &mut offsets)?;
+                let text = buffers.texts.first().cloned().unwrap_or_default();
+                TextPlaces::InOrder { offsets, text: BufReader::with_capacity(PIECE, batch.bytes(end, &text, at)?), at }
+            }
+            ArrowValues::Views => {
+                let open = |buffer| ViewedText::open(batch, end, buffer);
+                TextPlaces::Viewed { views: places()?, buffers: buffers.texts.iter().map(open).collect::<Result<_>>()? }
+            }
+        };
+        Ok(Self { batch, end, texts, name: Vec::new() })
     }
 
-    /// Adds the name in the next row, which is `row`.
-    fn next(&mut self, row: u64, arcs: &mut NamedArcs) -> Result<()> {
-        let Self { batch, end, offsets, text, at, name } = self;
-        let wrong = |found: String| batch.wrong(*end, &format!("{found} in row {row}"));
-        let next = offset(batch, *end, offsets)?;
-        let length = next.checked_sub(*at);
-        let length = length.ok_or_else(|| wrong(format!("a text from byte {at} to {next}")))?;
-        if length > LONGEST_NAME as u64 {
-            return Err(wrong(format!("a name of {length} bytes")).expected(names_expected()));
+    /// The name in the next row, which is `row`.
+    pub(super) fn next(&mut self, row: u64) -> Result<&[u8]> {
+        let Self { batch, end, texts, name } = self;
+        let (batch, end) = (*batch, *end);
+        let wrong = |found: String| batch.wrong(end, &format!("{found} in row {row}"));
+        let sized = |name: &mut Vec<u8>, length: u64| match length <= LONGEST_NAME as u64 {
+            true => Ok(name.resize(length as usize, 0)),
+            false => Err(wrong(format!("a name of {length} bytes")).expected(names_expected())),
+        };
+        match texts {
+            TextPlaces::InOrder { offsets, text, at } => {
+                let next = offset(batch, end, offsets)?;
+                let length = next.checked_sub(*at);
+                sized(name, length.ok_or_else(|| wrong(format!("a text from byte {at} to {next}")))?)?;
+                text.read_exact(name).map_err(|error| batch.unreadable(end, error))?;
+                *at = next;
+            }
+            TextPlaces::Viewed { views, buffers } => {
+                let mut view = [0; 16];
+                views.read_exact(&mut view).map_err(|error| batch.unreadable(end, error))?;
+                let [length, _, buffer, at] = bytemuck::cast::<_, [[u8; 4]; 4]>(view).map(u32::from_le_bytes);
+                sized(name, length.into())?;
+                if name.len() <= IN_VIEW {
+                    name.copy_from_slice(&view[4..4 + length as usize]);
+                } else {
+                    let viewed = buffers.get_mut(buffer as usize).filter(|viewed| viewed.has(at, length));
+                    let viewed = viewed.ok_or_else(|| {
+                        wrong(format!("a text of {length} bytes at byte {at} of buffer {buffer}, which lacks it"))
+                    })?;
+                    viewed.read(at.into(), name).map_err(|error| batch.unreadable(end, error))?;
+                }
+            }
+            TextPlaces::Numbered { dictionary, ids, read, next, to } => {
+                if *next == read.len() {
+                    ids.read((*to - row).min(ROWS) as usize, row, read)?;
+                    *next = 0;
+                }
+                *next += 1;
+                return dictionary.text(read[*next - 1]).map_err(|found| wrong(found).expected("a name in each row"));
+            }
         }
-        name.resize(length as usize, 0);
-        text.read_exact(name).map_err(|error| batch.unreadable(*end, error))?;
-        *at = next;
-        arcs.push(name).map_err(|found| wrong(found).expected(names_expected()))
+        Ok(name)
     }
 }
 
@@ -76,4 +162,67 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
     let width = batch.columns[end].width as usize;
     offsets.read_exact(&mut bytes[..width]).map_err(|error| batch.unreadable(end, error))?;
     Ok(u64::from_le_bytes(bytes))
+}
+
+/// A buffer of texts, which views refer to in any order.
+struct ViewedText<'a> {
+    file: ViewedFile<'a>,
+    within: Range<u64>,
+    /// What was read last, and where it begins in the buffer.
+    piece: Vec<u8>,
+    at: u64,
+}
+
+enum ViewedFile<'a> {
+    Input(&'a Storage),
+    Copy(Storage),
+}
+
+impl<'a> ViewedText<'a> {
+    /// A buffer that is compressed, or on a server, is copied to a temporary file.
+    fn open(batch: &'a ArrowBatch<'a>, end: usize, buffer: &Range<u64>) -> Result<Self> {
+        let (file, within) = match batch.body {
+            BatchBody::Stored(file, body) if batch.layout.compression.is_none() && !file.is_remote() => {
+                (ViewedFile::Input(file), body + buffer.start..body + buffer.end)
+            }
+            _ => {
+                let length = buffer.end - buffer.start;
+                let mut spool = Spool::new("a copy of a column's texts", batch.path, batch.work_dir, length)?;
+                let (mut bytes, mut piece, mut copied) = (batch.bytes(end, buffer, 0)?, vec![0; PIECE], 0);
+                loop {
+                    match bytes.read(&mut piece).map_err(|error| batch.unreadable(end, error))? {
+                        0 => break,
+                        read => {
+                            spool.write(&piece[..read])?;
+                            copied += read as u64;
+                        }
+                    }
+                }
+                (ViewedFile::Copy(Storage::Local(spool.finish())), 0..copied)
+            }
+        };
+        Ok(Self { file, within, piece: Vec::new(), at: 0 })
+    }
+
+    fn has(&self, at: u32, length: u32) -> bool {
+        u64::from(at) + u64::from(length) <= self.within.end - self.within.start
+    }
+
+    /// Reads bytes that it [has](Self::has).
+    fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let end = at + into.len() as u64;
+        if at < self.at || end > self.at + self.piece.len() as u64 {
+            let file = match &self.file {
+                ViewedFile::Input(file) => *file,
+                ViewedFile::Copy(file) => file,
+            };
+            let all = self.within.end - self.within.start;
+            self.piece.resize((all - at).min(VIEWED.max(into.len()) as u64) as usize, 0);
+            file.read_exact_at(&mut self.piece, self.within.start + at)?;
+            self.at = at;
+        }
+        let begin = (at - self.at) as usize;
+        into.copy_from_slice(&self.piece[begin..begin + into.len()]);
+        Ok(())
+    }
 }

@@ -4,7 +4,7 @@
 //! of all fields stand one after another. So the place of a column follows from the types of those before it. Only fields of views
 //! have buffers whose number the batch says.
 
-use arrow_ipc::{Endianness, Field, MetadataVersion, Schema, Type};
+use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 
 use crate::column_names::ColumnNames;
 use crate::tables;
@@ -21,16 +21,32 @@ const SOME_TEXT: u64 = 24;
 pub(super) struct ArrowColumn {
     pub(super) name: String,
     pub(super) values: ArrowValues,
-    /// Bytes of an integer, or of the number that says where a text ends: 1, 2, 4 or 8.
+    /// Bytes of an integer, or of what says where a text is: 1, 2, 4, 8 or 16.
     pub(super) width: u64,
     pub(super) place: ColumnPlace,
+    /// If it has numbers of texts: where these are.
+    pub(super) dictionary: Option<DictionaryColumn>,
+}
+
+/// The texts that a column has the numbers of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DictionaryColumn {
+    /// What messages call the dictionary.
+    pub(super) id: i64,
+    values: ArrowValues,
+    width: u64,
 }
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArrowValues {
-    Integers { signed: bool },
+    Integers {
+        signed: bool,
+    },
+    /// One after another, with where each ends.
     Text,
+    /// Each with its length and its place; a short one has its bytes there.
+    Views,
 }
 
 /// What comes before a column in a record batch.
@@ -73,19 +89,34 @@ fn column(field: Field<'_>, place: ColumnPlace, names: bool) -> Result<ArrowColu
         let error = tables::no_ids(name, &format!("of type {}", kind(field)), names);
         Err(if names { error.advice("write it as utf8, as by column.cast(pyarrow.string())") } else { error })
     };
-    if field.dictionary().is_some() {
-        return refused();
-    }
-    let (values, width) = match (names, field.type_type()) {
-        (true, Type::Utf8) => (ArrowValues::Text, 4),
-        (true, Type::LargeUtf8) => (ArrowValues::Text, 8),
-        (false, _) => match field.type_as_int().map(|integer| (integer.bitWidth(), integer.is_signed())) {
-            Some((bits @ (8 | 16 | 32 | 64), signed)) => (ArrowValues::Integers { signed }, bits as u64 / 8),
-            _ => return refused(),
-        },
-        _ => return refused(),
+    let integers = |integer: Int<'_>| {
+        let bits = Some(integer.bitWidth()).filter(|bits| matches!(bits, 8 | 16 | 32 | 64))?;
+        Some((ArrowValues::Integers { signed: integer.is_signed() }, bits as u64 / 8))
     };
-    Ok(ArrowColumn { name: name.to_owned(), values, width, place })
+    let (stored, dictionary) = match (field.dictionary(), names) {
+        (None, false) => (field.type_as_int().and_then(integers), None),
+        (None, true) => (texts(field), None),
+        (Some(encoding), true) => {
+            let Some((values, width)) = texts(field) else { return refused() };
+            // Without a type the numbers have 32 bits and a sign.
+            let usual = Some((ArrowValues::Integers { signed: true }, 4));
+            let numbers = encoding.indexType().map_or(usual, integers);
+            (numbers, Some(DictionaryColumn { id: encoding.id(), values, width }))
+        }
+        (Some(_), false) => return refused(),
+    };
+    let Some((values, width)) = stored else { return refused() };
+    Ok(ArrowColumn { name: name.to_owned(), values, width, place, dictionary })
+}
+
+/// How a field has texts, if it has; whether they are UTF-8 is found when they are read.
+fn texts(field: Field<'_>) -> Option<(ArrowValues, u64)> {
+    match field.type_type() {
+        Type::Utf8 | Type::Binary => Some((ArrowValues::Text, 4)),
+        Type::LargeUtf8 | Type::LargeBinary => Some((ArrowValues::Text, 8)),
+        Type::Utf8View | Type::BinaryView => Some((ArrowValues::Views, 16)),
+        _ => None,
+    }
 }
 
 /// The type of a column in words.
@@ -101,6 +132,13 @@ impl ArrowColumn {
     /// The bytes of a value, about.
     pub(super) fn bytes(&self) -> u64 {
         self.width + if self.values == ArrowValues::Text { SOME_TEXT } else { 0 }
+    }
+
+    /// The only column of the messages with its dictionary.
+    pub(super) fn of_dictionary(&self) -> Option<Self> {
+        let DictionaryColumn { values, width, .. } = self.dictionary?;
+        let name = self.name.clone();
+        Some(Self { name, values, width, place: ColumnPlace::default(), dictionary: None })
     }
 }
 

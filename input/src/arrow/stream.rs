@@ -100,7 +100,8 @@ impl ArrowStream {
                 ReadBody::Held => BatchBody::Held(&buffer),
                 ReadBody::Copied(copy) => BatchBody::Stored(copy, 0),
             };
-            let batch = ArrowBatch { path: &self.path, number, columns: &self.columns, layout: &layout, body };
+            let (path, columns, work_dir) = (&self.path, &self.columns, &self.work_dir);
+            let batch = ArrowBatch { path, number, columns, layout: &layout, body, work_dir };
             arcs += batch.deliver(&(0..layout.rows), ArcBatch::new(sink, control))?;
             self.read.fetch_add(bytes, Ordering::Relaxed);
             task.advance(bytes);

@@ -13,7 +13,7 @@ use crate::storage::{Pread, Storage};
 use trimill_system::error::{Error, Result};
 
 /// Rows that are read at a time.
-const ROWS: u64 = 1 << 13;
+pub(super) const ROWS: u64 = 1 << 13;
 
 /// Compressed bytes that are read at a time.
 const COMPRESSED: usize = 1 << 16;
@@ -33,6 +33,8 @@ pub(super) struct ArrowBatch<'a> {
     pub(super) columns: &'a [ArrowColumn; 2],
     pub(super) layout: &'a BatchLayout,
     pub(super) body: BatchBody<'a>,
+    /// For texts that cannot be read in their order.
+    pub(super) work_dir: &'a Path,
 }
 
 impl ArrowBatch<'_> {
@@ -127,7 +129,7 @@ impl ArrowBatch<'_> {
 }
 
 /// The ids of a column, one after another.
-struct IdReader<'a> {
+pub(super) struct IdReader<'a> {
     batch: &'a ArrowBatch<'a>,
     /// 0 for tails, 1 for heads.
     end: usize,
@@ -136,13 +138,13 @@ struct IdReader<'a> {
 }
 
 impl<'a> IdReader<'a> {
-    fn new(batch: &'a ArrowBatch<'a>, end: usize, row: u64) -> Result<Self> {
+    pub(super) fn new(batch: &'a ArrowBatch<'a>, end: usize, row: u64) -> Result<Self> {
         let bytes = batch.bytes(end, &batch.layout.ends[end].values, row * batch.columns[end].width)?;
         Ok(Self { batch, end, bytes, piece: Vec::new() })
     }
 
     /// The next `rows` ids; `row` is the number of the first one.
-    fn read(&mut self, rows: usize, row: u64, ids: &mut Vec<u64>) -> Result<()> {
+    pub(super) fn read(&mut self, rows: usize, row: u64, ids: &mut Vec<u64>) -> Result<()> {
         let Self { batch, end, bytes, piece } = self;
         let ArrowColumn { width, values, .. } = &batch.columns[*end];
         let (width, signed) = (*width, *values == ArrowValues::Integers { signed: true });

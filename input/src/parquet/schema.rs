@@ -66,8 +66,12 @@ fn column(schema: &SchemaDescriptor, field: usize, names: bool) -> Result<EndCol
     Ok(EndColumn { leaf, name: name.to_owned(), values })
 }
 
+/// Whether it is called text, or nothing: some programs write text so. Whether it is UTF-8 is found when it is read.
 fn is_text(column: &ColumnDescriptor) -> bool {
-    matches!(column.logical_type_ref(), Some(LogicalType::String)) || column.converted_type() == ConvertedType::UTF8
+    match column.logical_type_ref() {
+        Some(kind) => matches!(kind, LogicalType::String),
+        None => matches!(column.converted_type(), ConvertedType::NONE | ConvertedType::UTF8),
+    }
 }
 
 /// Whether integers have a sign; `None` for dates, times and decimal fractions.
