@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
+use glob::{MatchOptions, Pattern};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path as ObjectPath;
@@ -77,6 +78,8 @@ struct StoredAt {
     store: Arc<dyn ObjectStore>,
     at: ObjectPath,
     name: PathBuf,
+    /// Of the object, if not the latest is meant.
+    version: Option<String>,
 }
 
 /// An input, and the object if it is one.
@@ -146,18 +149,29 @@ impl Opener {
                     .with_http_connector(self.client.for_url(url))
                     .build();
                 let store = store.map_err(|error| unusable(&name, &error))?;
-                Ok(vec![StoredAt { store: Arc::new(store), at: ObjectPath::default(), name }])
+                Ok(vec![StoredAt { store: Arc::new(store), at: ObjectPath::default(), name, version: None }])
             }
-            RemoteLocation::S3 { bucket, key } => {
+            RemoteLocation::S3 { bucket, key, version } => {
                 let store = self.bucket(&bucket).map_err(|error| unusable(&name, &error))?;
-                let is_prefix = key.is_empty() || key.ends_with('/');
-                let at = ObjectPath::parse(&key).map_err(|_| {
-                    Error::usage("a key that cannot be read").at(&name).expected("names with / between them")
-                })?;
-                match is_prefix {
-                    true => self.under(store, at, &bucket, name),
-                    false => Ok(vec![StoredAt { store, at, name }]),
+                let parsed = |key: &str| {
+                    ObjectPath::parse(key).map_err(|_| {
+                        Error::usage("a key that cannot be read").at(&name).expected("names with / between them")
+                    })
+                };
+                if key.is_empty() || key.ends_with('/') {
+                    let found = self.under(&store, &parsed(&key)?, |_| true, &bucket, &name)?;
+                    return if found.is_empty() { Err(no_objects(&name)) } else { Ok(found) };
                 }
+                // What matches nothing may be the key of an object, as the name of a file.
+                if let Some((prefix, pattern)) = pattern(&key) {
+                    let exact = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
+                    let matches = |key: &ObjectPath| pattern.matches_with(key.as_ref(), exact);
+                    let found = self.under(&store, &parsed(prefix)?, matches, &bucket, &name)?;
+                    if !found.is_empty() {
+                        return Ok(found);
+                    }
+                }
+                Ok(vec![StoredAt { store, at: parsed(&key)?, name: name.clone(), version }])
             }
         }
     }
@@ -176,38 +190,48 @@ impl Opener {
     /// The objects under a prefix in the order of their keys, without empty ones and notes of the programs that wrote them, as of a directory.
     fn under(
         &self,
-        store: Arc<dyn ObjectStore>,
-        prefix: ObjectPath,
+        store: &Arc<dyn ObjectStore>,
+        prefix: &ObjectPath,
+        is_meant: impl Fn(&ObjectPath) -> bool,
         bucket: &str,
-        name: PathBuf,
+        name: &Path,
     ) -> Result<Vec<StoredAt>> {
-        let (limits, lister, at, of) = (self.network.limits, Arc::clone(&store), prefix.clone(), name.clone());
+        let (limits, lister, at, of) = (self.network.limits, Arc::clone(store), prefix.clone(), name.to_path_buf());
         let list = move || {
             let (listed, of) = (lister.list(Some(&at)), of.clone());
             async move { listed.try_collect::<Vec<_>>().await.map_err(|error| fetch::failure(&of, &error)) }
         };
         let listed = self.network.begin(async move { fetch::again(limits, list).await }).wait()??;
         let is_note = |key: &ObjectPath| {
-            let below = key.prefix_match(&prefix).into_iter().flatten();
+            let below = key.prefix_match(prefix).into_iter().flatten();
             below.into_iter().any(|part| part.as_ref().starts_with(['.', '_']))
         };
         let mut keys: Vec<ObjectPath> = listed
             .into_iter()
-            .filter(|object| object.size > 0 && !is_note(&object.location))
+            .filter(|object| object.size > 0 && !is_note(&object.location) && is_meant(&object.location))
             .map(|object| object.location)
             .collect();
         keys.sort_unstable();
-        if keys.is_empty() {
-            return Err(Error::data(&name, "has no object that could be a graph")
-                .expected("a prefix with files of one graph, whose names do not begin with . or _"));
-        }
         let of_key = |at: ObjectPath| StoredAt {
-            store: Arc::clone(&store),
+            store: Arc::clone(store),
+            version: None,
             name: PathBuf::from(format!("s3://{bucket}/{at}")),
             at,
         };
         Ok(keys.into_iter().map(of_key).collect())
     }
+}
+
+/// A key with `*` or `[...]` as a pattern, and the prefix that its objects have in common.
+fn pattern(key: &str) -> Option<(&str, Pattern)> {
+    let wild = key.find(['*', '['])?;
+    let prefix = key[..wild].rfind('/').map_or("", |end| &key[..end]);
+    Some((prefix, Pattern::new(key).ok()?))
+}
+
+fn no_objects(name: &Path) -> Error {
+    Error::data(name, "has no object that could be a graph")
+        .expected("a prefix with files of one graph, whose names do not begin with . or _")
 }
 
 /// The error for settings, of the environment or the URL, that make no store.

@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use object_store::client::{
@@ -25,6 +25,7 @@ use rustls::pki_types::pem::PemObject;
 
 use super::RemoteLimits;
 use trimill_system::error::{Error, Result};
+use trimill_system::lock;
 
 /// Bytes of a reply in which S3 says why it refuses.
 const MOST_SAID: usize = 64 << 10;
@@ -34,8 +35,9 @@ const MOST_SAID: usize = 64 << 10;
 pub(super) struct RemoteClient {
     client: reqwest::Client,
     redirects: usize,
-    /// The whole URL, if all requests are to one.
+    /// The whole URL, if all requests are to one; and where its redirects led last.
     url: Option<Url>,
+    led: Arc<Mutex<Option<Url>>>,
 }
 
 /// A reply that cannot be used.
@@ -64,12 +66,12 @@ impl RemoteClient {
             .read_timeout(limits.idle)
             .build()
             .map_err(|error| unusable(&error.without_url()))?;
-        Ok(Self { client, redirects: limits.redirects, url: None })
+        Ok(Self { client, redirects: limits.redirects, url: None, led: Arc::default() })
     }
 
     /// The same for requests to `url`.
     pub(super) fn for_url(&self, url: Url) -> Self {
-        Self { url: Some(url), ..self.clone() }
+        Self { url: Some(url), led: Arc::default(), ..self.clone() }
     }
 
     /// The address of a request, and for [`Self::for_url`] the request with the credentials of the URL.
@@ -141,14 +143,38 @@ fn without_credentials(headers: &mut HeaderMap) {
 
 #[async_trait]
 impl HttpService for RemoteClient {
-    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let mut url = self.first(&mut request)?;
+    /// Asks where redirects of the same URL led before; if that is no success, as where an address was good for a while only, the URL itself.
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let led = lock(&self.led).clone();
+        if let Some(mut led) = led {
+            let mut again = request.clone();
+            without_credentials(again.headers_mut());
+            address(&mut again, &mut led)?;
+            match HttpService::call(&self.client, again).await {
+                Ok(reply) if reply.status().is_success() => return Ok(reply),
+                _ => *lock(&self.led) = None,
+            }
+        }
+        self.follow(request).await
+    }
+}
+
+impl RemoteClient {
+    async fn follow(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let first = self.first(&mut request)?;
+        let mut url = first.clone();
         for _ in 0..=self.redirects {
             let reply = HttpService::call(&self.client, request.clone()).await?;
             let status = reply.status();
             let location = reply.headers().get(LOCATION).and_then(|location| location.to_str().ok());
             let Some(location) = location.filter(|_| status.is_redirection()) else {
-                return if status.is_success() { Ok(reply) } else { Err(RefusedReply::of(reply).await.into()) };
+                if !status.is_success() {
+                    return Err(RefusedReply::of(reply).await.into());
+                }
+                if self.url.is_some() && url != first {
+                    *lock(&self.led) = Some(url);
+                }
+                return Ok(reply);
             };
             let mut next = followed(&url, location).map_err(|said| RefusedReply::Redirect(said.into()))?;
             without_credentials(request.headers_mut());

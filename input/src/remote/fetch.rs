@@ -72,7 +72,8 @@ impl ObjectReader {
     /// Finds out the version of an object, with its first bytes.
     pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
         let first = || {
-            let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), ..GetOptions::default() };
+            let version = stored.version.clone();
+            let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), version, ..GetOptions::default() };
             let found = stored.store.get_opts(&stored.at, options);
             async { found.await.map_err(|error| failure(&stored.name, &error)) }
         };
@@ -125,8 +126,8 @@ impl ObjectReader {
 
     /// Adds the bytes of a range to `into`, or those that come before it breaks off.
     async fn part(&self, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), FetchFailure> {
-        let if_match = self.version.tag.clone();
-        let options = GetOptions { range: Some(GetRange::Bounded(range)), if_match, ..GetOptions::default() };
+        let (if_match, version) = (self.version.tag.clone(), self.stored.version.clone());
+        let options = GetOptions { range: Some(GetRange::Bounded(range)), if_match, version, ..GetOptions::default() };
         let found = self.stored.store.get_opts(&self.stored.at, options).await.map_err(|error| self.failure(&error))?;
         let now = ObjectVersion::of(&found.meta);
         if now != self.version {

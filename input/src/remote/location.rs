@@ -14,8 +14,8 @@ const EXPECTED: &str = "http://HOST/PATH, https://HOST/PATH or s3://BUCKET/KEY";
 pub(super) enum RemoteLocation {
     /// The whole URL: it is not to be shown.
     Http(Url),
-    /// The key is as it was typed; a prefix of keys ends with `/`, or is empty.
-    S3 { bucket: String, key: String },
+    /// The key is as it was typed; a prefix of keys ends with `/`, or is empty. `version`: of the object, if not the latest is meant.
+    S3 { bucket: String, key: String, version: Option<String> },
 }
 
 impl RemoteLocation {
@@ -34,15 +34,22 @@ impl RemoteLocation {
     }
 
     fn in_bucket(rest: &str) -> Result<Self, String> {
+        let (rest, version) = match rest.split_once("?versionId=") {
+            Some((rest, version)) if !version.is_empty() && !version.contains('&') => (rest, Some(version)),
+            _ => (rest, None),
+        };
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-        if rest.contains(['?', '#']) || bucket.contains('@') {
-            return Err("an s3 URL with a user, a query or a fragment; credentials come from the environment".into());
+        if rest.contains(['?', '#'])
+            || bucket.contains('@')
+            || version.is_some_and(|version| version.contains(['?', '#']))
+        {
+            return Err("an s3 URL with a user, a fragment, or a query other than ?versionId=; credentials come from the environment, and a pattern may have * and [...]".into());
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         if bucket.is_empty() || !bucket.chars().all(is_name) {
             return Err("an s3 URL without the name of a bucket".into());
         }
-        Ok(Self::S3 { bucket: bucket.into(), key: key.into() })
+        Ok(Self::S3 { bucket: bucket.into(), key: key.into(), version: version.map(str::to_owned) })
     }
 
     /// What is shown of it.
@@ -56,7 +63,7 @@ impl RemoteLocation {
                 let _ = (url.set_password(None), url.set_username(""));
                 PathBuf::from(String::from(url))
             }
-            Self::S3 { bucket, key } => PathBuf::from(format!("s3://{bucket}/{key}")),
+            Self::S3 { bucket, key, .. } => PathBuf::from(format!("s3://{bucket}/{key}")),
         }
     }
 }
@@ -73,14 +80,19 @@ mod tests {
             ("HTTP://host", "http://host/"),
             ("s3://bucket/a b%20/c.parquet", "s3://bucket/a b%20/c.parquet"),
             ("S3://bucket", "s3://bucket/"),
+            ("s3://bucket/a?versionId=3/L4kqtJ", "s3://bucket/a"),
         ] {
             assert_eq!(RemoteLocation::of(Path::new(input)).unwrap().name(), Path::new(name));
         }
         for (input, said) in [
             ("https://user:pass#word@host/a", "https://(not a valid URL): not a valid URL; expected http://HOST/PATH"),
             ("https://host:x/a", "https://(not a valid URL): not a valid URL"),
-            ("s3://key:secret@bucket/a", "s3://bucket/a: an s3 URL with a user, a query or a fragment"),
-            ("s3://bucket/a?versionId=1", "s3://bucket/a: an s3 URL with a user, a query or a fragment"),
+            ("s3://key:secret@bucket/a", "s3://bucket/a: an s3 URL with a user, a fragment, or a query other than"),
+            ("s3://bucket/a?version=1", "s3://bucket/a: an s3 URL with a user, a fragment, or a query other than"),
+            (
+                "s3://bucket/a?versionId=1&x=2",
+                "s3://bucket/a: an s3 URL with a user, a fragment, or a query other than",
+            ),
             ("s3:///a", "s3://a: an s3 URL without the name of a bucket"),
             ("gs://bucket/a", "gs://bucket/a: a URL of the scheme gs, which is not read"),
             ("file:///a", "file://a: the URL of a file"),

@@ -231,6 +231,23 @@ fn credentials_go_to_the_first_server_only_and_into_no_message() {
 }
 
 #[test]
+fn where_a_redirect_led_is_asked_until_it_refuses() {
+    let whole = bytes(1_500_000);
+    let object = Object::tagged(whole.clone(), "\"1\"");
+    // An address that is good for three requests.
+    let target = Server::start(move |asked| if asked.number == 3 { Answer::status(403) } else { object.answer(asked) });
+    let to = target.url("moved");
+    let server = Server::start(move |_| Answer::redirect(to.clone()));
+    let object = opened(&format!("http://user:password@127.0.0.1:{}/a", server.port)).unwrap();
+    let ranges = (200_000..1_500_000).step_by(130_000).map(|start| start..start + 130_000);
+    let fetched: Vec<u8> = ranges.flat_map(|range| object.fetch(range).unwrap()).collect();
+    assert!(fetched == whole[200_000..]);
+    // The first request, and the one after that which was refused.
+    assert_eq!((server.asked().len(), target.asked().len()), (2, 12));
+    assert!(target.asked().iter().all(|asked| !asked.headers.contains_key("authorization")));
+}
+
+#[test]
 fn redirects_end() {
     let server = Server::start(move |asked| Answer::redirect(format!("/{}", asked.number)));
     let error = opened(&server.url("a")).unwrap_err().to_string();
