@@ -2,7 +2,7 @@
 //!
 //! Datasets are written as directories of part files, one level or several (`year=2024/part-00000.parquet`). Files and directories whose
 //! names begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`), and empty files have no arcs: they
-//! are left out; of a graph of GraphAr, the chunks with its edges are taken. Files are taken in the order of their paths. What is named as a file is that file, whatever its name. What is named by a URL is an
+//! are left out; of a graph of GraphAr, the chunks with its edges are taken. A [list of files](super::part_list) stands for them. Files are taken in the order of their paths. What is named as a file is that file, whatever its name. What is named by a URL is an
 //! object of a server.
 
 use std::ffi::OsStr;
@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::bvgraph::BvGraphFiles;
+use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
-use super::graphar::GrapharEdges;
+use super::graphar::{self, GrapharEdges};
+use super::part_list;
 use super::stat::Watched;
 use super::storage::RemoteBytes;
 use trimill_system::control::Control;
@@ -37,6 +39,12 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     for input in inputs {
         // Its server knows its files.
         if is_url(input) {
+            if graphar::is_named(input) {
+                return Err(Error::usage("a graph of GraphAr on a server")
+                    .at(input)
+                    .expected("a directory of it")
+                    .advice("name the chunks of its edges, in S3 by their folder: s3://BUCKET/GRAPH/EDGES/ordered_by_source/adj_list/; or download it"));
+            }
             files.push(input.clone());
             continue;
         }
@@ -50,9 +58,40 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 files.extend(edges.chunks);
                 continue;
             }
+            if part_list::is_named(&path) && path.is_file() {
+                let list = InputFile::open(&path)?;
+                files.extend(list.map_or_else(|_| Ok(vec![path]), |list| part_list::parts(&list))?);
+                continue;
+            }
             match path.is_dir() {
                 false => files.push(path),
                 true => files.extend(files_in(&path)?),
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The same, with the files in place of the lists of files that are on servers.
+///
+/// # Errors
+/// Those of opening and reading the lists.
+pub(super) fn with_parts(
+    paths: Vec<PathBuf>,
+    cloud_credentials: bool,
+    window: u64,
+    control: &Control,
+) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(paths.len());
+    for path in paths {
+        if !is_url(&path) || !part_list::is_named(&path) {
+            files.push(path);
+            continue;
+        }
+        for list in named_inputs(vec![path], cloud_credentials, window, control)? {
+            match list.object {
+                Some(object) => files.extend(part_list::parts(&InputFile::remote(object)?)?),
+                None => files.push(list.path),
             }
         }
     }
@@ -203,6 +242,16 @@ mod tests {
         // A file of the name of a pattern is that file; what is named is taken, whatever its name.
         std::fs::write(at("b/y=*"), "0 1\n").unwrap();
         assert_eq!(files(&["b/y=*", "b/_SUCCESS", "nothing*"]).unwrap(), of(&["b/y=*", "b/_SUCCESS", "nothing*"]));
+        // A list of files, fetched with them into one folder, or with their folders.
+        std::fs::write(at("p.paths"), "b/y=1/0.txt.gz\r\n\nelsewhere/q.txt\nhttps://host/r.txt\n").unwrap();
+        std::fs::write(at("q.txt"), "0 1\n").unwrap();
+        let expected = [at("b/y=1/0.txt.gz"), at("q.txt"), "https://host/r.txt".into()];
+        assert_eq!(files(&["p.paths"]).unwrap(), expected);
+        for (lines, said) in [("\n", "names no files"), ("0 1\n1 2\n", "p.paths:1: a line of numbers")] {
+            std::fs::write(at("p.paths"), lines).unwrap();
+            let error = files(&["p.paths"]).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
         // Without properties, another file of the same base name is a file of its own.
         std::fs::write(at("c/g.offsets"), "0 1\n").unwrap();
         assert_eq!(files(&["c"]).unwrap().len(), 2);
@@ -215,6 +264,8 @@ mod tests {
         std::fs::write(at("d/h.properties"), "graph.h.directed = false\n").unwrap();
         assert_eq!(files(&["d"]).unwrap(), of(&["d/h.properties"]));
         std::fs::create_dir(at("empty")).unwrap();
+        let error = files_of(&["https://host/g/a.graph.yml".into()]).unwrap_err().to_string();
+        assert!(error.contains("host/g/a.graph.yml: a graph of GraphAr on a server"), "{error}");
         let error = files(&["c", "empty"]).unwrap_err().to_string();
         assert!(error.contains("empty: has no file that could be a graph"), "{error}");
         std::os::unix::fs::symlink(dir.path(), at("b/loop")).unwrap();

@@ -198,6 +198,11 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Whether an input is called like a description.
+pub(super) fn is_named(path: &Path) -> bool {
+    ends_with(path, GRAPH) || ends_with(path, EDGES)
+}
+
 fn ends_with(path: &Path, suffixes: [&str; 2]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     suffixes.iter().any(|suffix| name.ends_with(suffix))

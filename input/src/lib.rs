@@ -65,6 +65,7 @@ mod pairs;
 mod parallel;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod part_list;
 mod pipe;
 mod preamble;
 #[cfg(feature = "remote")]

@@ -8,7 +8,7 @@ use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
-use super::dataset::{NamedInput, check_remote, files_of, named_inputs};
+use super::dataset::{NamedInput, check_remote, files_of, named_inputs, with_parts};
 use super::detect;
 use super::file::InputFile;
 use super::format::Format;
@@ -112,7 +112,8 @@ impl Source {
 
     pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let HowToOpen { work_dir, sizes, streams, control } = *how;
-        let named = named_inputs(files_of(inputs)?, reading.cloud_credentials, sizes.window, control)?;
+        let files = with_parts(files_of(inputs)?, reading.cloud_credentials, sizes.window, control)?;
+        let named = named_inputs(files, reading.cloud_credentials, sizes.window, control)?;
         let inputs = &named.iter().map(|input| input.path.clone()).collect::<Vec<_>>()[..];
         let is_remote = named.iter().any(|input| input.object.is_some());
         let [first, others @ ..] = inputs else {

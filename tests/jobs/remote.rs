@@ -115,6 +115,37 @@ fn objects_count_as_files_do() {
 }
 
 #[test]
+fn a_list_of_objects_stands_for_them() {
+    let place = Place::new();
+    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let (one, other) = lines.split_at(lines.len() / 2);
+    let mut list = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    // Paths from the folder of the list on, and as Common Crawl has them, from the root on.
+    std::io::Write::write_all(&mut list, b"host/one.txt\ngraph/host/other.txt\n").unwrap();
+    let server = serve(vec![
+        ("graph/edges.paths.gz", list.finish().unwrap()),
+        ("graph/host/one.txt", one.join("\n").into()),
+        ("graph/host/other.txt", other.join("\n").into()),
+        ("graph/wrong.paths", b"host/one.txt\n/etc/hosts\n".to_vec()),
+        ("graph/numbers.paths", b"0 1\n1 2\n".to_vec()),
+    ]);
+    counts(&place, &["count", &server.url("graph/edges.paths.gz"), "--no-cache"]);
+    for (name, said) in [
+        ("wrong.paths", "wrong.paths:2: a path that is not below the folder of the list"),
+        ("numbers.paths", "numbers.paths:1: a line of numbers; expected the path or the URL of a file on each line"),
+    ] {
+        place.refuses(&["count", &server.url(&format!("graph/{name}")), "--no-cache"], 1, &[said]);
+    }
+    // A list that was fetched, of files that were not.
+    place.write(
+        "edges.paths",
+        format!("{}\n{}\n", server.url("graph/host/one.txt"), server.url("graph/host/other.txt")),
+    );
+    counts(&place, &["count", "edges.paths", "--no-cache"]);
+}
+
+#[test]
 fn connections_that_break_change_no_count_and_objects_that_change_have_none() {
     let place = Place::new();
     let mut refused = 0;

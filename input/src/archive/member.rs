@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use crate::detect;
+use crate::{detect, graphar};
 use trimill_system::error::Error;
 use trimill_system::text::shown;
 
@@ -69,6 +69,11 @@ pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     }
     match found[..] {
         [only] => Ok(only),
+        [] if files.iter().any(|&at| graphar::is_named(members[at].name.as_ref())) => {
+            Err(Error::data("", "a graph of GraphAr, which is many files")
+                .expected("a directory of it")
+                .advice("unpack the archive and name the directory"))
+        }
         [] => Err(Error::data("", format!("no graph among {}", listed(members, &files)))
             .expected("one file with the suffix of a format, such as .mtx, .edges or .txt, or one file alone")
             .advice("unpack the archive and name the file of the graph")),
@@ -159,6 +164,7 @@ mod tests {
             (&["x/out.x", "x/meta.x", "y/out.y", "y/meta.y"], &["'x/out.x', 'y/out.y'"]),
             (&["a.html", "b.pdf"], &["no graph among 'a.html', 'b.pdf'", "one file with the suffix of a format"]),
             (&["README.txt", "LICENSE.txt"], &["no graph among"]),
+            (&["g/x.graph.yml", "g/x/adj_list/part0/chunk0"], &["a graph of GraphAr", "unpack the archive"]),
             (&["g.mtx@", "d/"], &["no plain file"]),
             (&[], &["no plain file"]),
             (&["\u{1b}[2J.txt", "b.txt"], &["\\u{1b}[2J.txt"]),

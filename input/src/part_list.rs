@@ -1,0 +1,117 @@
+//! Lists of the files of a graph, such as `edges.paths.gz`: a path on each line, as Common Crawl publishes its graphs.
+//!
+//! A path is relative to the folder of the list. Common Crawl writes paths from the root of its server: where the folder of a list ends with the
+//! names with which a path begins (`HOST/a/b/edges.paths.gz` with a line `a/b/part-0.gz`), they are the same folders. Files that were
+//! fetched into one folder with their list are found there, too. A line may be a URL. A list on a server names nothing on this machine.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::compression::Compression;
+use super::file::InputFile;
+use trimill_system::error::{Error, Result};
+use trimill_system::url::{is_url, public};
+
+const SUFFIX: &str = ".paths";
+
+/// The most bytes of a list, decompressed.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Whether an input is called so.
+pub(super) fn is_named(input: &Path) -> bool {
+    let name = public(input).to_string_lossy().into_owned();
+    let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
+    plain.ends_with(SUFFIX)
+}
+
+/// The files that a list names.
+pub(super) fn parts(list: &InputFile) -> Result<Vec<PathBuf>> {
+    let bytes = list.head(MOST_BYTES + 1)?;
+    let wrong = |line: usize, found: &str| {
+        Error::data(&list.path, found)
+            .at_line(line as u64 + 1)
+            .expected("the path or the URL of a file on each line, as the name of this list says")
+            .advice("give a file that holds edges another name")
+    };
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(wrong(0, &format!("more than {MOST_BYTES} bytes")));
+    }
+    let (mut parts, is_remote) = (Vec::new(), is_url(&list.path));
+    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let Ok(text) = std::str::from_utf8(line) else { return Err(wrong(number, "a line that is not UTF-8")) };
+        if text.split_ascii_whitespace().all(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+            return Err(wrong(number, "a line of numbers"));
+        }
+        let named = Path::new(text);
+        parts.push(match is_url(named) {
+            true => named.to_path_buf(),
+            false if is_remote && (text.starts_with('/') || text.split('/').any(|name| name == "..")) => {
+                return Err(wrong(number, "a path that is not below the folder of the list"));
+            }
+            false => located(&list.path, named),
+        });
+    }
+    if parts.is_empty() {
+        Err(Error::data(&list.path, "names no files").expected("a path on each line"))
+    } else {
+        Ok(parts)
+    }
+}
+
+/// Where a path of a list is.
+fn located(list: &Path, part: &Path) -> PathBuf {
+    if part.is_absolute() {
+        return part.to_path_buf();
+    }
+    let list = list.as_os_str().as_bytes();
+    let folder = &list[..list.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1)];
+    let at = |root: &[u8]| PathBuf::from(OsStr::from_bytes(&[root, part.as_os_str().as_bytes()].concat()));
+    // The largest common part of the end of the folder and of the beginning of the path, in whole names.
+    let begins = (0..folder.len()).filter(|&at| at == 0 || folder[at - 1] == b'/');
+    let common = begins.into_iter().find(|&at| part.as_os_str().as_bytes().starts_with(&folder[at..]));
+    let found = at(&folder[..common.unwrap_or(folder.len())]);
+    if is_url(&found) || found.exists() {
+        return found;
+    }
+    let beside = part.file_name().map(|name| PathBuf::from(OsStr::from_bytes(&[folder, name.as_bytes()].concat())));
+    beside.filter(|beside| beside.exists()).unwrap_or(found)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_folder_or_to_what_it_has_in_common_with_them() {
+        for (list, part, found) in [
+            ("https://host/a/b/e.paths.gz", "part-0.gz", "https://host/a/b/part-0.gz"),
+            ("https://host/a/b/e.paths.gz", "edges/part-0.gz", "https://host/a/b/edges/part-0.gz"),
+            ("https://host/a/b/e.paths.gz", "a/b/edges/part-0.gz", "https://host/a/b/edges/part-0.gz"),
+            ("https://host/x/a/b/e.paths.gz", "a/b/part-0.gz", "https://host/x/a/b/part-0.gz"),
+            ("https://host/a/b/e.paths.gz", "b/part-0.gz", "https://host/a/b/part-0.gz"),
+            ("https://host/ab/e.paths.gz", "b/part-0.gz", "https://host/ab/b/part-0.gz"),
+            ("https://host/a/b/e.paths.gz", "a/part-0.gz", "https://host/a/b/a/part-0.gz"),
+            ("s3://bucket/a/e.paths", "a/part-0.gz", "s3://bucket/a/part-0.gz"),
+            ("/nowhere/a/e.paths", "a/part-0.gz", "/nowhere/a/part-0.gz"),
+            ("/nowhere/a/e.paths", "/b/part-0.gz", "/b/part-0.gz"),
+            ("e.paths", "nowhere/part-0.gz", "nowhere/part-0.gz"),
+        ] {
+            assert_eq!(located(Path::new(list), Path::new(part)), Path::new(found), "{list} {part}");
+        }
+        for (name, is_list) in [
+            ("a.paths", true),
+            ("a.paths.gz", true),
+            ("https://host/a.paths.zst?token=x.txt", true),
+            ("a.paths.txt", false),
+            ("https://host/a.txt?x=.paths", false),
+        ] {
+            assert_eq!(is_named(Path::new(name)), is_list, "{name}");
+        }
+    }
+}
