@@ -1,6 +1,6 @@
 //! The usual names of columns that hold the ends of arcs.
 
-const TAILS: [&str; 12] = [
+const TAILS: [&str; 13] = [
     "source",
     "src",
     "from",
@@ -13,8 +13,9 @@ const TAILS: [&str; 12] = [
     "fromid",
     "fromnodeid",
     "grapharsrcindex",
+    "startid",
 ];
-const HEADS: [&str; 15] = [
+const HEADS: [&str; 16] = [
     "target",
     "dst",
     "dest",
@@ -30,6 +31,7 @@ const HEADS: [&str; 15] = [
     "toid",
     "tonodeid",
     "graphardstindex",
+    "endid",
 ];
 
 /// The places of the columns with the tails and the heads, by the names of all columns in lower case; the smaller place first.

@@ -27,6 +27,7 @@ use column::{ColumnValues, IdColumn};
 use schema::EndColumn;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
+use trimill_system::text::printable;
 
 /// Rows that are decoded at a time.
 const ROWS: usize = 1 << 12;
@@ -77,7 +78,17 @@ impl ParquetFile {
     fn open(file: InputFile, reading: &InputSettings) -> Result<Self> {
         let metadata = footer::read(&file)?;
         let schema = metadata.file_metadata().schema_descr();
-        let ends = schema::ends(schema, reading.columns.as_ref(), reading.names).map_err(|e| e.at(&file.path))?;
+        let ends = schema::ends(schema, reading.columns.as_ref(), reading.names).map_err(|error| {
+            let key = file.path.iter().find_map(|name| name.to_str().filter(|name| name.contains('=')));
+            let error = error.at(&file.path);
+            match key {
+                Some(key) => error.also(&format!(
+                    "'{}' in its path is no column of ids: both ends of edges are read from the files",
+                    printable(key)
+                )),
+                None => error,
+            }
+        })?;
         let (mut first_rows, mut rows) = (Vec::with_capacity(metadata.num_row_groups()), 0u64);
         for group in metadata.row_groups() {
             first_rows.push(rows);
@@ -140,7 +151,7 @@ impl ParquetFile {
     }
 
     fn wrong(&self, group: usize, column: usize, found: &str) -> Error {
-        let name = trimill_system::text::printable(&self.ends[column].name).into_owned();
+        let name = printable(&self.ends[column].name).into_owned();
         Error::data(&self.file.path, format!("the column '{name}' in row group {group}: {found}"))
     }
 }

@@ -83,16 +83,16 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         None => false,
     };
     let second = content(&mut head)?;
-    if let Some(columns) = second.as_ref().and_then(|second| Columns::of(&second.text, index)) {
-        header.columns = columns;
-    }
+    let found = second.as_ref().and_then(|second| Columns::of(&second.text, index));
+    header.columns = found.unwrap_or(header.columns);
     let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
     let kind = match (choice, &names, &second) {
         (Some(Header::No), ..) => FirstLineKind::Arc,
         (Some(Header::Yes), ..) => FirstLineKind::Names,
         (None, Some(names), _) => {
             let columns = header.columns.count + u32::from(index);
-            if second.is_some() && names.len() as u32 + 1 == columns {
+            // What is wrong with a second line without columns is told when it is read.
+            if found.is_some() && names.len() as u32 + 1 == columns {
                 return Err(head
                     .error(format!("a line with {columns} columns"))
                     .expected(format!("{}, as in the header '{text}'", names.len()))
@@ -200,7 +200,8 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
         text.split_ascii_whitespace().collect()
     };
     // Numbers in quotes are not names.
-    let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let begins = |c: char| c.is_alphabetic() || c == '_' || c == ':';
+    let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(begins);
     let none = |name: &str| name.trim_matches(['"', '\'']).is_empty();
     let named = match *names.as_slice() {
         [] => false,
@@ -240,6 +241,7 @@ mod tests {
             ("id,Source,Target", Some(true)),
             ("index,a,b", Some(true)),
             ("Source,Target,Type,Id", Some(false)),
+            (":START_ID,:END_ID,:TYPE", Some(false)),
             ("FromNodeId\tToNodeId", Some(false)),
             ("a b c", Some(false)),
             ("id,weight,source,target", None),

@@ -47,6 +47,8 @@ fn legal_dialects_are_read() {
         ("gap.wel", lines(0, " ", " 17"), 0),
         ("nr.edges", format!("% sym unweighted\n% 7 6 6\n{}", lines(1, ",", "")), 1),
         ("nr-weights.edges", lines(1, ",", ",-1.5"), 1),
+        // Of Neo4j.
+        ("neo4j.csv", format!(":START_ID,:END_ID,:TYPE\n{}", lines(0, ",", ",KNOWS")), 0),
         ("named.csv", format!("source,target,weight\n{}", lines(0, ",", ",0.5")), 0),
         ("gephi.csv", format!("Source,Target,Type,Id,Label\n{}", lines(0, ",", ",Undirected,7,")), 0),
         ("blank-weights.csv", format!("u,v,w\n{}", lines(0, ",", ",")), 0),
@@ -348,6 +350,8 @@ fn errors_name_the_separator_or_the_format_that_was_meant() {
     let folder = Folder::new();
     for (text, part) in [
         ("0;1\n1;2\n", "not by ';'"),
+        ("source;target\n0;1\n1;2\n", "meant.txt:2: '0;1'"),
+        ("source;target\n0;1\n1;2\n", "not by ';'"),
         ("0|1\n1|2\n", "not by '|'"),
         ("\"0\",\"1\"\n\"1\",\"2\"\n", "without quotes"),
         ("// nodes\n0 1\n", "comments begin with # or %"),
