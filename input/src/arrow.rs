@@ -13,6 +13,7 @@ mod dictionary;
 pub(super) mod message;
 mod names;
 mod schema;
+mod stored_dictionary;
 mod stream;
 mod values;
 
@@ -27,11 +28,11 @@ use super::lines::ReadSizes;
 use super::names::NameSink;
 use super::parallel::in_order;
 use super::settings::InputSettings;
-use super::source::HowToOpen;
 use super::{ArcSink, Reader};
-use dictionary::{StoredDictionary, TextDictionaries};
+use dictionary::TextDictionaries;
 use message::{BatchLayout, DictionaryLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
 use schema::{ArrowColumn, ArrowValues};
+use stored_dictionary::StoredDictionary;
 pub(super) use stream::ArrowStream;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
@@ -77,14 +78,19 @@ struct StoredBatch {
 
 impl Arrow {
     /// Reads the metadata of plain files.
-    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
+    pub(super) fn open(
+        files: Vec<InputFile>,
+        reading: &InputSettings,
+        sizes: ReadSizes,
+        work_dir: &Path,
+    ) -> Result<Self> {
         let open = |file: InputFile| {
             let path = file.path.clone();
             ArrowFile::open(file, reading).map_err(|error| error.at_if_unset(&path))
         };
         let tables = files.into_iter().map(open).collect::<Result<_>>()?;
-        let ReadSizes { window, dictionaries, .. } = how.sizes;
-        Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
+        let ReadSizes { window, dictionaries, .. } = sizes;
+        Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: work_dir.to_path_buf() })
     }
 
     /// Calls `work` on rows of some batches of tables, in parallel; returns the sum of the arcs.
@@ -332,7 +338,7 @@ impl Reader for Arrow {
                 let known = batches[0].dictionaries;
                 for dictionary in &table.dictionaries[texts.messages..known] {
                     control.check()?;
-                    texts.read(dictionary, &table.file, &self.work_dir)?;
+                    dictionary.read(&mut texts, &table.file, &self.work_dir)?;
                 }
                 let numbers = read..read + batches.len();
                 read = numbers.end;

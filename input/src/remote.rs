@@ -158,17 +158,26 @@ impl Opener {
                         Error::usage("a key that cannot be read").at(&name).expected("names with / between them")
                     })
                 };
+                let named = |keys: Vec<ObjectPath>| -> Vec<StoredAt> {
+                    let stored = |at: ObjectPath| StoredAt {
+                        store: Arc::clone(&store),
+                        name: PathBuf::from(format!("s3://{bucket}/{at}")),
+                        at,
+                        version: None,
+                    };
+                    keys.into_iter().map(stored).collect()
+                };
                 if key.is_empty() || key.ends_with('/') {
-                    let found = self.under(&store, &parsed(&key)?, |_| true, &bucket, &name)?;
-                    return if found.is_empty() { Err(no_objects(&name)) } else { Ok(found) };
+                    let keys = self.under(&store, &parsed(&key)?, |_| true, &name)?;
+                    return if keys.is_empty() { Err(no_objects(&name)) } else { Ok(named(keys)) };
                 }
                 // What matches nothing may be the key of an object, as the name of a file.
                 if let Some((prefix, pattern)) = pattern(&key) {
                     let exact = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
                     let matches = |key: &ObjectPath| pattern.matches_with(key.as_ref(), exact);
-                    let found = self.under(&store, &parsed(prefix)?, matches, &bucket, &name)?;
-                    if !found.is_empty() {
-                        return Ok(found);
+                    let keys = self.under(&store, &parsed(prefix)?, matches, &name)?;
+                    if !keys.is_empty() {
+                        return Ok(named(keys));
                     }
                 }
                 Ok(vec![StoredAt { store, at: parsed(&key)?, name: name.clone(), version }])
@@ -187,15 +196,14 @@ impl Opener {
         Ok(Arc::new(builder.with_allow_http(true).build()?))
     }
 
-    /// The objects under a prefix in the order of their keys, without empty ones and notes of the programs that wrote them, as of a directory.
+    /// The keys of the objects under a prefix, in order, without empty ones and notes of the programs that wrote them, as of a directory.
     fn under(
         &self,
         store: &Arc<dyn ObjectStore>,
         prefix: &ObjectPath,
         is_meant: impl Fn(&ObjectPath) -> bool,
-        bucket: &str,
         name: &Path,
-    ) -> Result<Vec<StoredAt>> {
+    ) -> Result<Vec<ObjectPath>> {
         let (limits, lister, at, of) = (self.network.limits, Arc::clone(store), prefix.clone(), name.to_path_buf());
         let list = move || {
             let (listed, of) = (lister.list(Some(&at)), of.clone());
@@ -212,13 +220,7 @@ impl Opener {
             .map(|object| object.location)
             .collect();
         keys.sort_unstable();
-        let of_key = |at: ObjectPath| StoredAt {
-            store: Arc::clone(store),
-            version: None,
-            name: PathBuf::from(format!("s3://{bucket}/{at}")),
-            at,
-        };
-        Ok(keys.into_iter().map(of_key).collect())
+        Ok(keys)
     }
 }
 

@@ -442,7 +442,7 @@ fn open_tables(
     how: &HowToOpen<'_>,
 ) -> Result<Box<dyn Reader>> {
     Ok(match format {
-        Format::Arrow => Box::new(super::arrow::Arrow::open(files, reading, how)?),
+        Format::Arrow => Box::new(super::arrow::Arrow::open(files, reading, how.sizes, how.work_dir)?),
         _ => Box::new(super::parquet::Parquet::open(files, reading)?),
     })
 }

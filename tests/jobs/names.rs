@@ -449,6 +449,22 @@ fn names_of_dictionaries_that_are_not_there_are_refused_with_their_place() {
 }
 
 #[test]
+fn dictionaries_that_do_not_fit_the_memory_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..200).map(|i| format!("{i:0>16000}")).collect();
+    let arcs: Vec<Edge> = names.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+    std::fs::write(dir.path().join("n.arrow"), arrow(&batches(&arcs, dictionary), false)).unwrap();
+    let with = |memory: &str| {
+        let input = "input = { path = 'n.arrow', names = true, columns = ['a', 'b'] }";
+        count(&format!("{input}\nmemory.host = '{memory}'\ncount.threads = 1"), dir.path())
+    };
+    assert_eq!(with("256MiB").unwrap().edges, 199);
+    let error = with("24MiB").unwrap_err();
+    let said = error.to_string();
+    assert!(error.kind() == Kind::Resource && said.contains("n.arrow: dictionaries of more than"), "{said}");
+}
+
+#[test]
 fn parquet_has_them_as_text() {
     let dir = tempfile::tempdir().unwrap();
     let arcs = arcs(&names());

@@ -117,7 +117,10 @@ impl<'a> ColumnTexts<'a> {
         let (batch, end) = (*batch, *end);
         let wrong = |found: String| batch.wrong(end, &format!("{found} in row {row}"));
         let sized = |name: &mut Vec<u8>, length: u64| match length <= LONGEST_NAME as u64 {
-            true => Ok(name.resize(length as usize, 0)),
+            true => {
+                name.resize(length as usize, 0);
+                Ok(())
+            }
             false => Err(wrong(format!("a name of {length} bytes")).expected(names_expected())),
         };
         match texts {
