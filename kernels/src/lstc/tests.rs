@@ -73,10 +73,12 @@ fn every_shape_gives_the_count_of_brute_force() {
     // Rows far longer than a tile, and than the number of threads of most blocks.
     let partition = random(9, 600, 60, 2, 0.4);
     let expected = partition.triangles();
-    for (threads, tile) in [(32, 0), (96, 64), (128, 100), (1024, 64), (64, 1024)] {
-        for cuts in [vec![], vec![70, 500], vec![64, 320, 321, 322]] {
+    let all_cuts = [vec![], vec![70, 500], vec![64, 320, 321, 322]];
+    for (i, (threads, tile)) in [(32, 0), (96, 64), (128, 100), (1024, 64), (64, 1024)].into_iter().enumerate() {
+        // The smallest shape with all cuts, the others with one.
+        for cuts in all_cuts.iter().cycle().skip(i).take(if i == 0 { 3 } else { 1 }) {
             let shape = Shape::new(threads, tile).unwrap();
-            let counted = count(&partition, &cuts, shape, Pace::Late, LONGEST_GRID);
+            let counted = count(&partition, cuts, shape, Pace::Late, LONGEST_GRID);
             assert_eq!(counted.triangles, expected, "{shape:?} {cuts:?}");
         }
     }

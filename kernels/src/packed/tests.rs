@@ -48,15 +48,13 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     if !has_compiler() {
         return;
     }
-    for seed in 0..2 {
-        let partition = random(seed, 300, 40, 2, 0.5);
-        let expected = partition.triangles();
-        assert!(expected > 100);
-        let all_cuts = cuts(seed, 300);
-        for (i, pace) in Pace::all(seed).into_iter().enumerate() {
-            let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
-            assert_eq!(count(&partition, cuts, pace, 133), expected, "seed {seed}, {cuts:?}, {pace:?}");
-        }
+    let partition = random(0, 300, 40, 2, 0.5);
+    let expected = partition.triangles();
+    assert!(expected > 100);
+    let all_cuts = cuts(0, 300);
+    for (i, pace) in Pace::all(0).into_iter().enumerate() {
+        let cuts = &all_cuts[i % all_cuts.len()];
+        assert_eq!(count(&partition, cuts, pace, 133), expected, "{cuts:?}, {pace:?}");
     }
 }
 
@@ -189,7 +187,7 @@ fn cliques_have_their_closed_form_and_need_no_row_block_memory() {
     if !has_compiler() {
         return;
     }
-    for n in [0u64, 1, 2, 3, 65, 300] {
+    for n in [0u64, 1, 2, 3, 65, 130] {
         let partition =
             Partition::new((0..n as u32).map(|number| (0..number).collect()).collect(), vec![true; n as usize]);
         for cuts in [vec![], vec![n as u32 / 3, n as u32 / 2]] {
