@@ -5,8 +5,8 @@ use std::path::Path;
 use trimill::testing::error::Kind;
 use trimill::testing::job::Batch;
 use trimill::testing::job::file::{JobFile, Tables};
-use trimill::testing::job::parse::parse;
 use trimill::testing::job::overrides::Override;
+use trimill::testing::job::parse::parse;
 
 use super::Place;
 
