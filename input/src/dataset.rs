@@ -2,8 +2,8 @@
 //!
 //! Datasets are written as directories of part files, one level or several (`year=2024/part-00000.parquet`). Files and directories whose
 //! names begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`), and empty files have no arcs: they
-//! are left out; of a graph of GraphAr, the chunks with its edges are taken. A [list of files](super::part_list) stands for them. Files are taken in the order of their paths. What is named as a file is that file, whatever its name. What is named by a URL is an
-//! object of a server.
+//! are left out; of a graph of GraphAr, the chunks with its edges are taken. Files of a directory are taken in the order of their paths, those
+//! of a [list](super::part_list) in its order. Any other name of a file is that file, and a URL is an object of a server.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

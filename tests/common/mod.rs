@@ -1,6 +1,7 @@
 //! Shared by several test programs: small graphs, and counts that are independent of the library.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod arrow;
 pub(crate) mod base;
 pub(crate) mod job;
 pub(crate) mod place;

@@ -227,7 +227,7 @@ fn every_format_has_the_same_counts() {
 
 #[test]
 fn every_format_of_the_verifier_has_the_same_counts() {
-    for name in &FORMATS[..2] {
+    for name in ["karate.mtx", "ca-HepTh.txt"] {
         let dir = tempfile::tempdir().unwrap();
         assert_formats(name, |file_name| {
             let text = format!("input.path = '{}'\noutput.per_edge = '{file_name}'", data(name).display());

@@ -35,9 +35,9 @@ const MOST_SAID: usize = 64 << 10;
 pub(super) struct RemoteClient {
     client: reqwest::Client,
     redirects: usize,
-    /// The whole URL, if all requests are to one; and where its redirects led last.
+    /// The whole URL, if all requests are to one; and the address where its redirects ended last.
     url: Option<Url>,
-    led: Arc<Mutex<Option<Url>>>,
+    ended: Arc<Mutex<Option<Url>>>,
 }
 
 /// A reply that cannot be used.
@@ -66,12 +66,12 @@ impl RemoteClient {
             .read_timeout(limits.idle)
             .build()
             .map_err(|error| unusable(&error.without_url()))?;
-        Ok(Self { client, redirects: limits.redirects, url: None, led: Arc::default() })
+        Ok(Self { client, redirects: limits.redirects, url: None, ended: Arc::default() })
     }
 
     /// The same for requests to `url`.
     pub(super) fn for_url(&self, url: Url) -> Self {
-        Self { url: Some(url), led: Arc::default(), ..self.clone() }
+        Self { url: Some(url), ended: Arc::default(), ..self.clone() }
     }
 
     /// The address of a request, and for [`Self::for_url`] the request with the credentials of the URL.
@@ -143,16 +143,17 @@ fn without_credentials(headers: &mut HeaderMap) {
 
 #[async_trait]
 impl HttpService for RemoteClient {
-    /// Asks where redirects of the same URL led before; if that is no success, as where an address was good for a while only, the URL itself.
+    /// Sends the request to the address where redirects of the same URL ended before; if it fails, as where that address has expired, to the
+    /// URL itself.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let led = lock(&self.led).clone();
-        if let Some(mut led) = led {
+        let ended = lock(&self.ended).clone();
+        if let Some(mut ended) = ended {
             let mut again = request.clone();
             without_credentials(again.headers_mut());
-            address(&mut again, &mut led)?;
+            address(&mut again, &mut ended)?;
             match HttpService::call(&self.client, again).await {
                 Ok(reply) if reply.status().is_success() => return Ok(reply),
-                _ => *lock(&self.led) = None,
+                _ => *lock(&self.ended) = None,
             }
         }
         self.follow(request).await
@@ -172,7 +173,7 @@ impl RemoteClient {
                     return Err(RefusedReply::of(reply).await.into());
                 }
                 if self.url.is_some() && url != first {
-                    *lock(&self.led) = Some(url);
+                    *lock(&self.ended) = Some(url);
                 }
                 return Ok(reply);
             };

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, NameSink, NamedArcs, Source};
 
 use super::support::{Folder, arcs, read, work_dir};
+use crate::common::arrow::arrow;
 
 /// What ends a stream.
 const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
@@ -19,22 +19,6 @@ type Columns = Vec<(&'static str, Arc<dyn Array>)>;
 
 fn batch(columns: Columns) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
-}
-
-/// A file, or a stream.
-fn written(batches: &[RecordBatch], is_file: bool) -> Vec<u8> {
-    let (schema, options) = (batches[0].schema(), IpcWriteOptions::default());
-    let mut bytes = Vec::new();
-    if is_file {
-        let mut file = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
-        batches.iter().for_each(|batch| file.write(batch).unwrap());
-        file.finish().unwrap();
-    } else {
-        let mut stream = StreamWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
-        batches.iter().for_each(|batch| stream.write(batch).unwrap());
-        stream.finish().unwrap();
-    }
-    bytes
 }
 
 fn ints(numbers: &[i64]) -> Arc<dyn Array> {
@@ -64,7 +48,7 @@ fn columns_that_hold_no_ids_are_refused() {
     for (columns, parts) in cases {
         let batch = batch(columns);
         for (name, is_file) in [("g.arrow", true), ("g.arrows", false)] {
-            folder.refuses(name, written(std::slice::from_ref(&batch), is_file), parts);
+            folder.refuses(name, arrow(std::slice::from_ref(&batch), is_file), parts);
         }
     }
 }
@@ -94,7 +78,7 @@ fn columns_that_hold_no_names_are_refused() {
         (ints(&[1, 2, 3]), "the column 'b' is of type int64; expected a column of text, as --names says"),
     ];
     for (column, words) in cases {
-        let path = folder.write("g.arrow", written(&[batch(vec![("a", good()), ("b", column)])], true));
+        let path = folder.write("g.arrow", arrow(&[batch(vec![("a", good()), ("b", column)])], true));
         let reading = InputSettings { names: true, ..InputSettings::default() };
         let read = Source::open_as(&[path], reading, &work_dir(), &Control::silent())
             .and_then(|source| source.scan_names(&Ignore, &Control::silent()));
@@ -113,7 +97,7 @@ fn columns_that_hold_no_names_are_refused() {
 fn a_stream_is_whole_and_alone() {
     let folder = Folder::new();
     let batches = [[0, 1], [1, 2], [2, 0]].map(|[tail, head]| batch(vec![("a", ints(&[tail])), ("b", ints(&[head]))]));
-    let whole = written(&batches, false);
+    let whole = arrow(&batches, false);
     assert_eq!(read(&folder.write("no-suffix", &whole)).unwrap(), [(0, 1), (1, 2), (2, 0)]);
     let open = whole.strip_suffix(&END).unwrap();
     folder.refuses("open.arrows", open, &["3 record batches without the mark of a stream's end", "cut"]);
@@ -123,7 +107,7 @@ fn a_stream_is_whole_and_alone() {
     folder.refuses("end.arrows", END, &["does not begin with a schema"]);
     folder.refuses("long.arrows", [&END[..4], &[0, 0, 0, 0x7f]].concat(), &["metadata of 2130706432 bytes"]);
     // Several files are one graph.
-    let path = folder.write("more.arrow", written(&batches[..1], true));
+    let path = folder.write("more.arrow", arrow(&batches[..1], true));
     let source = Source::open(&[folder.write("whole.arrows", &whole), path], None, &work_dir()).unwrap();
     assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Arrow, vec![(0, 1), (0, 1), (1, 2), (2, 0)]));
 }
@@ -133,7 +117,7 @@ fn a_large_batch_is_read_in_pieces() {
     let folder = Folder::new();
     let tails: Vec<i64> = (0..100_000).collect();
     let heads: Vec<i64> = tails.iter().map(|tail| tail * 7 % 100_003).collect();
-    let bytes = written(&[batch(vec![("a", ints(&tails)), ("b", ints(&heads))])], true);
+    let bytes = arrow(&[batch(vec![("a", ints(&tails)), ("b", ints(&heads))])], true);
     let expected: Vec<(u64, u64)> = tails.iter().zip(&heads).map(|(&tail, &head)| (tail as u64, head as u64)).collect();
     let path = folder.write("g.arrow", bytes);
     assert_eq!(read(&path).unwrap(), expected);
@@ -174,7 +158,7 @@ fn damaged_files_are_refused_or_read() {
 #[test]
 fn a_batch_is_counted_once() {
     let folder = Folder::new();
-    let whole = written(&[0, 1].map(|_| batch(vec![("a", ints(&[0, 1])), ("b", ints(&[1, 2]))])), true);
+    let whole = arrow(&[0, 1].map(|_| batch(vec![("a", ints(&[0, 1])), ("b", ints(&[1, 2]))])), true);
     // The footer has the place of the first batch in the place of the second one.
     let message = |from: usize| (from..whole.len()).find(|&at| whole[at..].starts_with(&END[..4])).unwrap();
     let schema = message(0);
