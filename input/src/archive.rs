@@ -1,20 +1,23 @@
 //! Archives with one graph in them, as collections of graphs distribute them: tar (also compressed) and zip.
 //!
-//! Input: a file. Output: the member that is the graph ([`member`] has the rule), as a file of its own: copied to an anonymous file
-//! in the work directory, or the same file if it is no archive. Nothing is ever written under the name of a member. Costs one
+//! Input: a file. Output: the member that is the graph ([`member`] has the rule), or those that are together, as files of their own: copied to
+//! anonymous files in the work directory, or the same file if it is no archive. Nothing is ever written under the name of a member. Costs one
 //! copy of the member on disk; a tar archive is read twice, once for the list of members.
 
 pub(super) mod member;
 mod tar;
 pub(super) mod zip;
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use super::compression::Compression;
 use super::detect::{self, is_zip};
 use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::member_of_each;
+use super::graphar::places::ArchivedGraphar;
+use super::graphar::{self, GrapharEdges, MOST_BYTES};
 use super::spool::Spool;
 use super::storage::Storage;
 use member::{Member, graph};
@@ -28,6 +31,12 @@ use zip::Zip;
 /// The most members of a tar archive, whose names are kept.
 const MOST_MEMBERS: usize = 10_000;
 
+/// The most bytes of members that say where the edges of a graph of GraphAr are; there are some hundred.
+const MOST_ABOUT_EDGES: u64 = 16 << 20;
+
+/// Members that are named one by one; of more their number is.
+const MOST_NAMED: usize = 3;
+
 /// A member that a SciPy matrix has and other archives do not.
 const OF_SCIPY: &str = "format.npy";
 
@@ -37,8 +46,8 @@ enum ArchiveKind {
     Zip,
 }
 
-/// The graph in a file: a member if the file is an archive, or the three members of a Graphalytics graph, else the file itself. `format`: what
-/// the user says of the graph.
+/// The graph in a file: a member if the file is an archive, or the members of a graph of Graphalytics or GraphAr, else the file itself.
+/// `format`: what the user says of the graph.
 pub(super) fn unpacked(
     file: InputFile,
     format: Option<Format>,
@@ -55,13 +64,19 @@ pub(super) fn unpacked(
                 .advice("download it first"));
         }
         Some(ArchiveKind::Zip) => match from_zip(&file, work_dir, control)? {
-            Some(unpacked) => vec![unpacked],
+            Some(unpacked) => unpacked,
             None => return Ok(vec![file]),
         },
     };
+    let archive = file.path.display();
+    if unpacked.len() > MOST_NAMED {
+        let bytes = Bytes(unpacked.iter().map(|member| member.bytes).sum());
+        tracing::info!(target: NOTE, "{archive}: {} of its members are read ({bytes})", unpacked.len());
+    }
     for member in &unpacked {
-        let (archive, name) = (file.path.display(), shown(member.name()));
-        tracing::info!(target: NOTE, "{archive}: its member '{name}' is read ({})", Bytes(member.bytes));
+        if unpacked.len() <= MOST_NAMED {
+            tracing::info!(target: NOTE, "{archive}: its member '{}' is read ({})", shown(member.name()), Bytes(member.bytes));
+        }
         if kind(member, format)?.is_some() {
             return Err(Error::data(&member.path, "is an archive in an archive")
                 .expected("the file of a graph")
@@ -91,54 +106,110 @@ fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>>
     Ok(tar::is_header(&head, is_named(file.name())).then_some(ArchiveKind::Tar))
 }
 
-/// The member of a tar archive that is the graph, or the three of a Graphalytics graph.
+/// The member of a tar archive that is the graph, or those that are one together.
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
     let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
+    let (mut about_edges, mut kept) = (HashMap::new(), 0);
     while let Some(member) = archive.next()? {
         if found.len() == MOST_MEMBERS {
             return Err(Error::data(&file.path, format!("an archive of more than {MOST_MEMBERS} members"))
                 .expected("an archive of one graph")
                 .advice("unpack the archive and name the file of the graph"));
         }
+        if is_about_edges(&member) && kept + member.bytes <= MOST_ABOUT_EDGES {
+            let contents: &mut Vec<u8> = about_edges.entry(found.len()).or_default();
+            archive.contents(|chunk| Ok(contents.extend_from_slice(chunk)))?;
+            kept += member.bytes;
+        }
         found.push(member);
     }
-    let three = match format {
-        None | Some(Format::Graphalytics) => {
-            let names: Vec<&str> = found.iter().map(|member| member.name.as_str()).collect();
-            member_of_each(&names).filter(|places| places.iter().all(|&place| found[place].plain))
-        }
-        Some(_) => None,
+    let places = match graphar_chunks(file, &found, |_| Ok(about_edges))? {
+        Some(chunks) => chunks,
+        None => graph_in_tar(&found, format).map_err(|error| error.at(&file.path))?,
     };
-    let places = match three {
-        Some(places) => places.to_vec(),
-        None => vec![graph(&found).map_err(|error| error.at(&file.path))?],
-    };
+    let last = places.iter().max();
     let mut archive = TarMembers::new(file, control)?;
-    let mut unpacked: Vec<Option<InputFile>> = places.iter().map(|_| None).collect();
+    let mut unpacked: HashMap<usize, InputFile> = HashMap::new();
     for (at, Member { name, bytes, .. }) in
-        found.iter().enumerate().take_while(|(at, _)| places.iter().any(|place| place >= at))
+        found.iter().enumerate().take_while(|(at, _)| last.is_some_and(|last| at <= last))
     {
         archive.next()?;
-        let Some(which) = places.iter().position(|&place| place == at) else { continue };
+        if !places.contains(&at) {
+            continue;
+        }
         let mut spool = begin(file, *bytes, work_dir)?;
         archive.contents(|chunk| spool.write(chunk))?;
-        unpacked[which] = Some(file.member(name, Storage::Local(spool.finish()))?);
+        unpacked.insert(at, file.member(name, Storage::Local(spool.finish()))?);
     }
-    Ok(unpacked.into_iter().flatten().collect())
+    Ok(places.iter().filter_map(|place| unpacked.remove(place)).collect())
+}
+
+fn graph_in_tar(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
+    if matches!(format, None | Some(Format::Graphalytics)) {
+        let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+        let three = member_of_each(&names).filter(|places| places.iter().all(|&place| members[place].plain));
+        if let Some(three) = three {
+            return Ok(three.to_vec());
+        }
+    }
+    graph(members).map(|place| vec![place])
 }
 
 /// The same of a zip archive; `None` if it is a matrix of SciPy.
-fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Option<InputFile>> {
+fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Option<Vec<InputFile>>> {
     let archive = Zip::open(file)?;
     let numpy = file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"));
     if numpy || archive.place(OF_SCIPY).is_some() {
         return Ok(None);
     }
-    let place = graph(&archive.members).map_err(|error| error.at(&file.path))?;
-    let Member { name, bytes, .. } = archive.members[place].clone();
-    let mut spool = begin(file, bytes, work_dir)?;
-    archive.contents(place, control, |chunk| spool.write(chunk))?;
-    file.member(&name, Storage::Local(spool.finish())).map(Some)
+    let read = |members: &[Member]| {
+        let (mut contents, mut kept) = (HashMap::new(), 0);
+        for (place, member) in members.iter().enumerate() {
+            if is_about_edges(member) && kept + member.bytes <= MOST_ABOUT_EDGES {
+                let read: &mut Vec<u8> = contents.entry(place).or_default();
+                archive.contents(place, control, |chunk| Ok(read.extend_from_slice(chunk)))?;
+                kept += member.bytes;
+            }
+        }
+        Ok(contents)
+    };
+    let places = match graphar_chunks(file, &archive.members, read)? {
+        Some(chunks) => chunks,
+        None => vec![graph(&archive.members).map_err(|error| error.at(&file.path))?],
+    };
+    let unpack = |place: usize| {
+        let Member { name, bytes, .. } = &archive.members[place];
+        let mut spool = begin(file, *bytes, work_dir)?;
+        archive.contents(place, control, |chunk| spool.write(chunk))?;
+        file.member(name, Storage::Local(spool.finish()))
+    };
+    places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
+}
+
+/// Whether a member may say where the edges of a graph of GraphAr are.
+fn is_about_edges(member: &Member) -> bool {
+    member.counts() && member.bytes <= MOST_BYTES && graphar::is_about_edges(Path::new(&member.name))
+}
+
+/// The places of the chunks of a graph of GraphAr, if that is what an archive holds. `read` returns the contents of those members that say
+/// where they are.
+fn graphar_chunks(
+    file: &InputFile,
+    members: &[Member],
+    read: impl FnOnce(&[Member]) -> Result<HashMap<usize, Vec<u8>>>,
+) -> Result<Option<Vec<usize>>> {
+    let counting = members.iter().enumerate().filter(|(_, member)| member.counts());
+    if !counting.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
+        return Ok(None);
+    }
+    let graphs = ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read(members)?);
+    let in_archive = |error: Error| {
+        let path = error.path().filter(|path| !path.as_os_str().is_empty());
+        let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));
+        error.at(path.as_deref().unwrap_or(&file.path))
+    };
+    let edges = GrapharEdges::of_described(&graphs, Path::new(""), &graphs.paths()).map_err(in_archive)?;
+    Ok(Some(edges.chunks.iter().filter_map(|chunk| graphs.place(chunk)).collect()))
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {

@@ -14,13 +14,14 @@ use super::bvgraph::BvGraphFiles;
 use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
-use super::graphar::{self, GrapharEdges};
+use super::graphar::GrapharEdges;
+use super::graphar::places::LocalGraphar;
 use super::part_list;
 use super::stat::Watched;
 use super::storage::RemoteBytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
-use trimill_system::url::is_url;
+use trimill_system::url::{is_url, public};
 
 /// Directories in directories: more may be a link that leads back.
 const MOST_LEVELS: u32 = 32;
@@ -35,63 +36,96 @@ const EXPECTED: &str = "a directory with files of one graph, whose names do not 
 /// [`trimill_system::error::Kind::Data`]: a directory without files that could be a graph, or that cannot be read: a part of a graph is
 /// never left out for that.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None);
-    for input in inputs {
-        // Its server knows its files.
-        if is_url(input) {
-            if graphar::is_named(input) {
-                return Err(Error::usage("a graph of GraphAr on a server")
-                    .at(input)
-                    .expected("a directory of it")
-                    .advice("name the chunks of its edges, in S3 by their folder: s3://BUCKET/GRAPH/EDGES/ordered_by_source/adj_list/; or download it"));
-            }
-            files.push(input.clone());
-            continue;
-        }
-        for path in matching(input)? {
-            if let Some(edges) = GrapharEdges::of(&path)? {
-                let first = vertices.get_or_insert_with(|| edges.vertices.clone());
-                if *first != edges.vertices {
-                    return Err(Error::data(path, format!("edges between vertices of type '{}'", edges.vertices))
-                        .expected(format!("'{first}', as of the input before: the ids of each type begin with 0")));
-                }
-                files.extend(edges.chunks);
-                continue;
-            }
-            if part_list::is_named(&path) && path.is_file() {
-                let list = InputFile::open(&path)?;
-                files.extend(list.map_or_else(|_| Ok(vec![path]), |list| part_list::parts(&list))?);
-                continue;
-            }
-            match path.is_dir() {
-                false => files.push(path),
-                true => files.extend(files_in(&path)?),
-            }
-        }
-    }
-    Ok(files)
+    // Its server knows its files.
+    expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }
 
-/// The same, with the files in place of the lists of files that are on servers.
+/// The same, with the files that lists and descriptions on servers name.
 ///
 /// # Errors
-/// Those of opening and reading the lists.
-pub(super) fn with_parts(
-    paths: Vec<PathBuf>,
+/// Those of opening and reading these.
+pub(super) fn files_anywhere(
+    inputs: &[PathBuf],
     cloud_credentials: bool,
     window: u64,
     control: &Control,
 ) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::with_capacity(paths.len());
-    for path in paths {
-        if !is_url(&path) || !part_list::is_named(&path) {
-            files.push(path);
-            continue;
+    expanded(inputs, |url| {
+        #[cfg(feature = "remote")]
+        if let Some(edges) = super::remote::graphar(url, cloud_credentials, window, control)? {
+            return Ok(edges.into());
         }
-        for list in named_inputs(vec![path], cloud_credentials, window, control)? {
-            match list.object {
-                Some(object) => files.extend(part_list::parts(&InputFile::remote(object)?)?),
-                None => files.push(list.path),
+        let mut found = NamedFiles::one(url);
+        if part_list::is_named(url) {
+            for list in named_inputs(std::mem::take(&mut found.files), cloud_credentials, window, control)? {
+                match list.object {
+                    Some(object) => found.files.extend(part_list::parts(&InputFile::remote(object)?)?),
+                    None => found.files.push(list.path),
+                }
+            }
+        }
+        Ok(found)
+    })
+}
+
+/// The files that an input stands for.
+struct NamedFiles {
+    files: Vec<PathBuf>,
+    /// The type of the vertices, if that is known.
+    vertices: Option<String>,
+}
+
+impl NamedFiles {
+    fn one(path: &Path) -> Self {
+        vec![path.to_path_buf()].into()
+    }
+
+    /// Of an input on this machine.
+    fn of(path: &Path) -> Result<Self> {
+        if let Some(edges) = GrapharEdges::of(&LocalGraphar, path)? {
+            return Ok(edges.into());
+        }
+        if part_list::is_named(path) && path.is_file() {
+            return match InputFile::open(path)? {
+                Ok(list) => Ok(part_list::parts(&list)?.into()),
+                Err(_) => Ok(Self::one(path)),
+            };
+        }
+        Ok(if path.is_dir() { files_in(path)?.into() } else { Self::one(path) })
+    }
+}
+
+impl From<Vec<PathBuf>> for NamedFiles {
+    fn from(files: Vec<PathBuf>) -> Self {
+        Self { files, vertices: None }
+    }
+}
+
+impl From<GrapharEdges> for NamedFiles {
+    fn from(edges: GrapharEdges) -> Self {
+        Self { files: edges.chunks, vertices: Some(edges.vertices) }
+    }
+}
+
+/// The files of all inputs. `of_url`: those of a URL, also of one that a list on this machine names.
+fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<Vec<PathBuf>> {
+    let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None);
+    for input in inputs {
+        for path in matching(input)? {
+            let is_here = !is_url(&path);
+            let found = if is_here { NamedFiles::of(&path)? } else { of_url(&path)? };
+            if let Some(found) = found.vertices {
+                let first = vertices.get_or_insert_with(|| found.clone());
+                if *first != found {
+                    return Err(Error::data(public(&path), format!("edges between vertices of type '{found}'"))
+                        .expected(format!("'{first}', as of the input before: the ids of each type begin with 0")));
+                }
+            }
+            for file in found.files {
+                match is_here && is_url(&file) {
+                    true => files.extend(of_url(&file)?.files),
+                    false => files.push(file),
+                }
             }
         }
     }
@@ -154,9 +188,10 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted; of anything else itself.
+/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted; of anything else, and of a URL, itself.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
-    let pattern = input.to_str().filter(|text| text.contains(['*', '?', '[']) && !input.exists());
+    let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
+    let pattern = input.to_str().filter(is_pattern);
     let found = match pattern.and_then(|text| glob::glob(text).ok()) {
         Some(paths) => paths.collect::<Result<Vec<_>, _>>(),
         None => Ok(Vec::new()),
@@ -264,8 +299,6 @@ mod tests {
         std::fs::write(at("d/h.properties"), "graph.h.directed = false\n").unwrap();
         assert_eq!(files(&["d"]).unwrap(), of(&["d/h.properties"]));
         std::fs::create_dir(at("empty")).unwrap();
-        let error = files_of(&["https://host/g/a.graph.yml".into()]).unwrap_err().to_string();
-        assert!(error.contains("host/g/a.graph.yml: a graph of GraphAr on a server"), "{error}");
         let error = files(&["c", "empty"]).unwrap_err().to_string();
         assert!(error.contains("empty: has no file that could be a graph"), "{error}");
         std::os::unix::fs::symlink(dir.path(), at("b/loop")).unwrap();

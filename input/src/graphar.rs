@@ -4,17 +4,32 @@
 //! them, in `PREFIX/ORDER/adj_list/partI/chunkJ`, of which one is taken. `PREFIX/ORDER/edge_countI` has the edges of a part, so a chunk
 //! that is missing is an error. Vertices of each type are numbered from 0, so edges between two types are refused: their ids would be mixed
 //! up. Chunks are then read as the files of any dataset, Parquet or CSV.
+//!
+//! The files are in a directory, in an archive or on a server ([`places`]). Of a server, whose folders nobody need list, they are those that
+//! the format says: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, the counts of edges and `chunk_size` the chunks of each.
 
+pub(super) mod places;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::java_properties::PropertyValues;
+use places::GrapharFiles;
 use trimill_system::error::{Error, Result};
+use trimill_system::url::{is_url, public};
 
 const GRAPH: [&str; 2] = [".graph.yml", ".graph.yaml"];
 const EDGES: [&str; 2] = [".edge.yml", ".edge.yaml"];
 
+/// The file with the number of vertices, and the first part of the names of those with numbers of edges.
+const VERTICES: &str = "vertex_count";
+const COUNT: &str = "edge_count";
+
 /// The most bytes of a description.
-const MOST_BYTES: u64 = 1 << 20;
+pub(super) const MOST_BYTES: u64 = 1 << 20;
+
+/// The most parts, and the most chunks, where their numbers come from a file.
+const MOST_CHUNKS: u64 = 1 << 20;
 
 /// The most files that an error lists.
 const MOST_LISTED: usize = 12;
@@ -26,53 +41,68 @@ pub(super) struct GrapharEdges {
     pub(super) vertices: String,
 }
 
+/// A way in which the edges are ordered.
+struct EdgeOrder {
+    /// The folder of its files.
+    dir: PathBuf,
+    /// The key with the number of vertices of a part.
+    part_size: &'static str,
+}
+
 impl GrapharEdges {
-    /// Those that a directory, the description of a graph, or that of a type of edges stands for; `None` if it is none of these.
-    pub(super) fn of(path: &Path) -> Result<Option<Self>> {
-        if path.is_dir() {
-            let of = |suffix| -> Result<Vec<PathBuf>> {
-                Ok(entries(path)?.into_iter().filter(|entry| ends_with(entry, suffix)).collect())
-            };
-            return match (&of(GRAPH)?[..], &of(EDGES)?[..]) {
-                ([], []) => Ok(None),
-                ([], edges) => Self::of_one(path, path, edges).map(Some),
-                ([graph], _) => Self::of_graph(graph).map(Some),
-                (several, _) => Err(choose(path, "graphs", several)),
-            };
-        }
+    /// Those that a folder, the description of a graph, or that of a type of edges stands for; `None` if it is none of these.
+    pub(super) fn of(files: &dyn GrapharFiles, path: &Path) -> Result<Option<Self>> {
         if ends_with(path, GRAPH) {
-            return Self::of_graph(path).map(Some);
+            return Self::of_graph(files, path).map(Some);
         }
         if !ends_with(path, EDGES) {
-            return Ok(None);
+            let entries = files.entries(path)?;
+            return if entries.iter().any(|entry| is_named(entry)) {
+                Self::of_described(files, path, &entries).map(Some)
+            } else {
+                Ok(None)
+            };
         }
         // The graph that lists it may say that its files are elsewhere.
         let dir = path.parent().unwrap_or(Path::new(""));
-        for graph in entries(dir)?.into_iter().filter(|entry| ends_with(entry, GRAPH)) {
-            let (root, edges) = graph_info(&graph)?;
+        for graph in files.entries(dir)?.into_iter().filter(|entry| ends_with(entry, GRAPH)) {
+            let (root, edges) = graph_info(files, &graph)?;
             if edges.iter().any(|edge| edge.file_name() == path.file_name()) {
-                return Self::of_type(&root, path).map(Some);
+                return Self::of_type(files, &root, path).map(Some);
             }
         }
-        Self::of_type(dir, path).map(Some)
+        Self::of_type(files, dir, path).map(Some)
     }
 
-    fn of_graph(graph: &Path) -> Result<Self> {
-        let (root, edges) = graph_info(graph)?;
-        Self::of_one(graph, &root, &edges)
+    /// Those that the descriptions among `entries` stand for, which are in the folder or archive `path`.
+    pub(super) fn of_described(files: &dyn GrapharFiles, path: &Path, entries: &[PathBuf]) -> Result<Self> {
+        let of = |suffix| entries.iter().filter(|entry| ends_with(entry, suffix)).cloned().collect::<Vec<_>>();
+        match (&of(GRAPH)[..], &of(EDGES)[..]) {
+            ([], edges) => {
+                let dir = edges.first().and_then(|edge| edge.parent()).unwrap_or(path);
+                Self::of_one(files, path, dir, edges)
+            }
+            ([graph], _) => Self::of_graph(files, graph),
+            (several, _) => Err(choose(path, "graphs", several)),
+        }
     }
 
-    fn of_one(path: &Path, root: &Path, edges: &[PathBuf]) -> Result<Self> {
+    fn of_graph(files: &dyn GrapharFiles, graph: &Path) -> Result<Self> {
+        let (root, edges) = graph_info(files, graph)?;
+        Self::of_one(files, graph, &root, &edges)
+    }
+
+    fn of_one(files: &dyn GrapharFiles, path: &Path, root: &Path, edges: &[PathBuf]) -> Result<Self> {
         match edges {
-            [edge] => Self::of_type(root, edge),
+            [edge] => Self::of_type(files, root, edge),
             [] => Err(Error::data(path, "lists no edges").expected("a graph with edges of one type")),
             several => Err(choose(path, "types of edges", several)),
         }
     }
 
     /// Of the type that `edge` describes; `root` is where the files of the graph are.
-    fn of_type(root: &Path, edge: &Path) -> Result<Self> {
-        let info = values(edge)?;
+    fn of_type(files: &dyn GrapharFiles, root: &Path, edge: &Path) -> Result<Self> {
+        let info = values(files, edge)?;
         let needed = |names: [&str; 2]| {
             let value = names.iter().find_map(|name| info.get(name));
             value.ok_or_else(|| Error::data(edge, format!("no '{}'", names[0])).expected("GraphAr's keys of edges"))
@@ -82,70 +112,81 @@ impl GrapharEdges {
             return Err(Error::data(edge, format!("edges from '{tails}' to '{heads}', whose ids both begin with 0"))
                 .expected("edges between vertices of one type"));
         }
-        let size = info.number("chunk_size").ok().flatten().filter(|&size| size > 0);
-        let size = size.ok_or_else(|| Error::data(edge, "no number 'chunk_size'").expected("the edges of a chunk"))?;
-        let prefix = root.join(needed(["prefix", "prefix"])?);
-        let dir = order(edge, &info, &prefix)?;
-        Ok(Self { chunks: chunks(&dir, size)?, vertices: tails.to_owned() })
+        let size = |key: &str, of: &str| {
+            let size = info.number(key).ok().flatten().filter(|&size| size > 0);
+            size.ok_or_else(|| Error::data(edge, format!("no number '{key}'")).expected(format!("the {of}")))
+        };
+        let chunk = size("chunk_size", "edges of a chunk")?;
+        let prefix = files.joined(edge, root, needed(["prefix", "prefix"])?)?;
+        let EdgeOrder { dir, part_size } = order(files, edge, &info, &prefix)?;
+        let chunks = match files.are_listed() {
+            true => listed_chunks(files, &dir, chunk)?,
+            false => derived_chunks(files, &dir, size(part_size, "vertices of a part")?, chunk)?,
+        };
+        match chunks.is_empty() {
+            true => Err(Error::data(dir.join("adj_list"), "has no chunks").expected("partI/chunkJ")),
+            false => Ok(Self { chunks, vertices: tails.to_owned() }),
+        }
     }
 }
 
 /// The root of a graph's files, and the descriptions of its edges.
-fn graph_info(graph: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
-    let info = values(graph)?;
+fn graph_info(files: &dyn GrapharFiles, graph: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let info = values(files, graph)?;
     let dir = graph.parent().unwrap_or(Path::new(""));
     let prefix = info.get("prefix").unwrap_or_default();
-    if prefix.contains("://") {
-        return Err(Error::data(graph, format!("files at '{prefix}'"))
-            .expected("a directory")
-            .advice("copy the graph, and set 'prefix: ./'"));
+    if is_url(Path::new(prefix)) {
+        return Err(Error::data(graph, format!("files at '{}'", public(Path::new(prefix)).display()))
+            .expected("files beside this one")
+            .advice("set 'prefix: ./', and name the description that is beside the files: on a server, its URL"));
     }
-    let root = dir.join(prefix);
-    if !root.is_dir() && !root.as_os_str().is_empty() {
-        return Err(Error::data(graph, format!("files in '{prefix}', which is no directory"))
+    let root = files.joined(graph, dir, prefix)?;
+    if files.are_listed() && files.entries(&root)?.is_empty() {
+        return Err(Error::data(graph, format!("files in '{prefix}', which is no directory or an empty one"))
             .expected("the directory of the graph's files")
             .advice("if they are beside this file, set 'prefix: ./'"));
     }
-    let edges = (0..).map_while(|number| info.get(&format!("edges/{number}"))).map(|name| dir.join(name)).collect();
-    Ok((root, edges))
+    let names = (0..).map_while(|number| info.get(&format!("edges/{number}")));
+    Ok((root, names.map(|name| files.joined(graph, dir, name)).collect::<Result<_>>()?))
 }
 
-/// The directory of edges in some order whose chunks can be read.
-fn order(edge: &Path, info: &PropertyValues, prefix: &Path) -> Result<PathBuf> {
+/// The first order whose chunks can be read.
+fn order(files: &dyn GrapharFiles, edge: &Path, info: &PropertyValues, prefix: &Path) -> Result<EdgeOrder> {
     let mut found = Vec::new();
     for number in 0.. {
         let get = |key: &str| info.get(&format!("adj_lists/{number}/{key}"));
         let Some(format) = get("file_type") else { break };
         let ordered = if get("ordered").is_some_and(|ordered| ordered == "true") { "ordered" } else { "unordered" };
-        let by = if get("aligned_by") == Some("dst") { "dest" } else { "source" };
+        let (by, part_size) = match get("aligned_by") {
+            Some("dst") => ("dest", "dst_chunk_size"),
+            _ => ("source", "src_chunk_size"),
+        };
         let name = get("prefix").map_or_else(|| format!("{ordered}_by_{by}"), str::to_owned);
-        let dir = prefix.join(&name);
-        if matches!(format, "parquet" | "csv") && dir.join("adj_list").is_dir() {
-            return Ok(dir);
+        let dir = files.joined(edge, prefix, &name)?;
+        let adj_list = dir.join("adj_list");
+        if matches!(format, "parquet" | "csv") && !(files.are_listed() && files.entries(&adj_list)?.is_empty()) {
+            return Ok(EdgeOrder { dir, part_size });
         }
-        found.push(format!("{} of format {format}", dir.join("adj_list").display()));
+        found.push(format!("{} of format {format}", adj_list.display()));
     }
     let found = if found.is_empty() { "no 'adj_lists'".into() } else { format!("edges in {}", found.join(", ")) };
     Err(Error::data(edge, found).expected("a directory of chunks of format parquet or csv"))
 }
 
-/// The chunks in a directory of edges, all of them.
-fn chunks(dir: &Path, size: u64) -> Result<Vec<PathBuf>> {
+/// The chunks in a folder of edges, all of them.
+fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<PathBuf>> {
     let adj_list = dir.join("adj_list");
-    let mut parts = numbered(&adj_list, "part")?;
-    let counts = numbered(dir, "edge_count")?;
+    let counts = numbered(files, dir, COUNT)?;
     // Parts without edges need no directory.
-    parts.extend(counts.iter().map(|&(number, _)| (number, adj_list.join(format!("part{number}")))));
-    parts.sort_unstable();
-    parts.dedup_by_key(|part| part.0);
+    let mut parts: BTreeMap<u64, PathBuf> =
+        counts.iter().map(|&(number, _)| (number, adj_list.join(format!("part{number}")))).collect();
+    parts.extend(numbered(files, &adj_list, "part")?);
+    let paths: Vec<PathBuf> = counts.iter().map(|count| count.1.clone()).collect();
+    let edges: BTreeMap<u64, u64> = counts.iter().map(|count| count.0).zip(numbers(files, &paths)?).collect();
     let mut all = Vec::new();
     for (number, part) in parts {
-        let found = if part.is_dir() { numbered(&part, "chunk")? } else { Vec::new() };
-        let count = counts.iter().find(|count| count.0 == number);
-        let expected = match count {
-            Some((_, path)) => edge_count(path)?.div_ceil(size),
-            None => found.len() as u64,
-        };
+        let found = numbered(files, &part, "chunk")?;
+        let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
             let numbers: Vec<String> = found.iter().take(MOST_LISTED).map(|chunk| chunk.0.to_string()).collect();
             return Err(Error::data(&part, format!("{} chunks (numbers {})", found.len(), numbers.join(", ")))
@@ -154,48 +195,59 @@ fn chunks(dir: &Path, size: u64) -> Result<Vec<PathBuf>> {
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));
     }
-    if all.is_empty() {
-        return Err(Error::data(&adj_list, "has no chunks").expected("partI/chunkJ"));
+    Ok(all)
+}
+
+/// The chunks that there are by the numbers of vertices and edges.
+fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -> Result<Vec<PathBuf>> {
+    let too_many = |file: &Path, what: &str| {
+        Error::data(file, format!("more than {MOST_CHUNKS} {what}")).expected("a graph in fewer files")
+    };
+    let vertices = dir.join(VERTICES);
+    let parts = numbers(files, std::slice::from_ref(&vertices))?.iter().sum::<u64>().div_ceil(part);
+    if parts > MOST_CHUNKS {
+        return Err(too_many(&vertices, "parts"));
+    }
+    let counts: Vec<PathBuf> = (0..parts).map(|number| dir.join(format!("{COUNT}{number}"))).collect();
+    let mut all = Vec::new();
+    for (number, edges) in numbers(files, &counts)?.into_iter().enumerate() {
+        let chunks = edges.div_ceil(chunk);
+        if chunks > MOST_CHUNKS - all.len() as u64 {
+            return Err(too_many(&counts[number], "chunks"));
+        }
+        all.extend((0..chunks).map(|chunk| dir.join(format!("adj_list/part{number}/chunk{chunk}"))));
     }
     Ok(all)
 }
 
-/// The entries of a directory that are called `name` and a number, in the order of their numbers.
-fn numbered(dir: &Path, name: &str) -> Result<Vec<(u64, PathBuf)>> {
+/// The entries of a folder that are called `name` and a number, in the order of their numbers.
+fn numbered(files: &dyn GrapharFiles, dir: &Path, name: &str) -> Result<Vec<(u64, PathBuf)>> {
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix(name)?.parse().ok();
-    let mut found: Vec<(u64, PathBuf)> =
-        entries(dir)?.into_iter().filter_map(|path| Some((number(&path)?, path))).collect();
+    let entries = files.entries(dir)?.into_iter();
+    let mut found: Vec<(u64, PathBuf)> = entries.filter_map(|path| Some((number(&path)?, path))).collect();
     found.sort_unstable();
     Ok(found)
 }
 
-/// The number in a file of eight bytes.
-fn edge_count(path: &Path) -> Result<u64> {
-    let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
-    match <[u8; 8]>::try_from(&bytes[..]) {
+/// The numbers in files of eight bytes.
+fn numbers(files: &dyn GrapharFiles, paths: &[PathBuf]) -> Result<Vec<u64>> {
+    let read = files.read(paths)?.into_iter().zip(paths);
+    let number = |(bytes, path): (Vec<u8>, &PathBuf)| match <[u8; 8]>::try_from(&bytes[..]) {
         Ok(bytes) => Ok(u64::from_le_bytes(bytes)),
-        Err(_) => Err(Error::data(path, format!("{} bytes", bytes.len())).expected("8, the number of a part's edges")),
-    }
+        Err(_) => Err(Error::data(path, format!("{} bytes", bytes.len())).expected("8, a number")),
+    };
+    read.map(number).collect()
 }
 
-fn values(path: &Path) -> Result<PropertyValues> {
-    let length = std::fs::metadata(path).map_err(|error| Error::read(path, error))?.len();
-    if length > MOST_BYTES {
-        return Err(Error::data(path, format!("{length} bytes")).expected(format!("at most {MOST_BYTES}")));
-    }
-    let text = std::fs::read(path).map_err(|error| Error::read(path, error))?;
+fn values(files: &dyn GrapharFiles, path: &Path) -> Result<PropertyValues> {
+    let text = files.read(&[path.to_path_buf()])?.concat();
     let expected = |found| Error::data(path, found).expected("a description of GraphAr in YAML");
     PropertyValues::of_yaml(&String::from_utf8_lossy(&text)).map_err(expected)
 }
 
-fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |error| Error::read(dir, error);
-    let here = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    let entries =
-        std::fs::read_dir(here).map_err(unreadable)?.map(|entry| entry.map(|entry| dir.join(entry.file_name())));
-    let mut paths = entries.collect::<std::io::Result<Vec<_>>>().map_err(unreadable)?;
-    paths.sort_unstable();
-    Ok(paths)
+/// Whether a file says where the edges are.
+pub(super) fn is_about_edges(path: &Path) -> bool {
+    is_named(path) || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(COUNT))
 }
 
 /// Whether an input is called like a description.
@@ -216,5 +268,5 @@ fn choose(path: &Path, what: &str, files: &[PathBuf]) -> Error {
     }
     Error::data(path, format!("{} {what}: {}", files.len(), listed.join(", ")))
         .expected("one")
-        .advice("name one of these files as the input")
+        .advice("name one of these files as the input; if they are in an archive, unpack it first")
 }

@@ -11,11 +11,14 @@
 
 mod ahead;
 mod client;
+mod described;
 mod fetch;
 mod location;
 mod network;
 mod object;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +32,7 @@ use object_store::{ClientOptions, ObjectStore, RetryConfig};
 
 use super::storage::RemoteBytes;
 use client::RemoteClient;
+pub(super) use described::graphar;
 use fetch::ObjectReader;
 use location::RemoteLocation;
 use network::{Network, PendingWork};
@@ -100,12 +104,13 @@ struct Opener {
     client: RemoteClient,
     cloud: bool,
     window: u64,
+    buckets: RefCell<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 
 impl Opener {
     fn new(cloud: bool, window: u64, control: &Control, limits: RemoteLimits) -> Result<Self> {
         let network = Arc::new(Network::new(control, limits)?);
-        Ok(Self { client: RemoteClient::new(limits)?, network, cloud, window })
+        Ok(Self { client: RemoteClient::new(limits)?, network, cloud, window, buckets: RefCell::default() })
     }
 
     fn open(&self, paths: &[PathBuf]) -> Result<Vec<OpenedInput>> {
@@ -152,12 +157,7 @@ impl Opener {
                 Ok(vec![StoredAt { store: Arc::new(store), at: ObjectPath::default(), name, version: None }])
             }
             RemoteLocation::S3 { bucket, key, version } => {
-                let store = self.bucket(&bucket).map_err(|error| unusable(&name, &error))?;
-                let parsed = |key: &str| {
-                    ObjectPath::parse(key).map_err(|_| {
-                        Error::usage("a key that cannot be read").at(&name).expected("names with / between them")
-                    })
-                };
+                let store = self.bucket(&bucket, &name)?;
                 let named = |keys: Vec<ObjectPath>| -> Vec<StoredAt> {
                     let stored = |at: ObjectPath| StoredAt {
                         store: Arc::clone(&store),
@@ -168,32 +168,38 @@ impl Opener {
                     keys.into_iter().map(stored).collect()
                 };
                 if key.is_empty() || key.ends_with('/') {
-                    let keys = self.under(&store, &parsed(&key)?, |_| true, &name)?;
+                    let keys = self.under(&store, &parsed(&key, &name)?, |_| true, &name)?;
                     return if keys.is_empty() { Err(no_objects(&name)) } else { Ok(named(keys)) };
                 }
                 // What matches nothing may be the key of an object, as the name of a file.
                 if let Some((prefix, pattern)) = pattern(&key) {
                     let exact = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
                     let matches = |key: &ObjectPath| pattern.matches_with(key.as_ref(), exact);
-                    let keys = self.under(&store, &parsed(prefix)?, matches, &name)?;
+                    let keys = self.under(&store, &parsed(prefix, &name)?, matches, &name)?;
                     if !keys.is_empty() {
                         return Ok(named(keys));
                     }
                 }
-                Ok(vec![StoredAt { store, at: parsed(&key)?, name: name.clone(), version }])
+                Ok(vec![StoredAt { store, at: parsed(&key, &name)?, name: name.clone(), version }])
             }
         }
     }
 
-    fn bucket(&self, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+    /// A bucket. `name`: what is read of it.
+    fn bucket(&self, bucket: &str, name: &Path) -> Result<Arc<dyn ObjectStore>> {
+        if let Some(store) = self.buckets.borrow().get(bucket) {
+            return Ok(Arc::clone(store));
+        }
         let builder = AmazonS3Builder::from_env();
         let keys = [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::SecretAccessKey];
         let has_keys = keys.iter().any(|key| builder.get_config_value(key).is_some());
-        let builder =
-            builder.with_bucket_name(bucket).with_retry(no_retries()).with_http_connector(self.client.clone());
         let unsigned = !has_keys && !self.cloud;
         let builder = if unsigned { builder.with_skip_signature(true) } else { builder };
-        Ok(Arc::new(builder.with_allow_http(true).build()?))
+        let builder = builder.with_bucket_name(bucket).with_retry(no_retries()).with_allow_http(true);
+        let built = builder.with_http_connector(self.client.clone()).build();
+        let store: Arc<dyn ObjectStore> = Arc::new(built.map_err(|error| unusable(name, &error))?);
+        self.buckets.borrow_mut().insert(bucket.to_owned(), Arc::clone(&store));
+        Ok(store)
     }
 
     /// The keys of the objects under a prefix, in order, without empty ones and notes of the programs that wrote them, as of a directory.
@@ -222,6 +228,11 @@ impl Opener {
         keys.sort_unstable();
         Ok(keys)
     }
+}
+
+fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
+    let wrong = |_| Error::usage("a key that cannot be read").at(name).expected("names with / between them");
+    ObjectPath::parse(key).map_err(wrong)
 }
 
 /// A key with `*` or `[...]` as a pattern, and the prefix that its objects have in common.

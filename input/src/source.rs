@@ -8,7 +8,7 @@ use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
-use super::dataset::{NamedInput, check_remote, files_of, named_inputs, with_parts};
+use super::dataset::{NamedInput, check_remote, files_anywhere, named_inputs};
 use super::detect;
 use super::file::InputFile;
 use super::format::Format;
@@ -68,7 +68,7 @@ impl Source {
         Self::open_as(inputs, InputSettings { format, ..InputSettings::default() }, work_dir, &Control::silent())
     }
 
-    /// Opens one file, several files of one text or binary graph, as they are or as a directory or a pattern ([`files_of`]), or `-` alone for
+    /// Opens one file, several files of one text or binary graph, as they are or as a directory or a pattern ([`super::files_of`]), or `-` alone for
     /// standard input.
     ///
     /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their
@@ -112,7 +112,7 @@ impl Source {
 
     pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let HowToOpen { work_dir, sizes, streams, control } = *how;
-        let files = with_parts(files_of(inputs)?, reading.cloud_credentials, sizes.window, control)?;
+        let files = files_anywhere(inputs, reading.cloud_credentials, sizes.window, control)?;
         let named = named_inputs(files, reading.cloud_credentials, sizes.window, control)?;
         let inputs = &named.iter().map(|input| input.path.clone()).collect::<Vec<_>>()[..];
         let is_remote = named.iter().any(|input| input.object.is_some());

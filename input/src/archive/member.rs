@@ -1,6 +1,7 @@
 //! Which member of an archive is the graph.
 //!
-//! Input: the members of an archive. Output: the one that is the graph. The rule, of which the first part that applies decides:
+//! Input: the members of an archive, which are no graph of GraphAr or Graphalytics. Output: the one that is the graph. The rule, of which the
+//! first part that applies decides:
 //!
 //! 1. Only plain files count. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. A file that is alone is the graph, whatever its name.
@@ -13,7 +14,7 @@
 
 use std::path::Path;
 
-use crate::{detect, graphar};
+use crate::detect;
 use trimill_system::error::Error;
 use trimill_system::text::shown;
 
@@ -40,7 +41,7 @@ impl Member {
         self.name.rsplit_once('/').unwrap_or(("", &self.name))
     }
 
-    fn counts(&self) -> bool {
+    pub(crate) fn counts(&self) -> bool {
         let hidden = |part: &str| (part.starts_with('.') && part != "." && part != "..") || part == "__MACOSX";
         self.plain && !self.name.split('/').any(hidden)
     }
@@ -69,11 +70,6 @@ pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     }
     match found[..] {
         [only] => Ok(only),
-        [] if files.iter().any(|&at| graphar::is_named(members[at].name.as_ref())) => {
-            Err(Error::data("", "a graph of GraphAr, which is many files")
-                .expected("a directory of it")
-                .advice("unpack the archive and name the directory"))
-        }
         [] => Err(Error::data("", format!("no graph among {}", listed(members, &files)))
             .expected("one file with the suffix of a format, such as .mtx, .edges or .txt, or one file alone")
             .advice("unpack the archive and name the file of the graph")),
@@ -164,7 +160,6 @@ mod tests {
             (&["x/out.x", "x/meta.x", "y/out.y", "y/meta.y"], &["'x/out.x', 'y/out.y'"]),
             (&["a.html", "b.pdf"], &["no graph among 'a.html', 'b.pdf'", "one file with the suffix of a format"]),
             (&["README.txt", "LICENSE.txt"], &["no graph among"]),
-            (&["g/x.graph.yml", "g/x/adj_list/part0/chunk0"], &["a graph of GraphAr", "unpack the archive"]),
             (&["g.mtx@", "d/"], &["no plain file"]),
             (&[], &["no plain file"]),
             (&["\u{1b}[2J.txt", "b.txt"], &["\\u{1b}[2J.txt"]),

@@ -1,11 +1,12 @@
 //! Graphs of GraphAr: what its own software wrote is in `fixtures.rs`; here which edges are taken, and what is refused.
 
-use std::path::PathBuf;
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
 
 use trimill::testing::error::{Error, Kind};
 use trimill::testing::input::{Source, files_of};
 
-use super::support::{Folder, arcs, work_dir};
+use super::support::{Folder, arcs, read, work_dir};
 
 /// The description of edges between two types of vertices, in chunks of 2.
 fn edges(tails: &str, name: &str, heads: &str) -> String {
@@ -58,11 +59,40 @@ impl GraphDir {
         arcs(&Source::open(&inputs, None, &work_dir())?)
     }
 
+    /// The graph in archives: as tar makes one of a folder, compressed, and as zip does.
+    fn archives(&self) -> [(&'static str, Vec<u8>); 3] {
+        let mut tar = tar::Builder::new(Vec::new());
+        tar.append_dir_all(".", self.0.path("")).unwrap();
+        let tar = tar.into_inner().unwrap();
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        for path in glob_files(&self.0.path("")) {
+            let name = path.strip_prefix(self.0.path("")).unwrap();
+            zip.start_file(format!("social/{}", name.display()), options).unwrap();
+            zip.write_all(&std::fs::read(path).unwrap()).unwrap();
+        }
+        let zip = zip.finish().unwrap().into_inner();
+        [("g.tar.zst", zstd::bulk::compress(&tar, 1).unwrap()), ("g.tar", tar), ("g.zip", zip)]
+    }
+
+    /// Reads each of the archives.
+    fn read_archives(&self) -> Vec<(String, Result<Vec<(u64, u64)>, Error>)> {
+        let place = Folder::new();
+        let read = |(name, bytes): (&str, Vec<u8>)| (name.to_owned(), read(&place.write(name, bytes)));
+        self.archives().into_iter().map(read).collect()
+    }
+
     fn refuses(&self, names: &[&str], parts: &[&str]) {
         let error = self.read(names).expect_err(&parts.join(" "));
         assert_eq!(error.kind(), Kind::Data, "{error}");
         parts.iter().for_each(|part| assert!(error.to_string().contains(part), "no '{part}' in: {error}"));
     }
+}
+
+/// All files below a folder.
+fn glob_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { glob_files(&path) } else { vec![path] }).collect()
 }
 
 #[test]
@@ -95,6 +125,49 @@ fn edges_of_one_type_are_taken() {
     dir.write("social.graph.yml", "prefix: data/\nedges: [knows.edge.yml]\n");
     assert_eq!(dir.read(&[""]).unwrap(), knows);
     assert_eq!(dir.read(&["knows.edge.yml"]).unwrap(), knows);
+}
+
+#[test]
+fn a_graph_in_an_archive_is_read() {
+    let dir = GraphDir::new();
+    for (name, found) in dir.read_archives() {
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains(&format!("{name}: ")) && error.contains("3 types of edges"), "{error}");
+    }
+    dir.write("social.graph.yml", "edges: [knows.edge.yml]\n");
+    // A list beside it is no graph of its own.
+    dir.write("notes.csv", "9,9\n");
+    for (name, found) in dir.read_archives() {
+        assert_eq!(found.unwrap(), [(0, 1), (1, 2), (2, 0), (3, 4)], "{name}");
+    }
+    // The files of the graph are in a folder beside its description.
+    std::fs::create_dir(dir.0.path("data")).unwrap();
+    std::fs::rename(dir.0.path("edge"), dir.0.path("data/edge")).unwrap();
+    dir.write("social.graph.yml", "prefix: ./data/./\nedges: [./knows.edge.yml]\n");
+    for (name, found) in dir.read_archives() {
+        assert_eq!(found.unwrap().len(), 4, "{name}");
+    }
+    // Nothing of this machine is named by an archive.
+    for prefix in [dir.0.path("data").to_str().unwrap(), "../data/"] {
+        dir.write("social.graph.yml", &format!("prefix: {prefix}\nedges: [knows.edge.yml]\n"));
+        for (_, found) in dir.read_archives() {
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(&format!("social.graph.yml: the path '{prefix}', which is not below")), "{error}");
+        }
+    }
+    dir.write("social.graph.yml", "prefix: data/\nedges: [knows.edge.yml]\n");
+    std::fs::remove_file(dir.0.path("data/edge/knows/ordered_by_source/adj_list/part0/chunk1")).unwrap();
+    for (name, found) in dir.read_archives() {
+        let error = found.unwrap_err();
+        assert_eq!(error.kind(), Kind::Data, "{error}");
+        let error = error.to_string();
+        assert!(error.contains(&format!("{name}: ")) && error.contains("adj_list/part0: 1 chunks"), "{error}");
+    }
+    dir.write("more.graph.yml", "edges: [likes.edge.yml]\n");
+    for (_, found) in dir.read_archives() {
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains("2 graphs: ") && error.contains("unpack it first"), "{error}");
+    }
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Where the files of a graph of GraphAr are: in directories, or in an archive. Those on servers are with the [servers](crate::remote).
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::MOST_BYTES;
+use trimill_system::error::{Error, Result};
+
+/// The files of a graph.
+pub(crate) trait GrapharFiles {
+    /// What is in a folder, in order; nothing if there is no such folder, or if nobody can say it.
+    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>>;
+
+    /// Whether the folders of edges can be listed.
+    fn are_listed(&self) -> bool {
+        true
+    }
+
+    /// The contents of small files.
+    fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>>;
+
+    /// The path that `description` calls `name`, in `folder`. What is in an archive or on a server names nothing elsewhere.
+    fn joined(&self, description: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
+        let mut path = folder.to_path_buf();
+        for part in Path::new(name).components() {
+            match part {
+                Component::CurDir => {}
+                Component::Normal(part) => path.push(part),
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                    return Err(Error::data(description, format!("the path '{name}', which is not below its folder"))
+                        .expected("files in the folder of this one, or below it")
+                        .advice("if they are beside this file, set 'prefix: ./'"));
+                }
+            }
+        }
+        Ok(path)
+    }
+}
+
+/// Files of this machine.
+pub(crate) struct LocalGraphar;
+
+impl GrapharFiles for LocalGraphar {
+    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let unreadable = |error| Error::read(folder, error);
+        let entries = match std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            entries => entries.map_err(unreadable)?,
+        };
+        let paths = entries.map(|entry| entry.map(|entry| folder.join(entry.file_name())));
+        let mut paths = paths.collect::<io::Result<Vec<_>>>().map_err(unreadable)?;
+        paths.sort_unstable();
+        Ok(paths)
+    }
+
+    fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
+        let read = |path: &PathBuf| {
+            let unreadable = |error| Error::read(path, error);
+            check_length(path, std::fs::metadata(path).map_err(unreadable)?.len())?;
+            std::fs::read(path).map_err(unreadable)
+        };
+        files.iter().map(read).collect()
+    }
+
+    fn joined(&self, _: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
+        Ok(folder.join(name))
+    }
+}
+
+/// Members of an archive.
+pub(crate) struct ArchivedGraphar {
+    /// Their places in the archive.
+    members: BTreeMap<PathBuf, usize>,
+    /// What was read of them, by their places.
+    contents: HashMap<usize, Vec<u8>>,
+}
+
+impl ArchivedGraphar {
+    pub(crate) fn new<'a>(members: impl Iterator<Item = (usize, &'a str)>, contents: HashMap<usize, Vec<u8>>) -> Self {
+        // Some archives have all names begin with `./`.
+        let plain = |name: &str| Path::new(name).components().filter(|part| *part != Component::CurDir).collect();
+        Self { members: members.map(|(place, name)| (plain(name), place)).collect(), contents }
+    }
+
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.members.keys().cloned().collect()
+    }
+
+    pub(crate) fn place(&self, path: &Path) -> Option<usize> {
+        self.members.get(path).copied()
+    }
+}
+
+impl GrapharFiles for ArchivedGraphar {
+    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let below = self.members.range(folder.to_path_buf()..).map_while(|(path, _)| path.strip_prefix(folder).ok());
+        let mut entries: Vec<PathBuf> =
+            below.filter_map(|path| path.components().next().map(|name| folder.join(name))).collect();
+        entries.dedup();
+        Ok(entries)
+    }
+
+    fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
+        let read = |path: &PathBuf| {
+            let place = self.place(path).ok_or_else(|| Error::data(path, "is not in the archive"))?;
+            let contents = self.contents.get(&place).cloned();
+            contents.ok_or_else(|| too_long(path, "more"))
+        };
+        files.iter().map(read).collect()
+    }
+}
+
+/// Refuses a file of so many bytes if it is too long for a description.
+pub(crate) fn check_length(path: &Path, bytes: u64) -> Result<()> {
+    if bytes > MOST_BYTES { Err(too_long(path, &bytes.to_string())) } else { Ok(()) }
+}
+
+fn too_long(path: &Path, bytes: &str) -> Error {
+    Error::data(path, format!("{bytes} bytes"))
+        .expected(format!("at most {MOST_BYTES}, of a file that says where edges are"))
+}

@@ -1,0 +1,92 @@
+//! Graphs of GraphAr on servers: a URL of a description, or in S3 the prefix of one, stands for chunks with edges.
+//!
+//! The user and the query of the URL go with each request for a file of the graph, since all of them are below its folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use super::location::RemoteLocation;
+use super::{Opener, RemoteLimits, fetch, parsed};
+use crate::graphar::places::{GrapharFiles, check_length};
+use crate::graphar::{GrapharEdges, is_named};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::url::public;
+
+/// The edges of the graph that a URL stands for; `None` if it names something else.
+pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -> Result<Option<GrapharEdges>> {
+    let text = url.to_string_lossy().to_ascii_lowercase();
+    let is_prefix = text.strip_prefix("s3://").is_some_and(|rest| rest.ends_with('/') || !rest.contains('/'));
+    if !is_prefix && !is_named(&public(url)) {
+        return Ok(None);
+    }
+    let location = RemoteLocation::of(url)?;
+    let name = location.name();
+    let url = match location {
+        RemoteLocation::S3 { version: Some(_), .. } => {
+            return Err(Error::usage("a version of a description of GraphAr")
+                .at(name)
+                .expected("its URL without a version: those of its files are not known"));
+        }
+        RemoteLocation::S3 { .. } => None,
+        RemoteLocation::Http(url) => Some(url),
+    };
+    let files = ServedGraphar { opener: Opener::new(cloud, window, control, RemoteLimits::USUAL)?, url };
+    let Some(edges) = GrapharEdges::of(&files, &name)? else { return Ok(None) };
+    let chunks = edges.chunks.iter().map(|chunk| files.whole(chunk)).collect();
+    Ok(Some(GrapharEdges { chunks, ..edges }))
+}
+
+/// Files of a graph, by the parts of their URLs that are shown.
+struct ServedGraphar {
+    opener: Opener,
+    /// The URL that was named, if it is one of HTTP.
+    url: Option<Url>,
+}
+
+impl ServedGraphar {
+    /// The URL of a file with what the named one has of credentials.
+    fn whole(&self, file: &Path) -> PathBuf {
+        let (Some(named), Some(mut url)) = (&self.url, file.to_str().and_then(|file| Url::parse(file).ok())) else {
+            return file.to_path_buf();
+        };
+        // These fail for URLs without a host only.
+        let _ = (url.set_username(named.username()), url.set_password(named.password()));
+        url.set_query(named.query());
+        PathBuf::from(String::from(url))
+    }
+}
+
+impl GrapharFiles for ServedGraphar {
+    /// The objects in a folder of a bucket, without those in folders in it.
+    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let RemoteLocation::S3 { bucket, key, .. } = RemoteLocation::of(folder)? else { return Ok(Vec::new()) };
+        let store = self.opener.bucket(&bucket, folder)?;
+        let (limits, at, name) = (self.opener.network.limits, parsed(&key, folder)?, folder.to_path_buf());
+        let list = move || {
+            let (store, at, name) = (Arc::clone(&store), at.clone(), name.clone());
+            async move { store.list_with_delimiter(Some(&at)).await.map_err(|error| fetch::failure(&name, &error)) }
+        };
+        let listed = self.opener.network.begin(async move { fetch::again(limits, list).await }).wait()??;
+        let path = |object: object_store::ObjectMeta| PathBuf::from(format!("s3://{bucket}/{}", object.location));
+        let mut paths: Vec<PathBuf> = listed.objects.into_iter().map(path).collect();
+        paths.sort_unstable();
+        Ok(paths)
+    }
+
+    fn are_listed(&self) -> bool {
+        false
+    }
+
+    fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
+        let urls: Vec<PathBuf> = files.iter().map(|file| self.whole(file)).collect();
+        let opened = self.opener.open(&urls)?.into_iter().filter_map(|(_, object)| object);
+        let contents = opened.map(|object| {
+            check_length(object.name(), object.bytes())?;
+            object.fetch(0..object.bytes()).map_err(|error| Error::read(object.name(), error))
+        });
+        contents.collect()
+    }
+}
