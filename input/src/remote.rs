@@ -16,6 +16,7 @@ mod fetch;
 mod location;
 mod network;
 mod object;
+mod profile;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -28,7 +29,7 @@ use glob::{MatchOptions, Pattern};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path as ObjectPath;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 
 use super::storage::RemoteBytes;
 use client::RemoteClient;
@@ -37,6 +38,7 @@ use fetch::ObjectReader;
 use location::RemoteLocation;
 use network::{Network, PendingWork};
 use object::RemoteObject;
+use profile::AwsProfile;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::url::is_url;
@@ -190,11 +192,28 @@ impl Opener {
         if let Some(store) = self.buckets.borrow().get(bucket) {
             return Ok(Arc::clone(store));
         }
-        let builder = AmazonS3Builder::from_env();
-        let keys = [AmazonS3ConfigKey::AccessKeyId, AmazonS3ConfigKey::SecretAccessKey];
-        let has_keys = keys.iter().any(|key| builder.get_config_value(key).is_some());
-        let unsigned = !has_keys && !self.cloud;
-        let builder = if unsigned { builder.with_skip_signature(true) } else { builder };
+        let mut builder = AmazonS3Builder::from_env();
+        let profile = AwsProfile::read()?;
+        let is_set = |builder: &AmazonS3Builder, keys: [AmazonS3ConfigKey; 2]| {
+            keys.iter().any(|key| builder.get_config_value(key).is_some_and(|value| !value.is_empty()))
+        };
+        use AmazonS3ConfigKey::{
+            AccessKeyId, DefaultRegion, Endpoint, Region, S3Endpoint, SecretAccessKey, SkipSignature,
+        };
+        if let Some(region) = profile.region().filter(|_| !is_set(&builder, [Region, DefaultRegion])) {
+            builder = builder.with_region(region);
+        }
+        if let Some(endpoint) = profile.endpoint().filter(|_| !is_set(&builder, [Endpoint, S3Endpoint])) {
+            builder = builder.with_endpoint(endpoint);
+        }
+        let is_unsigned = builder.get_config_value(&SkipSignature).is_some_and(|value| !is_off(&value));
+        if !is_unsigned && !is_set(&builder, [AccessKeyId, SecretAccessKey]) {
+            builder = match profile.keys()? {
+                Some(keys) => builder.with_credentials(Arc::new(StaticCredentialProvider::new(keys))),
+                None if self.cloud => builder,
+                None => builder.with_skip_signature(true),
+            };
+        }
         let builder = builder.with_bucket_name(bucket).with_retry(no_retries()).with_allow_http(true);
         let built = builder.with_http_connector(self.client.clone()).build();
         let store: Arc<dyn ObjectStore> = Arc::new(built.map_err(|error| unusable(name, &error))?);
@@ -233,6 +252,11 @@ impl Opener {
 fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
     let wrong = |_| Error::usage("a key that cannot be read").at(name).expected("names with / between them");
     ObjectPath::parse(key).map_err(wrong)
+}
+
+/// Whether a variable says no.
+fn is_off(value: &str) -> bool {
+    ["", "0", "n", "no", "off", "false"].contains(&&*value.to_ascii_lowercase())
 }
 
 /// A key with `*` or `[...]` as a pattern, and the prefix that its objects have in common.

@@ -259,7 +259,7 @@ fn failed(name: &Path, error: &object_store::Error) -> Error {
             failed.advice("check the URL; it may name one object, or in S3 a prefix of several, which ends with /")
         }
         Some(reply) if reply.is(StatusCode::FORBIDDEN) || reply.is(StatusCode::UNAUTHORIZED) => failed.advice(match of_s3 {
-            true => "check the URL, and the credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or --cloud-credentials on a machine of a cloud",
+            true => "check the URL, and the credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile in ~/.aws, or --cloud-credentials on a machine of a cloud",
             false => "check the URL, its user, and whether it has expired",
         }),
         _ => failed,
