@@ -109,18 +109,14 @@ fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>>
 /// The member of a tar archive that is the graph, or those that are one together.
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
     let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
-    let (mut about_edges, mut kept) = (HashMap::new(), 0);
+    let mut about_edges = AboutEdges::default();
     while let Some(member) = archive.next()? {
         if found.len() == MOST_MEMBERS {
             return Err(Error::data(&file.path, format!("an archive of more than {MOST_MEMBERS} members"))
                 .expected("an archive of one graph")
                 .advice("unpack the archive and name the file of the graph"));
         }
-        if is_about_edges(&member) && kept + member.bytes <= MOST_ABOUT_EDGES {
-            let contents: &mut Vec<u8> = about_edges.entry(found.len()).or_default();
-            archive.contents(|chunk| Ok(contents.extend_from_slice(chunk)))?;
-            kept += member.bytes;
-        }
+        about_edges.keep(found.len(), &member, |take| archive.contents(take))?;
         found.push(member);
     }
     let places = match graphar_chunks(file, &found, |_| Ok(about_edges))? {
@@ -163,15 +159,11 @@ fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Opti
         return Ok(None);
     }
     let read = |members: &[Member]| {
-        let (mut contents, mut kept) = (HashMap::new(), 0);
+        let mut about_edges = AboutEdges::default();
         for (place, member) in members.iter().enumerate() {
-            if is_about_edges(member) && kept + member.bytes <= MOST_ABOUT_EDGES {
-                let read: &mut Vec<u8> = contents.entry(place).or_default();
-                archive.contents(place, control, |chunk| Ok(read.extend_from_slice(chunk)))?;
-                kept += member.bytes;
-            }
+            about_edges.keep(place, member, |take| archive.contents(place, control, take))?;
         }
-        Ok(contents)
+        Ok(about_edges)
     };
     let places = match graphar_chunks(file, &archive.members, read)? {
         Some(chunks) => chunks,
@@ -186,9 +178,32 @@ fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Opti
     places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
 }
 
-/// Whether a member may say where the edges of a graph of GraphAr are.
-fn is_about_edges(member: &Member) -> bool {
-    member.counts() && member.bytes <= MOST_BYTES && graphar::is_about_edges(Path::new(&member.name))
+/// The contents of members that may say where the edges of a graph of GraphAr are, by their places.
+#[derive(Default)]
+struct AboutEdges {
+    contents: HashMap<usize, Vec<u8>>,
+    bytes: u64,
+}
+
+impl AboutEdges {
+    /// Takes the contents of a member, which `read` hands over in chunks, if it may be one of these.
+    fn keep(
+        &mut self,
+        place: usize,
+        member: &Member,
+        read: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let is_small = member.bytes <= MOST_BYTES && self.bytes + member.bytes <= MOST_ABOUT_EDGES;
+        if !is_small || !member.counts() || !graphar::is_about_edges(Path::new(&member.name)) {
+            return Ok(());
+        }
+        self.bytes += member.bytes;
+        let contents = self.contents.entry(place).or_default();
+        read(&mut |chunk| {
+            contents.extend_from_slice(chunk);
+            Ok(())
+        })
+    }
 }
 
 /// The places of the chunks of a graph of GraphAr, if that is what an archive holds. `read` returns the contents of those members that say
@@ -196,13 +211,14 @@ fn is_about_edges(member: &Member) -> bool {
 fn graphar_chunks(
     file: &InputFile,
     members: &[Member],
-    read: impl FnOnce(&[Member]) -> Result<HashMap<usize, Vec<u8>>>,
+    read: impl FnOnce(&[Member]) -> Result<AboutEdges>,
 ) -> Result<Option<Vec<usize>>> {
     let counting = members.iter().enumerate().filter(|(_, member)| member.counts());
     if !counting.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
         return Ok(None);
     }
-    let graphs = ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read(members)?);
+    let graphs =
+        ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read(members)?.contents);
     let in_archive = |error: Error| {
         let path = error.path().filter(|path| !path.as_os_str().is_empty());
         let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));

@@ -5,7 +5,6 @@
 //! are left out; of a graph of GraphAr, the chunks with its edges are taken. Files of a directory are taken in the order of their paths, those
 //! of a [list](super::part_list) in its order. Any other name of a file is that file, and a URL is an object of a server.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -188,7 +187,8 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted; of anything else, and of a URL, itself.
+/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty files and hidden ones; of anything else, and of a URL,
+/// itself.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
     let pattern = input.to_str().filter(is_pattern);
@@ -200,7 +200,23 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
         let path = error.path().to_path_buf();
         Error::read(path, error.into())
     })?;
-    Ok(if found.is_empty() { vec![input.to_path_buf()] } else { found })
+    let (left_out, meant): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|path| begins_with(path, b".") || is_empty(path));
+    // If there is nothing else, these are meant.
+    Ok(match (&meant[..], &left_out[..]) {
+        ([], []) => vec![input.to_path_buf()],
+        ([], _) => left_out,
+        _ => meant,
+    })
+}
+
+/// Whether its name begins with one of these letters.
+fn begins_with(path: &Path, letters: &[u8]) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().first().is_some_and(|first| letters.contains(first)))
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
 fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
@@ -236,12 +252,11 @@ fn add_files(dir: &Path, levels: u32, files: &mut Vec<PathBuf>) -> Result<()> {
     let mut paths =
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     paths.sort_unstable();
-    let is_note = |name: &OsStr| matches!(name.as_bytes().first(), Some(b'.' | b'_'));
-    for path in paths.into_iter().filter(|path| !path.file_name().is_some_and(is_note)) {
+    for path in paths.into_iter().filter(|path| !begins_with(path, b"._")) {
         let found = std::fs::metadata(&path).map_err(|error| Error::read(&path, error))?;
         if found.is_dir() {
             add_files(&path, levels - 1, files)?;
-        } else if !found.is_file() || found.len() > 0 {
+        } else if !is_empty(&path) {
             files.push(path);
         }
     }
@@ -273,6 +288,9 @@ mod tests {
         let of = |names: &[&str]| names.iter().map(|name| at(name)).collect::<Vec<_>>();
         assert_eq!(files(&["b"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt"]));
         assert_eq!(files(&["b/y=*/[01].*"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt"]));
+        assert_eq!(files(&["b/y=1/*"]).unwrap(), of(&["b/y=1/0.txt.gz"]));
+        assert_eq!(files(&["b/y*", "b/_S*"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt", "b/_SUCCESS"]));
+        assert_eq!(files(&["b/y=1/empty*", "b/.0*"]).unwrap(), of(&["b/y=1/empty.txt", "b/.0.crc"]));
         assert_eq!(files(&["?"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt", "c/g.graph"]));
         // A file of the name of a pattern is that file; what is named is taken, whatever its name.
         std::fs::write(at("b/y=*"), "0 1\n").unwrap();

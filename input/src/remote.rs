@@ -250,8 +250,7 @@ impl Opener {
 }
 
 fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
-    let wrong = |_| Error::usage("a key that cannot be read").at(name).expected("names with / between them");
-    ObjectPath::parse(key).map_err(wrong)
+    ObjectPath::parse(key).map_err(|_| fetch::unreadable_key(name))
 }
 
 /// Whether a variable says no.

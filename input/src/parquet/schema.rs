@@ -43,20 +43,20 @@ impl EndValues {
 /// The columns of tails and heads, of text if they hold `names`; the error lacks the file.
 pub(super) fn ends(schema: &SchemaDescriptor, named: Option<&ColumnNames>, names: bool) -> Result<[EndColumn; 2]> {
     let fields: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
-    let listed = tables::listed(schema.columns().iter().map(|column| (column.path().string(), kind(column))));
+    let kind_of = |field: usize| match flat_leaf(schema, field) {
+        Some(leaf) => kind(&schema.column(leaf)),
+        None => "(nested)".into(),
+    };
+    let listed = tables::listed(fields.iter().enumerate().map(|(field, name)| ((*name).to_owned(), kind_of(field))));
     tables::ends(&fields, named, &listed, |field| column(schema, field, names))
 }
 
 /// The column that is this field of the root.
 fn column(schema: &SchemaDescriptor, field: usize, names: bool) -> Result<EndColumn> {
-    let mut leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == field);
     let name = schema.root_schema().get_fields()[field].name();
     let refused = |what: &str| Err(tables::no_ids(name, what, names));
-    let Some(leaf) = leaves.next() else { return refused("nested") };
+    let Some(leaf) = flat_leaf(schema, field) else { return refused("nested") };
     let column = schema.column(leaf);
-    if column.path().parts().len() != 1 || column.max_rep_level() > 0 || column.max_def_level() > 1 {
-        return refused("nested");
-    }
     let values = match (column.physical_type(), signed(&column)) {
         (Type::INT32, Some(signed)) if !names => EndValues::Narrow { signed },
         (Type::INT64, Some(signed)) if !names => EndValues::Wide { signed },
@@ -64,6 +64,14 @@ fn column(schema: &SchemaDescriptor, field: usize, names: bool) -> Result<EndCol
         _ => return refused(&format!("of type {}", kind(&column))),
     };
     Ok(EndColumn { leaf, name: name.to_owned(), values })
+}
+
+/// The place of a field of the root among the leaves, if it is not nested.
+fn flat_leaf(schema: &SchemaDescriptor, field: usize) -> Option<usize> {
+    let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field)?;
+    let column = schema.column(leaf);
+    let is_flat = column.path().parts().len() == 1 && column.max_rep_level() == 0 && column.max_def_level() <= 1;
+    is_flat.then_some(leaf)
 }
 
 /// Whether it is called text, or nothing: some programs write text so. Whether it is UTF-8 is found when it is read.
@@ -96,7 +104,12 @@ fn kind(column: &ColumnDescriptor) -> String {
         (Some(LogicalType::Integer(integer)), _) => {
             format!("{}INT{}", if integer.is_signed { "" } else { "U" }, integer.bit_width)
         }
-        (Some(logical), _) => format!("{} ({logical:?})", column.physical_type()),
+        (Some(logical), _) => {
+            // The name of the type, without its settings.
+            let named = format!("{logical:?}");
+            let name = named.split(['(', ' ']).next().unwrap_or_default();
+            format!("{} ({name})", column.physical_type())
+        }
         (None, ConvertedType::NONE) => column.physical_type().to_string(),
         (None, converted) => format!("{} ({converted})", column.physical_type()),
     }

@@ -13,17 +13,15 @@ use crate::graphar::places::{GrapharFiles, check_length};
 use crate::graphar::{GrapharEdges, is_named};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
-use trimill_system::url::public;
 
 /// The edges of the graph that a URL stands for; `None` if it names something else.
 pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -> Result<Option<GrapharEdges>> {
-    let text = url.to_string_lossy().to_ascii_lowercase();
-    let is_prefix = text.strip_prefix("s3://").is_some_and(|rest| rest.ends_with('/') || !rest.contains('/'));
-    if !is_prefix && !is_named(&public(url)) {
+    let location = RemoteLocation::of(url)?;
+    let is_prefix = matches!(&location, RemoteLocation::S3 { key, .. } if key.is_empty() || key.ends_with('/'));
+    let name = location.name();
+    if !is_prefix && !is_named(&name) {
         return Ok(None);
     }
-    let location = RemoteLocation::of(url)?;
-    let name = location.name();
     let url = match location {
         RemoteLocation::S3 { version: Some(_), .. } => {
             return Err(Error::usage("a version of a description of GraphAr")

@@ -220,7 +220,7 @@ pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
 }
 
 pub(super) fn failure(name: &Path, error: &object_store::Error) -> FetchFailure {
-    let lasts = matches!(error, object_store::Error::NotSupported { .. })
+    let lasts = matches!(error, object_store::Error::NotSupported { .. } | object_store::Error::InvalidPath { .. })
         || refused(error).is_some_and(|reply| !reply.may_pass());
     let failed = failed(name, error);
     if lasts { FetchFailure::Lasting(failed) } else { FetchFailure::Passing(failed) }
@@ -241,12 +241,22 @@ pub(super) fn cause(error: &object_store::Error) -> String {
     }
 }
 
+/// The error for a key that is no path, at `name` or under it.
+pub(super) fn unreadable_key(name: &Path) -> Error {
+    Error::data(name, "a key that is not read: in it / is twice in a row, or a part is . or ..")
+        .expected("names with one / between them")
+        .advice("name that object by its https URL")
+}
+
 /// The error for an object, or objects under a prefix, that cannot be read.
 fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::NotSupported { .. }) {
         return Error::data(name, "its server sends it as a whole only")
             .expected("a server that answers requests for ranges of bytes, as most do")
             .advice("download it first");
+    }
+    if matches!(error, object_store::Error::InvalidPath { .. }) {
+        return unreadable_key(name).also("name the other objects one by one");
     }
     let reply = refused(error);
     if reply.is_some_and(|reply| reply.is(StatusCode::RANGE_NOT_SATISFIABLE)) {

@@ -27,7 +27,8 @@ impl RemoteLocation {
                 let url = input.to_str().and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
                 url.map(Self::Http).ok_or_else(|| wrong("not a valid URL".into()))
             }
-            "s3" => Self::in_bucket(&rest).map_err(wrong),
+            // As Hadoop and Spark call it.
+            "s3" | "s3a" | "s3n" => Self::in_bucket(&rest).map_err(wrong),
             "file" => Err(wrong("the URL of a file".into()).advice("name the file by its path")),
             other => Err(wrong(format!("a URL of the scheme {other}, which is not read")).advice("download it first")),
         }
@@ -80,6 +81,7 @@ mod tests {
             ("HTTP://host", "http://host/"),
             ("s3://bucket/a b%20/c.parquet", "s3://bucket/a b%20/c.parquet"),
             ("S3://bucket", "s3://bucket/"),
+            ("s3a://bucket/a/", "s3://bucket/a/"),
             ("s3://bucket/a?versionId=3/L4kqtJ", "s3://bucket/a"),
         ] {
             assert_eq!(RemoteLocation::of(Path::new(input)).unwrap().name(), Path::new(name));

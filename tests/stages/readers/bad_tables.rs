@@ -226,7 +226,10 @@ fn tables_of_anything_else_than_edges_are_refused() {
         ("required int64 a; required binary b (UTF8);", &["the column 'b' is of type BYTE_ARRAY (UTF8)"]),
         ("required int32 a (DATE); required int64 b;", &["the column 'a' is of type INT32 (Date)"]),
         ("required int64 a (DECIMAL(9,2)); required int64 b;", &["the column 'a' is of type INT64 (Decimal"]),
-        ("required group a { required int64 x; } required int64 b;", &["the column 'a' is nested"]),
+        (
+            "required group a { required int64 x; } required int64 b;",
+            &["the column 'a' is nested", "'a' (nested), 'b' INT64"],
+        ),
         ("repeated int64 a; required int64 b;", &["the column 'a' is nested"]),
         ("required int64 x; required int64 src; required int64 dst;", &["the first two", "--columns TAIL,HEAD"]),
         ("required int64 index; required int64 a; required int64 b;", &["the ends of edges in the first two"]),

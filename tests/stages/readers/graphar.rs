@@ -16,6 +16,8 @@ fn edges(tails: &str, name: &str, heads: &str) -> String {
     )
 }
 
+type ReadArcs = Result<Vec<(u64, u64)>, Error>;
+
 struct GraphDir(Folder);
 
 impl GraphDir {
@@ -54,7 +56,7 @@ impl GraphDir {
         self.0.write(name, bytes)
     }
 
-    fn read(&self, names: &[&str]) -> Result<Vec<(u64, u64)>, Error> {
+    fn read(&self, names: &[&str]) -> ReadArcs {
         let inputs: Vec<PathBuf> = names.iter().map(|name| self.0.path(name)).collect();
         arcs(&Source::open(&inputs, None, &work_dir())?)
     }
@@ -76,7 +78,7 @@ impl GraphDir {
     }
 
     /// Reads each of the archives.
-    fn read_archives(&self) -> Vec<(String, Result<Vec<(u64, u64)>, Error>)> {
+    fn read_archives(&self) -> Vec<(String, ReadArcs)> {
         let place = Folder::new();
         let read = |(name, bytes): (&str, Vec<u8>)| (name.to_owned(), read(&place.write(name, bytes)));
         self.archives().into_iter().map(read).collect()
