@@ -192,10 +192,10 @@ impl Opener {
         if let Some(store) = self.buckets.borrow().get(bucket) {
             return Ok(Arc::clone(store));
         }
-        let mut builder = AmazonS3Builder::from_env();
+        let mut builder = from_environment();
         let profile = AwsProfile::read()?;
         let is_set = |builder: &AmazonS3Builder, keys: [AmazonS3ConfigKey; 2]| {
-            keys.iter().any(|key| builder.get_config_value(key).is_some_and(|value| !value.is_empty()))
+            keys.iter().any(|key| builder.get_config_value(key).is_some())
         };
         use AmazonS3ConfigKey::{
             AccessKeyId, DefaultRegion, Endpoint, Region, S3Endpoint, SecretAccessKey, SkipSignature,
@@ -205,6 +205,14 @@ impl Opener {
         }
         if let Some(endpoint) = profile.endpoint().filter(|_| !is_set(&builder, [Endpoint, S3Endpoint])) {
             builder = builder.with_endpoint(endpoint);
+        }
+        let endpoint = [S3Endpoint, Endpoint].iter().find_map(|key| builder.get_config_value(key));
+        if endpoint.is_some_and(|endpoint| !location::is_of_http(&endpoint)) {
+            return Err(Error::usage(
+                "the address of its server, which AWS_ENDPOINT_URL or the profile gives, is no URL",
+            )
+            .at(name)
+            .expected("https://HOST, perhaps with a port"));
         }
         let is_unsigned = builder.get_config_value(&SkipSignature).is_some_and(|value| !is_off(&value));
         if !is_unsigned && !is_set(&builder, [AccessKeyId, SecretAccessKey]) {
@@ -253,9 +261,18 @@ fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
     ObjectPath::parse(key).map_err(|_| fetch::unreadable_key(name))
 }
 
+/// What the variables of the environment say, without those that are empty: for AWS's programs these are not there.
+fn from_environment() -> AmazonS3Builder {
+    let texts =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let set = texts.filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty());
+    let keys = set.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)));
+    keys.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value))
+}
+
 /// Whether a variable says no.
 fn is_off(value: &str) -> bool {
-    ["", "0", "n", "no", "off", "false"].contains(&&*value.to_ascii_lowercase())
+    ["0", "n", "no", "off", "false"].contains(&&*value.to_ascii_lowercase())
 }
 
 /// A key with `*` or `[...]` as a pattern, and the prefix that its objects have in common.

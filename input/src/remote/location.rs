@@ -69,6 +69,11 @@ impl RemoteLocation {
     }
 }
 
+/// Whether it is the URL of a server of HTTP.
+pub(super) fn is_of_http(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
