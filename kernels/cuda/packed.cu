@@ -23,13 +23,15 @@
 //   by_block   all others: a block takes an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
 //              TAIL_WORDS at a time, so it never overflows. Rows longer than `LONG` chunks take LANES lanes each.
 // Owners with very much work are cut into parts for several blocks. Blocks take owners from a counter.
+//   by_group   instead of the last two, if no row has more than GROUP_WORDS words, as in uniform graphs and grids: then all arcs belong to
+//              their tails, and nothing is assigned. Only where the total is wanted.
 //
-// Each has a second variant, which also counts the triangles at each vertex (packed_found.cuh): the list of an owner's arcs then has
+// Each of the three has a second variant, which also counts the triangles at each vertex (packed_found.cuh): the list of an owner's arcs then has
 // the other ends instead of the chunks where their rows begin. A third one counts the triangles on each arc (packed_arcs.cuh).
 
 // packed_rows.cuh packs rows, packed_assign.cuh assigns arcs to owners, packed_stream.cuh streams rows past tables, packed_found.cuh
 // and packed_arcs.cuh count what was found, packed_words.cuh has what all share, and packed_by_thread.cuh the first kernel: they are
-// compiled before this file. packed_by_block.cuh and packed_by_warp.cuh, with the other two kernels, are compiled after it;
+// compiled before this file. packed_by_group.cuh, packed_by_block.cuh and packed_by_warp.cuh are compiled after it;
 // their constants are here.
 
 constexpr u32 LANES = 8; // lanes that stream a long row

@@ -1,5 +1,6 @@
 // Assigns each arc from a batch of locals into a piece of a row block to the end that owns it. Two passes over the batch's words: the
-// first counts, the second writes; a scan is between them. Then owners are listed by their work.
+// first counts, the second writes; a scan is between them. Then owners are listed by their work. If all rows are short, all of this costs
+// more than it saves: packed_by_group.cuh.
 
 constexpr u32 LONG = 8;         // chunks: longer rows are streamed by several lanes
 constexpr u32 SHORT = 8;        // words: up to this, one thread assigns a row
@@ -8,10 +9,24 @@ constexpr u32 WARP_WORDS = 128;
 constexpr u32 WARP_COST = 1024; // chunks
 constexpr u32 PART = 1 << 15;   // chunks
 
+// Whether all rows seen so far are so short that arcs need no owners.
+__device__ __forceinline__ bool all_short(const Arguments &g) { return *g.all.longest <= g.all.most_words; }
+
+// Has the longest of the batch's rows and of the piece's.
+extern "C" __global__ void packed_longest(Arguments g) {
+    const u64 stride = (u64)gridDim.x * blockDim.x, thread = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+    u32 longest = 0;
+    for (u64 i = thread; i < g.batch.count; i += stride) longest = max(longest, g.all.rows[g.batch.first + i].y);
+    for (u64 i = thread; i < g.piece.end - g.piece.start; i += stride) longest = max(longest, g.piece.table[i].y);
+    for (u32 step = WARP / 2; step; step >>= 1) longest = max(longest, __shfl_xor_sync(ALL, longest, step));
+    if (threadIdx.x % WARP == 0 && longest > *g.all.longest) atomicMax(g.all.longest, longest);
+}
+
 extern "C" __global__ void packed_clear(Arguments g) {
     const u64 stride = (u64)gridDim.x * blockDim.x, thread = blockIdx.x * (u64)blockDim.x + threadIdx.x;
-    for (u64 i = thread; i < 2ull * g.batch.owners; i += stride) g.batch.ends[i] = 0;
     if (thread < 4) g.batch.state[thread] = 0;
+    if (all_short(g)) return;
+    for (u64 i = thread; i < 2ull * g.batch.owners; i += stride) g.batch.ends[i] = 0;
 }
 
 // The index of the first word with numbers of the run of `key` or later ones.
@@ -57,7 +72,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
             if (at >= range) continue;
             const uint2 other = g.piece.table[at];
             const u32 words = before < other.y ? before : other.y;
-            if (words == 0 || (own.y <= 4 && other.y <= 4)) continue;
+            if (words == 0 || (own.y <= ONE_CHUNK && other.y <= ONE_CHUNK)) continue;
             const bool mine = other.y <= before;
             u32 owner = i;
             if (!mine) {
@@ -79,7 +94,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
         }
     }
     // For shorter rows packed_by_thread.cuh updates `next`.
-    if (WRITE && lane == 0 && own.y > 4 && g.piece.end < g.all.numbered) g.all.next[g.batch.first + i] = successor_from(row, own.y, g.piece.end, g.all.k);
+    if (WRITE && lane == 0 && own.y > ONE_CHUNK && g.piece.end < g.all.numbered) g.all.next[g.batch.first + i] = successor_from(row, own.y, g.piece.end, g.all.k);
 }
 
 // If rows are short, few of them have a successor in the range: a warp takes 32 rows, and reads only `next` of those without one. Of
@@ -113,6 +128,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Argume
 
 // Otherwise `g.batch.lanes` lanes take each row.
 template <bool WRITE> __device__ __forceinline__ void assign(const Arguments &g) {
+    if (all_short(g)) return;
     if (g.batch.lanes == 0) return assign_sparse<WRITE>(g);
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.batch.lanes);
     const u32 next = i < g.batch.count ? g.all.next[g.batch.first + i] : ALL;
@@ -149,6 +165,7 @@ __device__ u32 block_scan(u32 value, u32 &all) {
 }
 
 extern "C" __global__ void packed_sum(Arguments g) {
+    if (all_short(g)) return;
     const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
     u32 sum = 0, all;
     for (u32 j = 0; j < 16; j++)
@@ -159,6 +176,7 @@ extern "C" __global__ void packed_sum(Arguments g) {
 
 // One block.
 extern "C" __global__ void packed_sum_of_sums(Arguments g) {
+    if (all_short(g)) return;
     const u32 n = (u32)((2ull * g.batch.owners + SCAN - 1) / SCAN);
     u32 carry = 0;
     for (u32 i = 0; i < n; i += 256) {
@@ -170,6 +188,7 @@ extern "C" __global__ void packed_sum_of_sums(Arguments g) {
 }
 
 extern "C" __global__ void packed_scan(Arguments g) {
+    if (all_short(g)) return;
     const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
     u32 values[16], sum = 0, all;
     for (u32 j = 0; j < 16; j++) {
@@ -190,6 +209,7 @@ __device__ __forceinline__ uint2 row_of(const Arguments &g, u32 owner) {
 // Lists owners by their work: for warps or for blocks. Blocks of 256 threads.
 extern "C" __global__ void packed_list(Arguments g) {
     __shared__ u32 warps_at, blocks_at;
+    if (all_short(g)) return;
     const u64 owner = blockIdx.x * (u64)blockDim.x + threadIdx.x;
     bool by_warp = false;
     u32 parts = 0;

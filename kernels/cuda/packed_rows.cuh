@@ -1,5 +1,7 @@
 // Packs successors into the words that packed.cu describes: ROW_LANES lanes take a row, or a warp if rows are long.
 
+constexpr u32 ALONE = 16; // successors: up to this, a thread packs a row if most rows are short
+
 // Appends `n` successors to the `out` words of a row. Returns the new number of words. `firsts`: of each chunk of the row the counter
 // of its first successor's arc, if arcs have counters; `counter`: that of the first of these successors.
 template <u32 LANES>
@@ -44,24 +46,74 @@ __device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 o
     return out;
 }
 
-// Packs a row of a run of the resident section. A run may end within a row; the next one continues it. `rows` is zeroed before.
-template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g) {
-    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
-    if (i >= g.run.count) return;
+// The same by one thread, which writes a chunk at a time.
+__device__ __forceinline__ u32 pack_alone(const u32 *successors, u64 n, uint4 *to, u32 out, u32 k, u32 *firsts, u32 counter) {
+    uint4 chunk = out % 4 ? to[out / 4] : make_uint4(0, 0, 0, 0);
+    u32 open = 0;
+    if (out) {
+        out--;
+        const uint4 last = to[out / 4];
+        chunk = last;
+        open = out % 4 == 0 ? last.x : out % 4 == 1 ? last.y : out % 4 == 2 ? last.z : last.w;
+    }
+    const auto put = [&] {
+        if (out % 4 == 0) chunk = make_uint4(open, 0, 0, 0);
+        else if (out % 4 == 1) chunk.y = open;
+        else if (out % 4 == 2) chunk.z = open;
+        else chunk.w = open;
+        if (out % 4 == 3) to[out / 4] = chunk;
+        out++;
+    };
+    for (u32 i = 0; i < n; i++) {
+        const u32 word = packed(successors[i], k);
+        if (open && run_of(open, k) == run_of(word, k)) {
+            open |= word;
+            continue;
+        }
+        if (open) put();
+        if (firsts && out % 4 == 0) firsts[out / 4] = counter + i;
+        open = word;
+    }
+    if (open) put();
+    if (out % 4) to[out / 4] = chunk;
+    return out;
+}
+
+// Packs row `i` of a run of the resident section. A run may end within a row; the next one continues it. `rows` is zeroed before.
+template <u32 LANES> __device__ __forceinline__ void resident_row(const Arguments &g, u32 i) {
     const u32 row = g.run.first + i;
     const u64 begin = g.run.offsets[i], end = g.run.offsets[i + 1];
     const u64 from = begin > g.run.successors_first ? begin : g.run.successors_first, to = end < g.run.successors_end ? end : g.run.successors_end;
     const u32 chunk = (u32)((begin + 3ull * row + 3) >> 2);
     const u32 before = begin < from ? g.all.rows[row].y : 0;
-    __syncwarp(lanes_of<LANES>());
+    if (LANES > 1) __syncwarp(lanes_of<LANES>());
     // A row that begins where this run ends has its first successor in the next run.
     if (begin == from && threadIdx.x % LANES == 0) g.all.next[row] = to > from ? g.run.successors[from - g.run.successors_first] : ALL;
-    const u32 words = pack<LANES>(g.run.successors + (from - g.run.successors_first), to > from ? to - from : 0, (u32 *)(g.all.words + chunk), before, g.all.k, g.all.on_arcs ? g.all.firsts + chunk : nullptr, (u32)from);
+    const u32 *successors = g.run.successors + (from - g.run.successors_first);
+    const u64 n = to > from ? to - from : 0;
+    u32 *firsts = g.all.on_arcs ? g.all.firsts + chunk : nullptr;
+    u32 words;
+    if (LANES == 1) words = pack_alone(successors, n, g.all.words + chunk, before, g.all.k, firsts, (u32)from);
+    else words = pack<LANES>(successors, n, (u32 *)(g.all.words + chunk), before, g.all.k, firsts, (u32)from);
     if (threadIdx.x % LANES == 0) g.all.rows[row] = make_uint2(chunk, words);
+}
+
+template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g) {
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
+    if (i < g.run.count) resident_row<LANES>(g, i);
+}
+
+// If most rows are short, a thread takes each of these, and the warp the others.
+__device__ __forceinline__ void resident_short(const Arguments &g) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    const bool is_long = i < g.run.count && g.run.offsets[i + 1] - g.run.offsets[i] > ALONE;
+    if (i < g.run.count && !is_long) resident_row<1>(g, i);
+    for (u32 left = __ballot_sync(ALL, is_long); left; left &= left - 1) resident_row<WARP>(g, i - threadIdx.x % WARP + __ffs(left) - 1);
 }
 
 extern "C" __global__ void packed_resident(Arguments g) {
     if (g.run.lanes == WARP) resident<WARP>(g);
+    else if (g.run.lanes == 1) resident_short(g);
     else resident<ROW_LANES>(g);
 }
 

@@ -16,6 +16,7 @@ struct SharedArguments {
     u32 *next;            // of each local: its first successor at or above the ranges so far; ALL: none
     uint4 *words;         // all packed rows, in chunks
     u64 *total;           // triangles
+    u32 *longest;         // words of the longest row so far
     u64 *counters;        // triangles at each vertex, from counter `counters_first` on; null: not wanted
     u32 *on_arcs;         // triangles on each arc, of the resident rows and of row blocks; null: not wanted
     u32 *firsts;          // of each chunk of resident rows, the counter of its first successor's arc
@@ -25,6 +26,8 @@ struct SharedArguments {
     u32 counters_end;
     u32 locals_at;
     u32 chunk_first;      // the first chunk for a piece's packed rows
+    u32 most_words;       // if no row has more words, arcs have no owners
+    u32 unused;
 };
 
 // A run of resident rows to pack.

@@ -59,7 +59,8 @@ __device__ __forceinline__ u64 sequence_bytes(u64 header, u64 many) {
 
 // The header of the shortest sequence of `many` numbers; the whole thread block calls it.
 template <typename Number> __device__ __forceinline__ u64 shortest(u64 many, Number number) {
-    __shared__ u32 lengths[LENGTHS];
+    // Compilers load four at a time; what they load beyond the last length must not be what other threads write.
+    __shared__ u32 lengths[(LENGTHS + 3) / 4 * 4];
     __shared__ u64 least[ENCODE_THREADS / WARP];
     for (u32 i = threadIdx.x; i < LENGTHS; i += ENCODE_THREADS) lengths[i] = 0;
     __syncthreads();

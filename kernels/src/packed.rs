@@ -41,7 +41,7 @@ use crate::received::Received;
 use crate::sources::PACKED;
 use arcs_into::ArcBounds;
 use arguments::{PackedArguments, SharedArguments};
-use constants::{OWNER_THREADS, ROW_LANES, SCAN};
+use constants::{GROUP_WORDS, ONE_CHUNK, OWNER_THREADS, ROW_LANES, SCAN};
 use counter::PackedPartition;
 use space::{
     ArcsBefore, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
@@ -82,6 +82,7 @@ const LONG_ROW: u64 = 128;
 /// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
 const BY_WARP_BLOCKS: u32 = 9;
 const BY_BLOCK_BLOCKS: u32 = 12;
+const BY_GROUP_BLOCKS: u32 = 10;
 const OTHER_BLOCKS: u32 = 16;
 
 /// The bytes whose chunks can be numbered with 32 bits: 64 GiB.
@@ -97,7 +98,7 @@ const MOST_COUNTERS: u64 = 1 << 32;
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
-    fixed: Bytes(32 + 8 + LEAST + 7 * (ALIGNMENT - 1)),
+    fixed: Bytes(32 + 16 + LEAST + 7 * (ALIGNMENT - 1)),
     row_blocks: RowBlockRoom::Always(SLOTS as u64 + LEAST_ROW_BLOCKS),
     // A row's words take at most 4 bytes an arc and 12 more: less, of what the row takes, than 4 of the bytes of each arc.
     most_resident: Bytes((REACH - REACH_OF_ROW_BLOCKS) / 4 * (4 + LEAST_PER_ARC)),
@@ -267,7 +268,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         let rows = layout.take(8 * size.locals)?;
         let firsts = layout.take(if with_edges { firsts_bytes(words) } else { 0 })?;
         let next = layout.take(4 * size.locals)?;
-        let total = layout.take(8)?;
+        let total = layout.take(16)?;
         let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
         // Right before the work space, so that the chunks of both are numbered from here.
         let packed = layout.take(words)?;
@@ -283,11 +284,13 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
                 next: base + next.offset,
                 words: base + packed.offset,
                 total: base + total.offset,
+                longest: base + total.offset + 8,
                 on_arcs: edges.as_ref().map_or(0, |edges| edges.resident),
                 firsts: base + firsts.offset,
                 numbered: size.numbered,
                 k,
                 chunk_first: ((space.offset - packed.offset) / 16) as u32,
+                most_words: if matches!(detail, Detail::Total) { GROUP_WORDS } else { ONE_CHUNK },
                 ..SharedArguments::default()
             },
             locals: size.locals as u32,
@@ -323,7 +326,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         engine.record(Stream::Copy, RESIDENT.copy)?;
         compact::begin(*engine)?;
         engine.fill(Stream::Copy, all.rows, 0, 8 * u64::from(*locals))?;
-        engine.fill(Stream::Copy, all.total, 0, 8)?;
+        engine.fill(Stream::Copy, all.total, 0, 16)?;
         if let Some(edges) = edges {
             edges.clear(*engine)?;
         }
@@ -358,6 +361,11 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
 /// Lanes that take a row, given the rows and the arcs of all: a warp if rows are long.
 fn lanes_for(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) >= LONG_ROW { WARP } else { ROW_LANES }
+}
+
+/// The same where rows are packed: one lane if rows are short.
+fn packing_lanes(rows: u64, arcs: u64) -> u32 {
+    if arcs / rows.max(1) < u64::from(ROW_LANES) { 1 } else { lanes_for(rows, arcs) }
 }
 
 /// Blocks for `rows` rows with `lanes` lanes each.

@@ -34,6 +34,7 @@ pub static PACKED: CudaSource = CudaSource {
         part!("packed_stream.cuh"),
         part!("packed_by_thread.cuh"),
         part!("packed.cu"),
+        part!("packed_by_group.cuh"),
         part!("packed_by_block.cuh"),
         part!("packed_by_warp.cuh"),
     ],

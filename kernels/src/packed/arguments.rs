@@ -10,6 +10,7 @@ pub(crate) struct SharedArguments {
     pub(crate) next: u64,
     pub(crate) words: u64,
     pub(crate) total: u64,
+    pub(crate) longest: u64,
     pub(crate) counters: u64,
     pub(crate) on_arcs: u64,
     pub(crate) firsts: u64,
@@ -19,6 +20,8 @@ pub(crate) struct SharedArguments {
     pub(crate) counters_end: u32,
     pub(crate) locals_at: u32,
     pub(crate) chunk_first: u32,
+    pub(crate) most_words: u32,
+    pub(crate) unused: u32,
 }
 
 /// A run of resident rows to pack.
@@ -88,7 +91,7 @@ pub(crate) struct PackedArguments {
     pub(crate) batch: BatchArguments,
 }
 
-// SAFETY: 25 `u64` and 22 `u32`, an even number in each struct, so there is no padding; any bit pattern is valid.
+// SAFETY: 26 `u64` and 24 `u32`, an even number in each struct, so there is no padding; any bit pattern is valid.
 unsafe impl Zeroable for PackedArguments {}
 // SAFETY: as above.
 unsafe impl Pod for PackedArguments {}
@@ -109,7 +112,7 @@ mod tests {
         assert_eq!(fields(&code, "PieceArguments"), fields_of(&piece));
         assert_eq!(fields(&code, "BatchArguments"), fields_of(&batch));
         assert_eq!(fields(&code, "Arguments"), ["all", "run", "row_block", "piece", "batch"]);
-        assert_eq!(size_of::<PackedArguments>(), 25 * 8 + 22 * 4);
+        assert_eq!(size_of::<PackedArguments>(), 26 * 8 + 24 * 4);
         assert!(PACKED.kernels().all(|(_, parameters)| parameters == 1));
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::cast_slice;
 
 use super::arguments::{PackedArguments, RunArguments};
-use super::{COPIED, PackedCounter, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
+use super::{COPIED, PackedCounter, RESIDENT, SLOTS, blocks, grid_blocks, launch, of_row_block, packing_lanes};
 use crate::arena::ALIGNMENT;
 use crate::compact::{self, Unpack, bin_shift};
 use crate::engine::{Engine, Stream, Timed};
@@ -123,6 +123,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         self.halves += 1;
         let at = self.space + half as u64 * self.half();
         let count = offsets.len() as u32 - 1;
+        let arcs = successors.end - successors.start;
         let run = RunArguments {
             offsets: at,
             successors: at + size_of_val(offsets) as u64,
@@ -130,7 +131,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             successors_end: successors.end,
             first: row,
             count,
-            lanes: lanes_for(count.into(), successors.end - successors.start),
+            lanes: packing_lanes(count.into(), arcs),
             unused: 0,
         };
         let arguments = PackedArguments { all: self.all, run, ..PackedArguments::default() };
@@ -141,7 +142,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         engine.record(Stream::Compute, events.kernel)?;
         launch(engine, "packed_resident", blocks(grid_blocks(count, run.lanes)), &arguments)?;
         engine.record(Stream::Compute, events.counted)?;
-        self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (successors.end - successors.start);
+        self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * arcs;
         Ok(())
     }
 

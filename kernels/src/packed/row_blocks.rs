@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::arguments::{BatchArguments, PackedArguments, PieceArguments, RowBlockArguments};
 use super::space::{BLOCK, BlockRange, LocalsBatch, MOST, places, scan_blocks};
 use super::{
-    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, PackedCounter, ROW_LANES, SLOTS, THREADS, blocks,
-    grid_blocks, lanes_for, launch, of_batch, of_row_block,
+    BY_BLOCK_BLOCKS, BY_GROUP_BLOCKS, BY_WARP_BLOCKS, ONE_CHUNK, OTHER_BLOCKS, OWNER_THREADS, PackedCounter, ROW_LANES,
+    SLOTS, THREADS, blocks, grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
 use crate::engine::{Engine, Grid, RING, Stream, Timed};
 use crate::error::GpuResult;
@@ -162,6 +162,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         arguments.batch.lanes = if sparse { 0 } else { lanes };
         let locals = grid_blocks(batch.count, arguments.batch.lanes.max(1));
         let (scans, lists) = (scan_blocks(owners) as u32, owners.div_ceil(u64::from(THREADS)) as u32);
+        launch(engine, "packed_longest", blocks(through(owners)), arguments)?;
         launch(engine, "packed_clear", blocks(through(2 * owners)), arguments)?;
         launch(engine, "packed_count_arcs", blocks(locals), arguments)?;
         launch(engine, "packed_sum", blocks(scans), arguments)?;
@@ -178,6 +179,11 @@ impl<E: Engine> PackedCounter<'_, E> {
         // At most 128 threads of a block may add up bytes (`Bytes` in `packed_found.cuh`).
         let threads = if self.all.counters == 0 { THREADS } else { OWNER_THREADS };
         let grid = Grid { blocks: through(u64::from(batch.count)), threads, shared: 0 };
+        // Before by_thread, which updates the next successors of rows that both take.
+        if arguments.all.most_words > ONE_CHUNK {
+            let grid = Grid { blocks: BY_GROUP_BLOCKS * processors, threads: OWNER_THREADS, shared: 0 };
+            launch(engine, "packed_by_group", grid, arguments)?;
+        }
         launch(engine, by_thread, grid, arguments)?;
         let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };
         launch(engine, by_warp, owned(BY_WARP_BLOCKS), arguments)?;

@@ -117,6 +117,64 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
 }
 
 #[test]
+fn short_rows_are_counted_without_owners() {
+    if !has_compiler() {
+        return;
+    }
+    // Rows of a few successors, which may be anywhere: hubs, and numbers after them; now and then one of a word or two for each run.
+    let n = 66_000u32;
+    let row = |number: u32| -> Vec<u32> {
+        let mut row: Vec<u32> =
+            (1..number % 29).map(|i| number - 1 - (i * i * (1 + number % 3)) % number.min(900)).collect();
+        row.extend((number % 11 == 0).then_some(number / 2));
+        row.sort_unstable();
+        row.dedup();
+        row
+    };
+    let rows = (0..n).map(|number| if number > 64_000 { row(number) } else { vec![] }).collect();
+    let local = (0..n).map(|number| number % 5 != 0).collect();
+    let partition = Partition::new(rows, local);
+    let expected = partition.triangles();
+    assert!(expected > 5_000, "{expected}");
+    for cuts in [vec![], vec![65_000, 65_900]] {
+        let row_blocks = partition.row_blocks(&cuts);
+        let preferred = preferred_bytes(&partition.size_with(&row_blocks));
+        let least = FOOTPRINT.least(&partition.size_with(&row_blocks));
+        for (arena, rows) in [(preferred, 1 << 20), (least + (preferred - least) / 8, 777)] {
+            assert_eq!(count_with(&partition, &row_blocks, Pace::Late, rows, arena), expected, "{cuts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_packs_short_rows_and_a_warp_the_others_among_them() {
+    if !has_compiler() {
+        return;
+    }
+    // Few successors for each row, but for some rows; runs end anywhere, also within a row.
+    let rows = (0..3000u32).map(|number| match number % 97 {
+        0 => (0..number).filter(|successor| successor % 7 != 3).collect(),
+        1 => (0..number.min(17)).collect(),
+        _ => [number / 3, number / 2, number.saturating_sub(1)].into_iter().filter(|&to| to < number).collect(),
+    });
+    let rows: Vec<Vec<u32>> = rows
+        .map(|mut row: Vec<u32>| {
+            row.sort_unstable();
+            row.dedup();
+            row
+        })
+        .collect();
+    let partition = Partition::new(rows, vec![true; 3000]);
+    let expected = partition.triangles();
+    assert!(expected > 10_000);
+    let row_blocks = partition.row_blocks(&[]);
+    let size = partition.size_with(&row_blocks);
+    for (arena, rows) in [(preferred_bytes(&size), 1 << 20), (FOOTPRINT.least(&size), 211)] {
+        assert_eq!(count_with(&partition, &row_blocks, Pace::Late, rows, arena), expected);
+    }
+}
+
+#[test]
 fn rows_on_both_sides_of_the_last_hub_are_counted() {
     if !has_compiler() {
         return;

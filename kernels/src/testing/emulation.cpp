@@ -252,6 +252,7 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
     return result;
 }
 template <typename T> static inline T __ldg(const T *at) { return *at; }
+template <typename T> static inline T __ldcs(const T *at) { return *at; }
 template <typename T> static inline T atomicAdd(T *at, std::type_identity_t<T> by) { T old = *at; *at += by; return old; }
 template <typename T> static inline T atomicAnd(T *at, std::type_identity_t<T> by) { T old = *at; *at &= by; return old; }
 template <typename T> static inline T atomicOr(T *at, std::type_identity_t<T> by) { T old = *at; *at |= by; return old; }

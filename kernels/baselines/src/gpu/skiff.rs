@@ -17,7 +17,7 @@
 //! the other two follow the level array.
 //!
 //! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A
-//! links nodes; the nodes of IV-A are built here. A trie is built once for all edges of its row instead of once per edge, by one warp
+//! links nodes; the nodes of IV-A are built here, with the masks of Algorithm 3, by which a search reads only items of its own hash. A trie is built once for all edges of its row instead of once per edge, by one warp
 //! as in Figure 11, so that lanes compete for a node's link only. A trie has the number of first nodes that could just hold its keys,
 //! rounded up to a power of two, and space for every node that its chains may need. The hash is the remainder. A node is a cache line
 //! (IV-C), and a warp takes an edge, its lanes the probes.
@@ -26,7 +26,7 @@
 //! edges whose successor it covers. Resident tries are rebuilt for each row block.
 //!
 //! Device bytes: 4 an arc; for a local 8, 12 or 8 for its place in the organisation, and 8 for the place of its trie; a row block and
-//! twice its offsets; and 132 a node, of which a row of `d` has at most `1 + 3 d / 32`; at least the nodes of one row. Host: 12 bytes
+//! twice its offsets; and 260 a node, of which a row of `d` has at most `1 + 3 d / 32`; at least the nodes of one row. Host: 12 bytes
 //! a row.
 
 mod organise;
@@ -78,10 +78,16 @@ const BLOCKS: u64 = 1 << 16;
 const FIXED: u64 = 8 * BLOCKS + SUM_BYTES;
 
 /// Bytes for each local or proxy: the place of its trie, its place in a slice, and its share of the longest possible trie.
-const PER_NUMBERED: u64 = 8 + 13;
+const PER_NUMBERED: u64 = 8 + 25;
 
-/// Bytes of a node: its items and its link.
-const NODE: u64 = 4 * 32 + 4;
+/// Bytes of a node's items, and of their masks.
+const ITEMS: u64 = 4 * 32;
+
+/// Bytes of a node: its items, their masks, and its link.
+const NODE: u64 = 2 * ITEMS + 4;
+
+/// The most nodes: one bit beside a node's number says whether its trie has chains.
+const MOST_NODES: u64 = (1 << 31) - 1;
 
 struct SkiffLayout {
     sections: Sections,
@@ -117,7 +123,7 @@ fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, organisation: Organisat
 
 /// Its footprint, with the tries of all resident rows and the longest possible trie of one row.
 pub(super) const FOOTPRINT: Footprint = Footprint {
-    per_resident_arc: 17,
+    per_resident_arc: 29,
     per_local: 28 + NODE,
     per_numbered: PER_NUMBERED,
     fixed: Bytes(FIXED + ROUNDING),
@@ -127,7 +133,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
 
 /// The least device bytes with which it begins: with the longest possible trie of one row.
 pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u64 {
-    bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest(size)) + 2 * ALIGNMENT
+    bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
 }
 
 /// The most keys that a row can have.
@@ -144,6 +150,7 @@ fn of_all(lengths: &[u32]) -> u64 {
 #[derive(Debug, Clone, Copy)]
 struct Tries {
     items: u64,
+    masks: u64,
     links: u64,
     room: u64,
 }
@@ -203,11 +210,12 @@ impl Skiff {
         let wanted = if only { wanted.min(needed) } else { wanted };
         let layout = machine.engine.layout();
         let left = layout.capacity() - layout.used();
-        let most = self.options.nodes.map_or(u64::from(u32::MAX - 2), u64::from);
-        let fitting = left.saturating_sub(2 * ALIGNMENT) / NODE;
+        let most = self.options.nodes.map_or(MOST_NODES, u64::from);
+        let fitting = left.saturating_sub(3 * ALIGNMENT) / NODE;
         let room = wanted.min(most).min(fitting);
-        let items = machine.take(padded(128 * room))?;
-        let tries = Tries { items, links: machine.take(4 * room)?, room };
+        let items = machine.take(padded(ITEMS * room))?;
+        let masks = machine.take(padded(ITEMS * room))?;
+        let tries = Tries { items, masks, links: machine.take(4 * room)?, room };
         self.tries = Some(tries);
         Ok(tries)
     }
@@ -228,11 +236,12 @@ impl Skiff {
         }
         machine.upload(self.pieces.base, cast_slice(base))?;
         machine.upload(self.pieces.places, cast_slice(slice))?;
-        machine.fill(tries.items, 0xff, 128 * used)?;
+        machine.fill(tries.items, 0xff, ITEMS * used)?;
+        machine.fill(tries.masks, 0, ITEMS * used)?;
         machine.fill(tries.links, 0xff, 4 * used)?;
         let many = slice.len() as u64;
-        let arguments =
-            [self.pieces.sections.rows, self.pieces.places, many, self.pieces.base, tries.items, tries.links];
+        let SkiffLayout { sections, places, base, .. } = self.pieces;
+        let arguments = [sections.rows, places, many, base, tries.items, tries.masks, tries.links];
         machine.run("skiff_build", many * 32, &arguments)
     }
 
@@ -254,7 +263,7 @@ impl Skiff {
         let SkiffLayout { sections, units, starts, base, results, .. } = self.pieces;
         let threads = self.options.block_threads;
         let blocks = |units| Grid::of(self.blocks(units) * u64::from(threads), threads);
-        let tries = [base, tries.items, tries.links, results];
+        let tries = [base, tries.items, tries.masks, tries.links, results];
         match organised {
             Organised::Units(many) => {
                 let arguments = [&[sections.rows, units, *many], &tries[..]].concat();
