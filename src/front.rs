@@ -4,9 +4,6 @@
 //! command line does, and go through the same stages.
 
 mod graph;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod memory_tests;
 mod options;
 mod prepared;
 mod settings;

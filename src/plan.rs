@@ -28,6 +28,7 @@ pub mod sets;
 mod space;
 pub mod whole;
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -158,6 +159,15 @@ pub struct Plan {
 impl Plan {
     pub fn parts(&self) -> u32 {
         self.cut.parts()
+    }
+
+    /// The order in which partitions are counted: ascending, or with several devices the largest first.
+    pub fn order(&self, devices: usize) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.parts()).collect();
+        if devices > 1 {
+            order.sort_by_key(|&part| Reverse(self.predictions[part as usize].stream));
+        }
+        order
     }
 
     fn largest_peak(&self) -> Bytes {

@@ -5,8 +5,8 @@
 //! edge ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses ([`by_k`]).
 //!
 //! Level by level, from the edges with the fewest triangles on, edges fall ([`Peeling`]): a round removes those that are in no more than
-//! the level, and takes from each other edge the triangles that are gone (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri,
-//! HPEC 2017). Once half of the edges are gone, those that are left are made a graph of their own. docs/truss.md has the cost.
+//! the level, and subtracts the removed triangles from the other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and
+//! Madduri, HPEC 2017). Once half of the edges are removed, the remaining ones are compacted to a smaller graph. docs/truss.md has the cost.
 
 pub(crate) mod by_k;
 mod cores;
@@ -57,8 +57,8 @@ struct PeelingWork {
 }
 
 /// A checkpoint is saved after so long, and so many times as long as saving one takes. At every level in tests.
-const CHECKPOINT_EVERY: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(60) };
-const CHECKPOINT_SHARE: u32 = if cfg!(test) { 0 } else { 20 };
+const CHECKPOINT_EVERY: Duration = if cfg!(feature = "testing") { Duration::ZERO } else { Duration::from_secs(60) };
+const CHECKPOINT_SHARE: u32 = if cfg!(feature = "testing") { 0 } else { 20 };
 
 /// Bytes of a checkpoint that are copied and compressed at a time.
 pub(crate) const CHECKPOINT_CHUNK: u64 = 16 << 20;
@@ -83,8 +83,8 @@ fn saving(edges: u64) -> u64 {
     (3 * CHECKPOINT_CHUNK).min(12 * edges)
 }
 
-/// The same where a device peels the graph, of which `rest` bytes do not fit it: the levels, the edges, their values in the end; and that
-/// rest, or what is made a graph of its own afterwards; and some of a checkpoint, as it is and compressed.
+/// Host memory where a device peels the graph: levels, edges and their final values; `rest`, the bytes of the graph that do not fit the
+/// device, or the smaller graph that is made of the remaining edges; and part of a checkpoint, both raw and compressed.
 pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
     let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
     Bytes(

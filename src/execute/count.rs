@@ -6,10 +6,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "testing")]
+use rayon::ThreadPool;
+
 use super::counting::CountedAll;
 use super::details::{self, Details, keeps_answer};
 use super::graph::{Opened, Prepared, enough};
-use super::planned::{PlanRequest, Planned, recorded};
+use super::plan_record::recorded;
+use super::planned::{PlanRequest, Planned};
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::{Job, Mode};
@@ -18,6 +22,8 @@ use crate::report::{RunResult, Stage};
 use crate::run_dir::{RunDir, unless_damaged, with_resume_advice};
 use crate::stream::FEW;
 use crate::vertices::degrees::DegreeBin;
+#[cfg(feature = "testing")]
+use trimill_counting::CountBackend;
 use trimill_counting::ResidentSize;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::EdgeSource;
@@ -57,6 +63,19 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     planned.count()
 }
 
+/// Counts the job's input on the devices that `devices` makes for its graph, in place of the job's own: tests simulate some that fail.
+#[cfg(feature = "testing")]
+pub fn count_on(
+    job: Job,
+    devices: impl FnOnce(&OrientedGraph, &ThreadPool) -> Vec<Box<dyn CountBackend>>,
+) -> Result<RunResult> {
+    let mut opened = Session::open(job, Purpose::Count, None, &Control::silent())?.input(None)?;
+    opened.claim()?;
+    let mut planned = opened.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
+    planned.backends = devices(&planned.graph, &planned.session.pool);
+    planned.count()
+}
+
 /// Counts a graph that is prepared: `stages` are those of preparing it.
 ///
 /// # Errors
@@ -91,7 +110,7 @@ pub fn count_prepared(
 }
 
 impl Opened<'_> {
-    /// The result of an earlier start of this job, with all files that are asked for. One that another job left is no result of this one.
+    /// The result of an earlier start of this job, if all files that are asked for are there; never that of another job.
     fn finished(&self) -> Result<Option<RunResult>> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };

@@ -25,7 +25,7 @@ use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
 use super::workers::all_or_first_error;
-use crate::plan::{GraphCut, Plan};
+use crate::plan::GraphCut;
 use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;
 use trimill_counting::CountBackend;
@@ -74,7 +74,7 @@ impl Planned {
             before.resume(journal, spills, details, pool)?;
             task.advance(before.results.len() as u64 * per_partition);
         }
-        let mut order = order(plan, backends.len());
+        let mut order = plan.order(backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));
         let together = control.part();
         let building = place.is_some().then(|| self.building(order.len(), session.job.spill.keep)).transpose()?;
@@ -143,15 +143,6 @@ impl Session {
             None => SpillDir::open(spill_dir, job.spill.keep, job.output.force, fingerprint),
         }
     }
-}
-
-/// The order in which partitions are counted: ascending, or with several devices the largest first.
-pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..plan.parts()).collect();
-    if devices > 1 {
-        order.sort_by_key(|&part| std::cmp::Reverse(plan.predictions[part as usize].stream));
-    }
-    order
 }
 
 impl DeviceOutcome {
@@ -227,7 +218,3 @@ fn build_all(order: &[u32], spills: &SpillWork<'_>, work: &SharedWork<'_>) -> Re
     work.queue.close();
     built
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;

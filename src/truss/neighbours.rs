@@ -1,4 +1,4 @@
-//! The neighbours of every vertex, as far as the edges between them are left.
+//! The neighbours of every vertex by the remaining edges.
 //!
 //! A row holds all neighbours of its vertex, ascending, each with the number of the edge and whether it falls or fell. Edges that fell stay
 //! in it until they are a quarter of it; then the row is made shorter where it lies. Memory: 16 bytes an edge and 16 a vertex.

@@ -1,10 +1,12 @@
 //! Whole jobs: their counts, what they take, and how they end and go on.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod arrays;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod counts;
+mod devices;
 mod edges;
 mod files;
 mod kept;

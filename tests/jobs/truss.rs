@@ -4,13 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::common::base::Base;
 use crate::common::job::{SETTINGS, count, data, job, program};
 use crate::common::refusals::Place;
-use trimill::RunResult;
-use trimill::testing::control::Control;
+use trimill::testing::control::{Control, Observer, Unit};
+use trimill::testing::error::Kind;
 use trimill::testing::execute::verify::verify;
+use trimill::{Backend, Graph, Options, RunResult};
 use trimill_generate::{BaseGraph, Family, generate};
 
 /// The trussness of each edge, the smaller id first.
@@ -226,4 +230,60 @@ fn what_cannot_be_peeled_or_written_is_refused_at_once() {
     ] {
         place.refuses(arguments, code, words);
     }
+}
+
+/// Stops the job once so many edges fell.
+struct StopsPeeling {
+    stop: Arc<AtomicBool>,
+    after: u64,
+    fell: AtomicU64,
+}
+
+impl Observer for StopsPeeling {
+    fn begin(&self, name: &str, _: Option<u64>, _: Unit) -> u64 {
+        u64::from(name == "peel")
+    }
+    fn advance(&self, task: u64, units: u64) {
+        if task == 1 && self.fell.fetch_add(units, Relaxed) + units > self.after {
+            self.stop.store(true, Relaxed);
+        }
+    }
+    fn end(&self, _: u64) {}
+}
+
+#[test]
+fn a_job_that_was_stopped_goes_on_with_what_was_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = Graph::from_file(data("wiki-Vote.txt"));
+    let options = || Options::new().backend(Backend::Cpu).without_cache().truss();
+    let whole = graph.count(&options()).unwrap().truss.unwrap();
+    let (_, k, _, edges, _) = NETWORKX[7];
+    assert_eq!((whole.largest_k, whole.largest().unwrap().edges), (k, edges));
+    let stopped = |after: u64, options: &Options| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let observer = StopsPeeling { stop: Arc::clone(&stop), after, fell: AtomicU64::new(0) };
+        graph.count_with(options, &Control::new(stop, Arc::new(observer)))
+    };
+    let run = dir.path().join("run");
+    let with_run = || options().run_dir(&run);
+    let file = run.join("peeled.edges");
+    let mut before = Vec::new();
+    for after in [10_000, 40_000, 80_000] {
+        assert_eq!(stopped(after, &with_run()).unwrap_err().kind(), Kind::Interrupted);
+        let kept = std::fs::read(&file).unwrap();
+        assert!(kept != before, "{after}");
+        before = kept;
+    }
+    // The truss of a smaller k than what was reached, then what was asked for before.
+    let of_ten = graph.count(&with_run().set("k", 10).unwrap()).unwrap().truss.unwrap();
+    assert_eq!(of_ten.largest(), whole.by_k.iter().find(|truss| truss.k == 10));
+    std::fs::write(&file, &before).unwrap();
+    let resumed = graph.count(&with_run()).unwrap().truss.unwrap();
+    assert!(resumed.by_k == whole.by_k && resumed.rounds < whole.rounds, "{resumed:?}");
+    // A damaged file is not used.
+    before[100] ^= 1;
+    std::fs::remove_dir_all(&run).unwrap();
+    assert_eq!(stopped(40_000, &with_run()).unwrap_err().kind(), Kind::Interrupted);
+    std::fs::write(&file, &before).unwrap();
+    assert_eq!(graph.count(&with_run()).unwrap().truss.unwrap(), whole);
 }

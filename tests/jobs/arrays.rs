@@ -16,7 +16,7 @@ use trimill_system::control::Control;
 use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
 
-use super::{Graph, Options};
+use trimill::{Graph, Options};
 
 /// How often each arc came.
 #[derive(Default)]

@@ -1,24 +1,23 @@
 //! Several devices, simulated by CPU counters, some of which fail.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rayon::ThreadPool;
 
-use super::*;
-use crate::count::cpu::Cpu;
-use crate::execute::planned::PlanRequest;
-use crate::execute::session::Purpose;
-use crate::job::Job;
-use crate::job::parse::parse;
+use crate::common::job::{job, listing};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::{Control, Observer, Unit};
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::execute::count::{count, count_on};
+use trimill::testing::spill::Manifest;
+use trimill::{PartitionFigures, RunResult};
 use trimill_counting::{
-    CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
-    RowBlockView, VertexCounts,
+    CountBackend, CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter,
+    PartitionExtent, Resident, RowBlockView, VertexCounts,
 };
-use trimill_system::bytes::Bytes;
-use trimill_system::control::{Control, Observer, Unit};
-use trimill_system::error::{Error, Kind};
 use trimill_system::lock;
 
 /// How a simulated device behaves.
@@ -103,30 +102,37 @@ impl PartitionCounter for FailsToFinish<'_> {
     }
 }
 
-/// Complete graphs of 5 to 12 vertices, next to each other: `C(n, 3)` triangles each.
-fn cliques() -> (String, u128) {
-    let (mut text, mut first, mut triangles) = (String::new(), 0, 0);
-    for n in 5..=12u32 {
+/// The sizes of complete graphs, next to each other.
+const CLIQUES: std::ops::RangeInclusive<u64> = 5..=12;
+
+fn edges_of_cliques() -> String {
+    let (mut text, mut first) = (String::new(), 0);
+    for n in CLIQUES {
         for a in first..first + n {
-            for b in a + 1..first + n {
-                text.push_str(&format!("{a} {b}\n"));
-            }
+            (a + 1..first + n).for_each(|b| text.push_str(&format!("{a} {b}\n")));
         }
         first += n;
-        triangles += u128::from(n * (n - 1) * (n - 2) / 6);
     }
-    (text, triangles)
+    text
 }
 
-/// Counts the cliques in 8 parts on devices with these behaviours.
-fn count_on(
-    behaviours: &[Behaviour],
-    more: &str,
-    dir: &Path,
-) -> Result<(Vec<PartitionFigures>, Vec<DeviceResult>, Vec<Stage>)> {
+/// The size of the clique of each vertex.
+fn sizes() -> Vec<u64> {
+    CLIQUES.flat_map(|n| (0..n).map(move |_| n)).collect()
+}
+
+/// The rows of a file of counts, without its header.
+fn rows(file: &Path) -> Vec<Vec<u64>> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let row = |line: &str| line.split('\t').take(3).map(|cell| cell.parse().unwrap()).collect();
+    text.lines().skip(1).map(row).collect()
+}
+
+/// Counts the cliques in 8 parts on devices with these behaviours. Counts at vertices and on edges are those of complete graphs.
+fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<RunResult> {
     // A second start on the same directory finds the same file.
     if !dir.join("cliques.txt").exists() {
-        std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
+        std::fs::write(dir.join("cliques.txt"), edges_of_cliques()).unwrap();
     }
     std::fs::create_dir_all(dir.join("spill")).unwrap();
     let partitioner = if more.contains("partitioner") { "" } else { "partition.partitioner = 'contiguous-vertices'" };
@@ -134,45 +140,34 @@ fn count_on(
         "input.path = 'cliques.txt'\npartition.parts = 8\n{partitioner}\n\
          cache.enabled = false\ncount.backend = 'cpu'\nspill.dir = 'spill'\n{more}"
     );
-    let job = Job::resolve(None, &parse(&text, Path::new("test"))?, dir)?;
-    let session = Session::open(job, Purpose::Count, None, &Control::silent())?;
-    let mut planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
-    let mut stages = std::mem::take(&mut planned.stages);
-    let Session { job, pool, .. } = &planned.session;
-    let vertices = planned.graph.vertices();
+    let job = job(&text, dir)?;
+    let on_edges = job.output.counts_edges();
     let begun = Arc::new(AtomicUsize::new(0));
-    let mut backends: Vec<_> = behaviours
-        .iter()
-        .zip(0..)
-        .map(|(&behaviour, ordinal)| {
+    let result = count_on(job, |graph, pool| {
+        let device = |(&behaviour, ordinal)| {
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
-            let cpu = pool.install(|| match job.output.counts_edges() {
-                true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.size().longest_row),
-                false => Cpu::with_vertices(Bytes::ZERO, vertices),
+            let cpu = pool.install(|| match on_edges {
+                true => Cpu::with_edges(Bytes::ZERO, graph.vertices(), graph.size().longest_row),
+                false => Cpu::with_vertices(Bytes::ZERO, graph.vertices()),
             });
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn CountBackend>
-        })
-        .collect();
-    let details = Details::new(&planned.session, &planned.graph, planned.fingerprint)?;
-    let CountedAll { partitions: results, devices } = planned.count_partitions(&mut backends, &details, &mut stages)?;
-    let degrees = planned.graph.degree_runs().iter().flat_map(|run| vec![run.degree; run.vertices as usize]);
-    match details {
-        Details::Total => {}
-        Details::Vertices(vertices) => {
-            // Each vertex of a complete graph has the pairs of its neighbours.
-            let expected: Vec<u64> = degrees.map(crate::vertices::pairs).collect();
-            let sums = vertices.of.all()?.each_block(|_, sums| Ok(sums.to_vec()))?.concat();
-            assert_eq!(sums, expected, "{behaviours:?} {more}");
-        }
-        Details::Edges(edges) => {
-            // Each edge has all other vertices.
-            let lengths = planned.graph.out_degrees()?;
-            let others = degrees.zip(lengths).flat_map(|(degree, length)| vec![degree - 1; length as usize]);
-            let sums = edges.of.all()?.each_block(|_, sums| Ok(sums.to_vec()))?.concat();
-            assert!(sums.into_iter().eq(others), "{behaviours:?} {more}");
-        }
+        };
+        behaviours.iter().zip(0..).map(device).collect()
+    })?;
+    result.check(Path::new("test"))?;
+    let (sizes, told) = (sizes(), format!("{behaviours:?} {more}"));
+    if more.contains("per_vertex") {
+        // Each vertex has the pairs of its neighbours.
+        let expected = sizes.iter().zip(0..).map(|(n, id)| vec![id, n - 1, (n - 1) * (n - 2) / 2]);
+        assert!(rows(&dir.join("vertices.tsv")).into_iter().eq(expected), "{told}");
     }
-    Ok((results, devices, stages))
+    if more.contains("per_edge") {
+        // Each edge has all other vertices.
+        let found = rows(&dir.join("edges.tsv"));
+        assert_eq!(found.len() as u64, CLIQUES.map(|n| n * (n - 1) / 2).sum::<u64>(), "{told}");
+        assert!(found.iter().all(|row| row[2] == sizes[row[0] as usize] - 2), "{told}");
+    }
+    Ok(result)
 }
 
 /// Every partition was counted once, and the sum is the closed form of complete graphs.
@@ -181,11 +176,11 @@ fn assert_whole(results: &[PartitionFigures]) {
     ids.sort_unstable();
     assert_eq!(ids, (0..8).collect::<Vec<_>>());
     let triangles: u128 = results.iter().map(|result| u128::from(result.counted().triangles)).sum();
-    assert_eq!(triangles, cliques().1);
+    assert_eq!(triangles, CLIQUES.map(|n| u128::from(n * (n - 1) * (n - 2) / 6)).sum());
 }
 
 fn spills(dir: &Path) -> usize {
-    std::fs::read_dir(dir.join("spill")).unwrap().count()
+    listing(&dir.join("spill")).len()
 }
 
 #[test]
@@ -207,12 +202,14 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         (2, "partition.partitioner = 'rank'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let (results, shares, stages) = count_on(&vec![Behaviour::Works; devices], more, dir.path()).unwrap();
-        assert_whole(&results);
+        let RunResult { partitions, devices: shares, stages, .. } =
+            count_cliques(&vec![Behaviour::Works; devices], more, dir.path()).unwrap();
+        assert_whole(&partitions);
         // The results of devices agree with those of partitions.
         assert_eq!(shares.len(), devices);
         for share in &shares {
-            let own: Vec<_> = results.iter().filter(|result| result.counted().device == Some(share.device)).collect();
+            let own: Vec<_> =
+                partitions.iter().filter(|result| result.counted().device == Some(share.device)).collect();
             assert_eq!(own.len(), share.partitions as usize);
             assert_eq!(own.iter().map(|result| u128::from(result.counted().triangles)).sum::<u128>(), share.triangles);
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
@@ -226,14 +223,14 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
 #[test]
 fn kept_spills_are_all_there_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    count_on(&[Behaviour::Works; 3], "spill.keep = true", dir.path()).unwrap();
-    let manifest = trimill_partitioners::spill::Manifest::read(&dir.path().join("spill")).unwrap();
+    count_cliques(&[Behaviour::Works; 3], "spill.keep = true", dir.path()).unwrap();
+    let manifest = Manifest::read(&dir.path().join("spill")).unwrap();
     assert_eq!(manifest.partitions.iter().map(|part| part.id).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
     assert_eq!(spills(dir.path()), 9);
 }
 
 /// The triangles at each vertex, or on each edge, are counted, too.
-const VERTICES: &str = "output.clustering = true";
+const VERTICES: &str = "output.per_vertex = 'vertices.tsv'";
 const EDGES: &str = "output.per_edge = 'edges.tsv'";
 
 fn counted_by(results: &[PartitionFigures], device: u32) -> usize {
@@ -255,7 +252,7 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
         (3, EDGES),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let (results, ..) = count_on(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap();
+        let results = count_cliques(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap().partitions;
         assert_whole(&results);
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
@@ -265,7 +262,7 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
             let behaviours = [Behaviour::FailsAfter(after), Behaviour::Works, Behaviour::FailsAfter(0)];
-            let (results, ..) = count_on(&behaviours, more, dir.path()).unwrap();
+            let results = count_cliques(&behaviours, more, dir.path()).unwrap().partitions;
             assert_whole(&results);
             assert!(counted_by(&results, 0) <= after && counted_by(&results, 2) == 0);
         }
@@ -277,7 +274,7 @@ fn when_the_last_device_is_lost_its_error_ends_the_job_and_nothing_is_left() {
     let ranges = "partition.partitioner = 'rank'";
     for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, ranges), (3, ranges)] {
         let dir = tempfile::tempdir().unwrap();
-        let error = count_on(&vec![Behaviour::FailsAfter(2); devices], more, dir.path()).err().unwrap();
+        let error = count_cliques(&vec![Behaviour::FailsAfter(2); devices], more, dir.path()).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
         let text = error.to_string();
         assert!(text.starts_with("GPU ") && text.contains(" failed: partition "), "{text}");
@@ -291,8 +288,8 @@ fn what_lost_devices_had_counted_is_not_counted_again() {
     for partitioner in ["contiguous-vertices", "rank"] {
         let dir = tempfile::tempdir().unwrap();
         let more = format!("partition.partitioner = '{partitioner}'\nrun.dir = 'run'");
-        count_on(&[Behaviour::FailsAfter(2), Behaviour::FailsAfter(3)], &more, dir.path()).err().unwrap();
-        let (results, ..) = count_on(&[Behaviour::Works; 2], &more, dir.path()).unwrap();
+        count_cliques(&[Behaviour::FailsAfter(2), Behaviour::FailsAfter(3)], &more, dir.path()).err().unwrap();
+        let results = count_cliques(&[Behaviour::Works; 2], &more, dir.path()).unwrap().partitions;
         assert_whole(&results);
         assert_eq!(results.iter().filter(|result| result.counted().resumed).count(), 5);
     }
@@ -303,28 +300,12 @@ fn a_thread_that_panics_stops_all_and_is_named() {
     for more in ["", "partition.partitioner = 'rank'"] {
         for at in [0, 4] {
             let dir = tempfile::tempdir().unwrap();
-            let error = count_on(&[Behaviour::PanicsAt(at); 2], more, dir.path()).err().unwrap();
+            let error = count_cliques(&[Behaviour::PanicsAt(at); 2], more, dir.path()).err().unwrap();
             let text = error.to_string();
             assert!(text.starts_with("the thread that counts on GPU ") && text.contains("a simulated panic"), "{text}");
             assert_eq!((error.kind(), spills(dir.path())), (Kind::Defect, 0));
         }
     }
-}
-
-#[test]
-fn with_several_devices_the_largest_partition_comes_first() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("cliques.txt"), cliques().0).unwrap();
-    let text = "input.path = 'cliques.txt'\npartition.parts = 8\ncache.enabled = false\ncount.backend = 'cpu'\n\
-                partition.partitioner = 'contiguous-vertices'";
-    let job = Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
-    let session = Session::open(job, Purpose::Count, None, &Control::silent()).unwrap();
-    let prepared = session.input(None).unwrap().prepare().unwrap();
-    let planned = prepared.plan(PlanRequest { spills_whole: true, shards: 1 }).unwrap();
-    assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
-    let sizes: Vec<Bytes> =
-        order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();
-    assert!(sizes.is_sorted_by(|a, b| a >= b) && sizes[0] > sizes[7], "{sizes:?}");
 }
 
 /// The progress of tasks named `count`.
@@ -364,10 +345,9 @@ fn the_progress_of_a_single_partition_is_that_of_its_arcs() {
         let text = format!(
             "input.path = 'ring.txt'\npartition.parts = {parts}\ncache.enabled = false\ncount.backend = 'cpu'\ncount.threads = 2"
         );
-        let job = Job::resolve(None, &parse(&text, Path::new("test")).unwrap(), dir.path()).unwrap();
         let recorder = Arc::new(Recorder::default());
         let control = Control::new(Arc::default(), recorder.clone());
-        let result = crate::execute::count::count(job, None, None, &control).unwrap();
+        let result = count(job(&text, dir.path()).unwrap(), None, None, &control).unwrap();
         assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
         let recorded = lock(&recorder.0);
         recorded.clone()
