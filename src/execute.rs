@@ -1,4 +1,4 @@
-//! Runs a job: the stages one after another, or at the same time where they can overlap.
+//! Runs a job: its stages in order, overlapped where they can be.
 //!
 //! Input: a resolved [job](crate::job::Job). Output: its result. [`session`] turns a job's settings into threads, budgets,
 //! directories and devices; [`graph`] takes the input to the oriented graph; `planned` makes the plan; [`building`] has spills built, a
@@ -36,7 +36,9 @@ mod opening;
 mod part_counts;
 pub mod partition;
 pub mod plan;
+mod plan_record;
 mod planned;
+mod planning;
 pub mod prepare;
 mod queue;
 mod reserve;

@@ -15,6 +15,7 @@ mod joined;
 mod place;
 mod ranked;
 mod reversed;
+mod row_pass;
 pub mod rows;
 mod united;
 mod waiting;

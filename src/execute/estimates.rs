@@ -2,7 +2,7 @@
 //!
 //! Input: a graph, its plan, and what counts it. Output: seconds, from the rates of the machine. Nothing is read.
 
-use super::planned::Planning;
+use super::planning::Planning;
 use super::session::Session;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{Workspace, needs};

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use super::backends::GraphToCount;
 use super::chosen::ChosenBackends;
 use super::estimates::{Counter, Estimating, JobEstimate};
-use super::planned::Planning;
+use super::planning::Planning;
 use crate::job::{Partitioner, Parts};
 use crate::plan::{BudgetFrom, PlanLimits, whole};
 use crate::report::plan::{MemoryBudget, MoreMemory};

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use super::backends::GraphToCount;
 use super::estimates::{Counter, Estimating, least_to_prepare};
-use super::planned::{PlanRequest, Planned, Planning};
+use super::planned::{PlanRequest, Planned};
+use super::planning::Planning;
 use super::session::{Purpose, Session};
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::plan::predict::Prediction;

@@ -5,26 +5,24 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use trimill_counting::{CountBackend, Footprint, Scope};
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::backends::GraphToCount;
 use super::building::{Building, BuildingSpace};
 use super::chosen::ChosenBackends;
 use super::graph::Prepared;
+use super::plan_record::{PartsRecord, fingerprint, recorded, resolved};
+use super::planning::Planning;
 use super::session::Session;
-use crate::assign::Assigner;
 use crate::count::method::LEAST_MEMORY_METHOD;
-use crate::job::{CutSettings, Mode, Partitioner, Parts};
+use crate::job::{CutSettings, Partitioner, Parts};
 use crate::plan::choose::MethodEstimate;
-use crate::plan::sets::VertexInfo;
-use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, Planner, RecordedCut, refuse_parts};
+use crate::plan::{BudgetFrom, Floor, Plan, PlanLimits, RecordedCut, refuse_parts};
 use crate::report::Stage;
-use crate::run_dir::{PREPARE_AGAIN, PlanRecord, RunDir};
+use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::Builder;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
-use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::bytes::Bytes;
@@ -280,162 +278,4 @@ fn tell_other_parts(plan: &Plan, asked: &CutSettings, device: Bytes) {
     {
         tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
-}
-
-/// Resolves `auto` for a mode; returns any other partitioner unchanged.
-fn resolved(partitioner: &Partitioner, mode: Mode) -> &Partitioner {
-    match (partitioner, mode) {
-        (Partitioner::Auto, Mode::InPlace) => &Partitioner::Rank,
-        (Partitioner::Auto, Mode::Spilled) => &Partitioner::Contiguous,
-        (other, _) => other,
-    }
-}
-
-/// A graph to be partitioned, and the settings for that.
-pub(super) struct Planning<'a> {
-    pub(super) session: &'a Session,
-    pub(super) graph: &'a OrientedGraph,
-    pub(super) footprint: &'a Footprint,
-    pub(super) limits: &'a PlanLimits,
-    pub(super) builds: bool,
-}
-
-impl Planning<'_> {
-    pub(super) fn planner(&self) -> Planner<'_> {
-        let Self { session, graph, footprint, limits, .. } = *self;
-        Planner { graph, footprint, limits, control: &session.control }
-    }
-
-    /// Seconds of building and streaming the partitions of a plan, where they are spilled.
-    pub(super) fn building(&self, plan: &Plan) -> f64 {
-        if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
-    }
-
-    /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
-    pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
-        let (job, planner) = (&self.session.job, self.planner());
-        let parts = match job.cut.parts {
-            Parts::Exactly(parts) => Some(parts.get()),
-            Parts::Auto => None,
-        };
-        match (&job.cut.partitioner, job.cut.mode) {
-            (Partitioner::Rank, _) => planner.ranges(parts),
-            (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
-            (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
-            (Partitioner::Auto, Some(_)) => self.sets(&Partitioner::Contiguous, child_peak),
-            (other, _) => self.sets(other, child_peak),
-        }
-    }
-
-    pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
-        let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
-        if let Some(whole) = planner.whole(&asked)? {
-            return Ok(whole);
-        }
-        let assigned = {
-            let vertices = VertexInfo::of(graph)?;
-            let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-            let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
-            planner.assigned(&vertices, &assigner)?
-        };
-        planner.sets(assigned)
-    }
-
-    /// A partitioner with the settings of the job.
-    pub(super) fn assigner<'b>(
-        &'b self,
-        partitioner: &'b Partitioner,
-        vertices: &'b VertexInfo,
-        weight: &'b (dyn Fn(u32) -> u64 + Sync),
-        child_peak: &'b AtomicU64,
-    ) -> Assigner<'b> {
-        let Session { job, metis, host, work_dir, control, .. } = self.session;
-        Assigner {
-            graph: self.graph,
-            vertices,
-            partitioner,
-            parts: job.cut.parts,
-            seed: job.cut.seed,
-            weight,
-            helper: metis.as_ref(),
-            host_memory: host.budget(),
-            block: self.limits.host_block,
-            work_dir,
-            control,
-            child_peak,
-        }
-    }
-}
-
-/// For an assigner of which only the settings are read, before the vertices are known.
-static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Vec::new() };
-
-/// The plan that an earlier start recorded in `run`, if it is one of this job, whose input is `identity`; of a graph of `vertices`
-/// vertices, if their number is known. A shard takes the plan as it is, which is compared with the prepared job elsewhere: its input need
-/// not be there.
-pub(super) fn recorded(
-    run: &RunDir,
-    settings: &CutSettings,
-    identity: &str,
-    vertices: Option<u32>,
-) -> Result<Option<(PlanRecord, RecordedCut)>> {
-    let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
-    let of_job = || fingerprint(settings, identity, &PartsRecord::recorded(&record, &cut));
-    if run.is_shared() || record.fingerprint == of_job() {
-        return Ok(Some((record, cut)));
-    }
-    tracing::warn!("{}: the recorded plan is that of another job: the job is planned anew", run.path().display());
-    Ok(None)
-}
-
-/// How a graph is cut.
-enum CutRecord<'a> {
-    Ranges(&'a [LocalsAndHeads]),
-    /// The part of each vertex.
-    Sets(&'a [u32]),
-}
-
-/// The partitions of a plan.
-struct PartsRecord<'a> {
-    parts: u32,
-    mode: Mode,
-    /// The largest row block.
-    block: Bytes,
-    cut: CutRecord<'a>,
-}
-
-impl<'a> PartsRecord<'a> {
-    fn of(plan: &'a Plan) -> Self {
-        let cut = match &plan.cut {
-            GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
-            GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
-        };
-        Self { parts: plan.parts(), mode: plan.cut.mode(), block: plan.row_block_limit, cut }
-    }
-
-    fn recorded(record: &PlanRecord, cut: &'a RecordedCut) -> Self {
-        let cut = match cut {
-            RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
-            RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
-        };
-        Self { parts: record.parts, mode: record.mode, block: record.block_bytes, cut }
-    }
-}
-
-/// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of
-/// row blocks, and how the graph is cut.
-fn fingerprint(settings: &CutSettings, identity: &str, of: &PartsRecord<'_>) -> u128 {
-    let PartsRecord { parts, mode, block, cut } = of;
-    let (partitioner, seed, prune) = (resolved(&settings.partitioner, *mode), settings.seed, settings.prune);
-    let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{mode}\n{prune}\n{}", block.get());
-    let mut key = text.into_bytes();
-    let ends = |ranks: &LocalsAndHeads| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
-    match cut {
-        CutRecord::Ranges(ranges) => {
-            ranges.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
-        }
-        CutRecord::Sets(part_of) => key.extend_from_slice(bytemuck::cast_slice(part_of)),
-    }
-    xxh3_128(&key)
 }

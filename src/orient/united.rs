@@ -32,7 +32,7 @@ const CHUNK: u64 = 1 << 18;
 /// Rows united with their reverse.
 pub(super) struct UnitedRows<'a> {
     rows: Box<dyn AdjacencyRows + 'a>,
-    /// The lengths of the rows as they are given.
+    /// The lengths of the input's rows.
     given: Vec<u32>,
     chunks: Vec<RowChunk>,
     /// The buckets of each chunk, and the first id of each bucket; one more at the end.

@@ -165,7 +165,7 @@ impl WaitingRows {
         Ok(())
     }
 
-    /// Adds records to a bucket: `parts`, one after another.
+    /// Adds records to a bucket: the bytes of all `parts`.
     fn append(&self, bucket: usize, parts: &[&[u8]]) -> Result<()> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let mut of = lock(&self.buckets[bucket]);

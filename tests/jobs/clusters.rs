@@ -1,39 +1,60 @@
 //! Shards of a prepared job, counted by plain processes: whatever is killed, repeated or run at the same time, the merged result is what
 //! others published, and its files are what the verifier writes.
 
+mod files;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::job::{data, listing};
 use crate::common::place::{Place, stderr};
 use trimill::testing::report::{PreparedReport, RunResult, ShardReport};
 
-/// A graph of `tests/data`, its triangles as published, and settings that divide it by either mode.
-const GRAPH: (&str, u128) = ("soc-Slashdot0902.txt.gz", 602_592);
+/// Graphs of `tests/data`, and their triangles as published.
+const FRIENDS: (&str, u128) = ("soc-Slashdot0902.txt.gz", 602_592);
+const ROUTERS: (&str, u128) = ("as20000102.txt", 6_584);
+/// Settings that divide a graph by either mode.
 const MODES: [&[&str]; 2] = [&["--partitioner", "rank"], &["--partitioner", "random", "--prune", "zero-indegree"]];
 
-/// A directory with run directories, as several nodes see it.
-struct Shared(Place);
+/// A directory with run directories of a graph's jobs, as several nodes see it.
+struct Shared {
+    place: Place,
+    graph: (&'static str, u128),
+}
 
 impl Deref for Shared {
     type Target = Place;
 
     fn deref(&self) -> &Place {
-        &self.0
+        &self.place
     }
 }
 
 impl Shared {
     fn new() -> Self {
-        Self(Place::new())
+        Self::of(ROUTERS)
+    }
+
+    fn of(graph: (&'static str, u128)) -> Self {
+        Self { place: Place::new(), graph }
+    }
+
+    fn input(&self) -> String {
+        data(self.graph.0).display().to_string()
+    }
+
+    /// The file that the verifier writes for a flag.
+    fn verified(&self, flag: &str, name: &str) -> String {
+        self.prints(&["verify", &self.input(), "--no-cache", flag, name]);
+        fs::read_to_string(self.path(name)).unwrap()
     }
 
     fn prepare(&self, run: &str, shards: &str, more: &[&str]) -> PreparedReport {
-        let input = data(GRAPH.0).display().to_string();
+        let input = self.input();
         let words = [&["prepare", &input, "--run-dir", run, "--shards", shards, "--json"], more].concat();
         serde_json::from_slice(&self.prints(&words)).unwrap()
     }
@@ -58,21 +79,15 @@ impl Shared {
     fn merge(&self, run: &str) -> RunResult {
         let result: RunResult = serde_json::from_slice(&self.prints(&["merge", run, "--json"])).unwrap();
         result.check(Path::new(run)).unwrap();
-        assert_eq!(result.triangles, GRAPH.1);
+        assert_eq!(result.triangles, self.graph.1);
         result
     }
 }
 
-/// The file that the verifier writes for a flag.
-fn verified(place: &Shared, flag: &str, name: &str) -> String {
-    place.prints(&["verify", &data(GRAPH.0).display().to_string(), "--no-cache", flag, name]);
-    fs::read_to_string(place.path(name)).unwrap()
-}
-
 #[test]
 fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothing() {
-    let place = Shared::new();
-    let (edges, vertices) = (verified(&place, "--per-edge", "e.tsv"), verified(&place, "--per-vertex", "v.tsv"));
+    let place = Shared::of(FRIENDS);
+    let (edges, vertices) = (place.verified("--per-edge", "e.tsv"), place.verified("--per-vertex", "v.tsv"));
     for (i, mode) in MODES.iter().enumerate() {
         let run = format!("run{i}");
         let files = [format!("e{i}.tsv"), format!("v{i}.tsv"), format!("out{i}")];
@@ -117,7 +132,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
 #[test]
 fn the_counts_are_exact_whenever_a_shard_is_killed() {
     let place = Shared::new();
-    let edges = verified(&place, "--per-edge", "e.tsv");
+    let edges = place.verified("--per-edge", "e.tsv");
     let mut ended = false;
     for at in (1..).step_by(5) {
         let run = format!("run{at}");
@@ -165,248 +180,6 @@ fn a_scheduler_names_the_shard() {
     );
     assert!(auto(&[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3")]).status.success());
     place.merge("run");
-}
-
-#[test]
-fn results_of_another_plan_and_damaged_ones_are_refused() {
-    let place = Shared::new();
-    let per_edge = ["--partitioner", "rank", "--parts", "3", "--per-edge", "e.tsv"];
-    place.prepare("run", "3", &per_edge);
-    place.prepare("other", "3", &["--partitioner", "random", "--seed", "5"]);
-    assert_eq!((place.count("run", "0/1").missing, place.count("other", "0/1").missing), (0, 0));
-
-    let (mine, kept) = (place.path("run/part-00001.json"), place.path("kept"));
-    fs::copy(&mine, &kept).unwrap();
-    fs::copy(place.path("other/part-00001.json"), &mine).unwrap();
-    place.refuses(&["merge", "run"], 1, &["part-00001.json", "another job", "count its partition again"]);
-    let text = fs::read_to_string(&kept).unwrap();
-    fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
-    place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
-    // A shard replaces it.
-    assert!(
-        place.count("run", "0/1").partitions.iter().any(|partition| partition.id == 1 && !partition.counted().resumed)
-    );
-
-    let counts = place.path("run/part-00002.edges");
-    let mut bytes = fs::read(&counts).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&counts, bytes).unwrap();
-    place.refuses(&["merge", "run"], 3, &["1 of 3 partitions are not counted: 2"]);
-    place.count("run", "0/1");
-    place.merge("run");
-    assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), verified(&place, "--per-edge", "v.tsv"));
-}
-
-/// All files below a directory, by their paths in it.
-fn files_in(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap().flatten() {
-        match entry.path() {
-            path if path.is_dir() => {
-                found.extend(files_in(&path).into_iter().map(|file| Path::new(&entry.file_name()).join(file)));
-            }
-            _ => found.push(entry.file_name().into()),
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Puts a copy of the directory `from` in the place of `to`.
-fn copy(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    for file in files_in(from) {
-        fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
-        fs::copy(from.join(&file), to.join(&file)).unwrap();
-    }
-}
-
-/// The routers of `as20000102.txt`, their triangles as published, and another graph.
-const ROUTERS: (&str, u128) = ("as20000102.txt", 6_584);
-const KARATE: &str = "karate.mtx";
-
-/// A job of `ROUTERS` that the test below prepares, counts and merges, and what it says when that is refused.
-struct Swapped<'a> {
-    place: &'a Shared,
-    settings: Vec<&'a str>,
-    input: String,
-}
-
-impl Swapped<'_> {
-    fn prepare(&self, run: &str, input: &str, more: &[&str]) {
-        self.place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &self.settings, more].concat());
-    }
-
-    /// Counts and merges `run`; what was said if that was refused. It must not give another count.
-    fn counted(&self, run: &str, words: &[&str]) -> Result<(), String> {
-        for words in [&self.place.shard(run, "0/1")[..], &["merge", run, "--json"]] {
-            let output = self.place.run(words);
-            let said = stderr(&output);
-            if !output.status.success() {
-                assert!(matches!(output.status.code(), Some(1 | 3)), "{words:?}: {said}");
-                return Err(said);
-            }
-            if words[0] == "merge" {
-                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
-                assert_eq!(result.triangles, ROUTERS.1, "{words:?}");
-            }
-        }
-        let sum: u128 = fs::read_to_string(self.place.path("v.tsv"))
-            .unwrap()
-            .lines()
-            .skip(1)
-            .map(|line| line.split('\t').nth(2).unwrap().parse::<u128>().unwrap())
-            .sum();
-        assert_eq!(sum, 3 * ROUTERS.1, "{words:?}");
-        Ok(())
-    }
-}
-
-/// A file of another job in a run directory is refused, or it changes nothing; and what the message says helps.
-#[test]
-fn no_file_of_another_job_is_counted() {
-    let place = Shared::new();
-    for mode in MODES {
-        let job = Swapped {
-            place: &place,
-            settings: [mode, &["--per-vertex", "v.tsv", "--force"]].concat(),
-            input: data(ROUTERS.0).display().to_string(),
-        };
-        let karate = data(KARATE).display().to_string();
-        let others: [(&str, &[&str]); 3] = [
-            (&job.input, &["--parts", "3", "--seed", "9"]),
-            (&karate, &["--parts", "3"]),
-            (&job.input, &["--parts", "4"]),
-        ];
-        let mut refused = 0;
-        for (input, more) in others {
-            // As they are when prepared, when counted, and when merged.
-            for stage in 0..3 {
-                for (run, input, more) in [("mine", &job.input[..], &["--parts", "3"][..]), ("other", input, more)] {
-                    let _ = fs::remove_dir_all(place.path(run));
-                    let _ = fs::remove_file(place.path("v.tsv"));
-                    job.prepare(run, input, more);
-                    if stage > 0 {
-                        place.count(run, "0/1");
-                    }
-                    if stage > 1 {
-                        place.prints(&["merge", run]);
-                    }
-                }
-                let _ = fs::remove_file(place.path("v.tsv"));
-                if stage > 1 {
-                    // The other job's vertices are in the file now: ours must not be taken to be merged without them.
-                    fs::write(place.path("v.tsv"), "").unwrap();
-                }
-                for file in files_in(&place.path("mine")) {
-                    let graph = |run: &str| {
-                        let dir = place.path(run).join("graph");
-                        files_in(&dir).first().map(|name| dir.join(name))
-                    };
-                    let from = if file.starts_with("graph") {
-                        graph("other")
-                    } else {
-                        Some(place.path("other").join(&file)).filter(|path| path.exists())
-                    };
-                    let Some(from) = from else { continue };
-                    copy(&place.path("mine"), &place.path("run"));
-                    fs::copy(from, place.path("run").join(&file)).unwrap();
-                    let shown = format!("{mode:?} {more:?} {stage} {}", file.display());
-                    if stage > 1 {
-                        // Merged already: the recorded result is this job's, or it is refused.
-                        let output = place.run(&["merge", "run", "--json"]);
-                        match output.status.code() {
-                            Some(0) => {
-                                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
-                                assert_eq!(result.triangles, ROUTERS.1, "{shown}");
-                            }
-                            code => {
-                                let said = stderr(&output);
-                                assert!(
-                                    code == Some(1) && said.contains("run 'trimill prepare' again"),
-                                    "{shown}: {said}"
-                                );
-                                refused += 1;
-                            }
-                        }
-                        continue;
-                    }
-                    let Err(said) = job.counted("run", &[&shown]) else { continue };
-                    refused += 1;
-                    assert!(said.contains("; expected "), "{shown}: {said}");
-                    assert!(said.contains("run 'trimill prepare' again with the same settings"), "{shown}: {said}");
-                    // The message helps. A job file of another job says so, since nothing else can.
-                    if file == Path::new("job.json") {
-                        continue;
-                    }
-                    job.prepare("run", &job.input, &["--parts", "3"]);
-                    job.counted("run", &[&shown]).unwrap_or_else(|said| panic!("{shown}: {said}"));
-                    let _ = fs::remove_file(place.path("v.tsv"));
-                }
-            }
-        }
-        assert!(refused >= 12, "{refused} of {mode:?}");
-    }
-}
-
-/// Spills of another seed, whole: each fits its manifest, and none the job.
-#[test]
-fn all_spills_of_another_job_are_refused() {
-    let place = Shared::new();
-    for (run, seed) in [("mine", "1"), ("other", "2")] {
-        place.prepare(run, "3", &["--partitioner", "random", "--parts", "3", "--seed", seed]);
-    }
-    fs::remove_dir_all(place.path("mine/spills")).unwrap();
-    copy(&place.path("other/spills"), &place.path("mine/spills"));
-    let said = ["mine/spills/manifest.json: is of another job, with the fingerprint ", "; expected ", "prepare"];
-    place.refuses(&place.shard("mine", "0/1"), 1, &said);
-    place.refuses(&["merge", "mine"], 1, &said);
-    place.prepare("mine", "3", &["--partitioner", "random", "--parts", "3", "--seed", "1"]);
-    place.count("mine", "0/1");
-    place.merge("mine");
-}
-
-/// Whatever is damaged after a job was prepared, to prepare it again helps, as the message says.
-#[test]
-fn prepared_again_what_is_damaged_is_made_again() {
-    let place = Shared::new();
-    for mode in MODES {
-        let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
-        let _ = fs::remove_dir_all(place.path("good"));
-        place.prepare("good", "3", &settings);
-        // The lock says that the directory is this program's: without it nothing there is touched.
-        for file in files_in(&place.path("good")).into_iter().filter(|file| file != Path::new("lock")) {
-            let length = fs::metadata(place.path("good").join(&file)).unwrap().len();
-            // The header, the middle, the end; and no file at all.
-            for at in [Some(20), Some(length / 2), Some(length - 1), None] {
-                copy(&place.path("good"), &place.path("run"));
-                let path = place.path("run").join(&file);
-                match at {
-                    Some(at) => {
-                        let mut bytes = fs::read(&path).unwrap();
-                        bytes[at as usize] ^= 1;
-                        fs::write(&path, bytes).unwrap();
-                    }
-                    None => fs::remove_file(&path).unwrap(),
-                }
-                let shown = format!("{mode:?}: byte {at:?} of {}", file.display());
-                let output = place.run(&place.shard("run", "0/1"));
-                let said = stderr(&output);
-                if output.status.success() {
-                    // The file is not needed any more.
-                    place.merge("run");
-                    continue;
-                }
-                let helps = ["run 'trimill prepare' again with the same settings", "holds no prepared job"];
-                assert!(helps.iter().any(|words| said.contains(words)), "{shown}: {said}");
-                place.prepare("run", "3", &settings);
-                place.count("run", "0/1");
-                place.merge("run");
-            }
-        }
-        fs::remove_file(place.path("v.tsv")).unwrap();
-    }
 }
 
 #[test]
@@ -480,11 +253,7 @@ fn more_shards_than_there_may_be_partitions_are_refused() {
         let output = by_slurm.envs([("SLURM_PROCID", "0"), ("SLURM_NTASKS", shards)]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(said.iter().all(|words| stderr(&output).contains(words)), "{}", stderr(&output));
-        place.refuses(
-            &["prepare", &data(ROUTERS.0).display().to_string(), "--run-dir", "new", "--shards", shards],
-            2,
-            &said,
-        );
+        place.refuses(&["prepare", &place.input(), "--run-dir", "new", "--shards", shards], 2, &said);
         place.refuses(&["cluster", "hq", "run", "--shards", shards], 2, &said);
     }
     assert!(!place.path("new").exists());
@@ -499,25 +268,9 @@ fn more_shards_than_there_may_be_partitions_are_refused() {
 }
 
 #[test]
-fn a_damaged_plan_is_not_replaced_by_a_shard() {
-    let place = Shared::new();
-    place.prepare("run", "2", &["--partitioner", "rank", "--parts", "3"]);
-    let plan = place.path("run/plan.json");
-    let good = fs::read_to_string(&plan).unwrap();
-    let bad = good.replace("\"parts\": 3", "\"parts\": 4");
-    assert_ne!(bad, good);
-    fs::write(&plan, &bad).unwrap();
-    place.refuses(&place.shard("run", "0/2"), 1, &["plan", "missing or damaged", "'trimill prepare' again"]);
-    assert_eq!(fs::read_to_string(&plan).unwrap(), bad);
-    fs::write(&plan, good).unwrap();
-    place.count("run", "0/1");
-    place.merge("run");
-}
-
-#[test]
 fn what_is_not_prepared_or_does_not_fit_is_refused() {
-    let place = Shared::new();
-    let input = data(GRAPH.0).display().to_string();
+    let place = Shared::of(FRIENDS);
+    let input = place.input();
     place.refuses(&["count", "--run-dir", "none", "--shard", "0/2"], 3, &["none", "no prepared job"]);
     place.refuses(&["merge", "none"], 3, &["no prepared job"]);
     place.refuses(&["cluster", "slurm", "none"], 3, &["no prepared job"]);
@@ -575,7 +328,7 @@ fn a_machine_without_a_gpu_prepares_for_one() {
     if trimill_kernels::find().is_ok() {
         return;
     }
-    let place = Shared::new();
+    let place = Shared::of(FRIENDS);
     let prepared = place.prepare("run", "2", &["--backend", "cuda", "--device-memory", "2MiB"]);
     assert!(prepared.parts > 2, "{}", prepared.parts);
     place.refuses(&["count", "--run-dir", "run", "--shard", "0/1", "--backend", "cuda"], 3, &["no usable GPU"]);
@@ -589,7 +342,7 @@ fn a_job_file_names_the_cluster() {
     let text = format!(
         "[[job]]\nname = 'crawl'\ninput.path = '{}'\nrun.dir = 'run'\npartition.partitioner = 'rank'\n\
          cluster = {{ engine = 'slurm', shards = 3, time = '1:00:00', gpus_per_task = 0 }}\n",
-        data(GRAPH.0).display()
+        place.input()
     );
     fs::write(place.path("jobs.toml"), &text).unwrap();
     let said = String::from_utf8(place.prints(&["run", "jobs.toml"])).unwrap();

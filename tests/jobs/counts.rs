@@ -1,12 +1,9 @@
-//! Whole jobs: published counts, closed forms, and every combination of settings against brute force.
+//! Whole jobs: published counts and closed forms, by every method and within small budgets.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod settings;
 
 use crate::common::job::{count, data, listing};
 use crate::common::published::{Published, published};
-use crate::common::{simple, triangles};
-use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::count::verify::Verifier;
@@ -231,134 +228,6 @@ fn hubs_have_their_exact_counts_under_every_partitioner_and_small_budgets() {
         }
     }
     assert!(split > 3, "{split} runs in more than two parts under a budget");
-}
-
-/// A random graph, with loops, duplicates, both directions, isolated vertices.
-fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
-}
-
-/// Writes the arcs in one of the formats; in some of them the file has the symmetric closure.
-fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
-    let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
-    let edges = simple(arcs);
-    let (name, bytes): (&str, Vec<u8>) = match format {
-        "text" => ("g.txt", arcs.iter().flat_map(|(u, v)| format!("{u}\t{v}\n").into_bytes()).collect()),
-        "sparse" => {
-            // Ids past 2^32: the table of ids is used.
-            let id = |v: u64| v * 0x1_0000_0001 + 7;
-            ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", id(u), id(v)).into_bytes()).collect())
-        }
-        "gz" => {
-            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            arcs.iter().for_each(|(u, v)| writeln!(gz, "{u},{v}").unwrap());
-            ("g.csv.gz", gz.finish().unwrap())
-        }
-        "matrix-market" => {
-            let header = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
-            let lines = arcs.iter().map(|(u, v)| format!("{} {}\n", u + 1, v + 1));
-            ("g.mtx", std::iter::once(header).chain(lines).flat_map(String::into_bytes).collect())
-        }
-        "metis" => {
-            let mut rows = vec![String::new(); n as usize];
-            for &(u, v) in &edges {
-                rows[u as usize] += &format!("{} ", v + 1);
-                rows[v as usize] += &format!("{} ", u + 1);
-            }
-            ("g.graph", format!("{n} {}\n{}\n", edges.len(), rows.join("\n")).into_bytes())
-        }
-        "npy" => {
-            let text = format!("{{'descr': '>u4', 'fortran_order': False, 'shape': ({}, 2), }}\n", arcs.len());
-            let head = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat();
-            let words = arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_be_bytes);
-            ("g.npy", head.into_iter().chain(words).collect())
-        }
-        "zip" => {
-            let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-            zip.start_file("g/g.edges", zip::write::SimpleFileOptions::default()).unwrap();
-            arcs.iter().for_each(|(u, v)| writeln!(zip, "{u},{v}").unwrap());
-            ("g.zip", zip.finish().unwrap().into_inner())
-        }
-        "bin-u32" => {
-            ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect())
-        }
-        _ => ("g.u64", arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect()),
-    };
-    std::fs::write(dir.join(name), bytes).unwrap();
-    dir.join(name)
-}
-
-fn settings() -> impl Strategy<Value = String> {
-    let partitioner = prop::sample::select(vec!["auto", "rank", "random", "contiguous", "contiguous-vertices", "file"]);
-    let kind = prop::sample::select(vec![
-        "prune = 'none', ",
-        "prune = 'zero-indegree', ",
-        "prune = 'direct', ",
-        "",
-        "",
-        "",
-        "",
-    ]);
-    let block = prop::sample::select(vec!["", "memory.block = 1100", "memory.block = 2000", "memory.block = '1MiB'"]);
-    let host = prop::sample::select(vec!["", "memory.host = '160MiB'", "memory.host = '400MiB'"]);
-    let spill = prop::sample::select(vec!["disk", "memory"]);
-    (partitioner, 1u32..10, kind, block, host, spill, any::<u32>(), 1usize..4).prop_map(
-        |(partitioner, parts, kind, block, host, spill, seed, threads)| {
-            format!(
-                "partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}seed = {seed} }}\n\
-                 count.threads = {threads}\nspill.to = '{spill}'\n{block}\n{host}\n"
-            )
-        },
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn every_setting_gives_the_brute_force_count(
-        arcs in arcs(),
-        format in prop::sample::select(vec![
-            "text", "sparse", "gz", "matrix-market", "metis", "bin-u32", "bin-u64", "npy", "zip",
-        ]),
-        settings in settings(),
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let file = write(&arcs, format, dir.path());
-        let edges = simple(&arcs);
-        let settings = if settings.contains("'file'") {
-            let id = |v: u64| match format { "sparse" => v * 0x1_0000_0001 + 7, "matrix-market" | "metis" => v + 1, _ => v };
-            let ids: std::collections::BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
-            let lines: String = ids.iter().map(|&v| format!("{} {}\n", id(v), v % 4)).collect();
-            std::fs::write(dir.path().join("parts.txt"), lines).unwrap();
-            settings.replace("'file'", "'file:parts.txt'")
-        } else {
-            settings
-        };
-        let format_of = match format {
-            "bin-u64" => "input.format = 'bin-u64'",
-            // The first arc of a short list could be taken for a header.
-            "text" | "sparse" | "gz" | "zip" => "input.header = 'no'",
-            _ => "",
-        };
-        let toml = format!("input.path = '{}'\n{format_of}\n{settings}", file.display());
-        match count(&toml, dir.path()) {
-            Ok(result) => {
-                prop_assert_eq!(result.triangles, u128::from(triangles(&edges)), "{}", toml);
-                prop_assert_eq!(result.edges as usize, edges.len());
-            }
-            // Row blocks can be smaller than the longest row, or too large for the budget: then the job is rightly refused.
-            Err(error) => {
-                let text = error.to_string();
-                let small = settings.contains("block = 1100") && text.contains("which hold the longest row");
-                let large = settings.contains("block = '1MiB'") && text.contains("two row blocks of 1.0 MiB");
-                // With rank ranges nothing is pruned.
-                let both = settings.contains("'rank'") && text.contains("the partitioner rank, and");
-                prop_assert!(small || large || both, "{}: {}", toml, text);
-            }
-        }
-        prop_assert!(listing(&dir.path().join("work")).is_empty());
-    }
 }
 
 #[test]

@@ -1,17 +1,17 @@
-//! The program as a user runs it: exit codes, standard output and error, help, and the example job files.
+//! The program as a user runs it: exit codes, standard output and error, and the example job files.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn trimill(arguments: &[&str]) -> Output {
+pub(crate) fn trimill(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trimill")).args(arguments).env("COLUMNS", "100").output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn root(path: &str) -> PathBuf {
+pub(crate) fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
@@ -54,45 +54,6 @@ fn a_missing_or_empty_input_ends_with_1() {
 }
 
 #[test]
-fn every_command_has_help_with_examples() {
-    for command in [
-        "count",
-        "run",
-        "plan",
-        "partition",
-        "inspect",
-        "verify",
-        "bench",
-        "generate",
-        "doctor",
-        "cache",
-        "completions",
-    ] {
-        let output = trimill(&[command, "--help"]);
-        assert_eq!(output.status.code(), Some(0), "{command}");
-        let help = text(&output.stdout);
-        assert!(help.contains("Examples:\n  trimill "), "{command}: {help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "{command}: {help}");
-    }
-    let help = text(&trimill(&["--help"]).stdout);
-    assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
-}
-
-/// A terminal of 24 lines shows the end of what is printed.
-#[test]
-fn the_program_alone_ends_with_what_to_try_first() {
-    let output = Command::new(env!("CARGO_BIN_EXE_trimill")).env("COLUMNS", "80").output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let all = text(&output.stderr);
-    let lines: Vec<&str> = all.lines().collect();
-    let shown = lines[lines.len().saturating_sub(23)..].join("\n");
-    for words in ["Examples:", "  trimill count crawl.graph", "trimill count -h", "trimill --help"] {
-        assert!(shown.contains(words), "{words}: {shown}");
-    }
-    assert!(all.contains("Usage: trimill") && !all.contains("Exit codes:\n"), "{all}");
-}
-
-#[test]
 fn commands_that_are_printed_can_be_copied_to_a_shell() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("it's $HOME; a run");
@@ -119,76 +80,6 @@ fn doctor_gives_each_rate_its_unit() {
     for row in rows {
         assert!(["edges/s", "MB/s", "times as fast as"].iter().any(|unit| row.contains(unit)), "{row}");
     }
-}
-
-#[test]
-fn help_is_wrapped_to_the_terminal_alone() {
-    let help = |command: &str, flag: &str, columns: &str| {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_trimill"));
-        let output = program.args(command.split_whitespace()).arg(flag).env("COLUMNS", columns).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{command} {flag}");
-        text(&output.stdout)
-    };
-    let indented = |line: &str| line.len() - line.trim_start().len();
-    // Rows of tables, examples and values have lines of their own.
-    let is_prose = |line: &str| {
-        let line = line.trim();
-        !line.is_empty()
-            && !line.contains("  ")
-            && !["- ", "-", "trimill ", "zcat "].iter().any(|begin| line.starts_with(begin))
-    };
-    let commands = [
-        "",
-        "count",
-        "truss",
-        "run",
-        "prepare",
-        "merge",
-        "cluster",
-        "cluster slurm",
-        "cluster hq",
-        "plan",
-        "partition",
-        "inspect",
-        "verify",
-        "bench",
-        "generate",
-        "generate gap-kron",
-        "generate blowup",
-        "doctor",
-        "cache",
-        "cache list",
-        "cache remove",
-        "cache clear",
-        "completions",
-        "man",
-        "schema",
-    ];
-    for (command, flag) in commands.iter().flat_map(|command| ["-h", "--help"].map(|flag| (*command, flag))) {
-        let narrow = help(command, flag, "80");
-        let lines: Vec<&str> = narrow.lines().collect();
-        for line in &lines {
-            assert!(line.chars().count() <= 80, "{command} {flag}: {line}");
-        }
-        for pair in lines
-            .windows(2)
-            .filter(|pair| pair.iter().all(|line| is_prose(line)) && indented(pair[0]) == indented(pair[1]))
-        {
-            let word = pair[1].split_whitespace().next().unwrap();
-            let fits = pair[0].chars().count() + 1 + word.chars().count() <= 80;
-            assert!(
-                !fits || pair[0].ends_with(['.', ':']),
-                "{command} {flag}: a line is broken by hand:\n{}",
-                pair.join("\n")
-            );
-        }
-        // Examples and tables are never broken.
-        let wide = help(command, flag, "110");
-        for line in wide.lines().filter(|line| line.starts_with("  trimill ") || indented(line) == 12) {
-            assert!(lines.contains(&line), "{command} {flag}: {line}");
-        }
-    }
-    assert!(help("count", "--help", "60").lines().filter(|line| is_prose(line)).all(|line| line.chars().count() <= 60));
 }
 
 /// Rates in the cache directory decide what `auto` chooses, and `trimill doctor` shows them; a damaged file of rates is ignored.
@@ -231,16 +122,6 @@ fn auto_chooses_by_the_rates_of_the_machine() {
     std::fs::write(&file, damaged).unwrap();
     assert_eq!(mode().0, "in-place");
     assert_eq!(at(&["doctor"])["rates_measured"], false);
-}
-
-#[test]
-fn the_help_of_count_is_as_it_was_read_last() {
-    insta::assert_snapshot!(text(&trimill(&["count", "--help"]).stdout));
-}
-
-#[test]
-fn the_help_of_bench_is_as_it_was_read_last() {
-    insta::assert_snapshot!(text(&trimill(&["bench", "--help"]).stdout));
 }
 
 #[test]
@@ -380,23 +261,6 @@ fn an_answer_takes_ten_lines_of_80_columns_and_more_only_if_that_is_asked_for() 
         let details = printed(&["--details"]);
         assert!(details.contains("Partition memory") && details.contains("Stages"), "{details}");
     }
-}
-
-#[test]
-fn the_short_help_has_the_usual_options_and_a_file_alone_names_the_command() {
-    let help = text(&trimill(&["count", "-h"]).stdout);
-    let options: Vec<&str> = help.lines().filter(|line| line.trim_start().starts_with("--")).collect();
-    assert_eq!(options.len(), 10, "{help}");
-    assert!(help.contains("All options, in groups, and examples: --help"), "{help}");
-    assert!(!text(&trimill(&[]).stderr).contains("-child"));
-    for (file, command) in [("tests/data/karate.mtx", "count"), ("configs/quick-start.toml", "run")] {
-        let file = root(file).display().to_string();
-        let output = trimill(&[&file]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains(&format!("trimill {command} {file}")), "{}", text(&output.stderr));
-    }
-    let gpu = text(&trimill(&["plan", "tests/data/karate.mtx", "--backend", "gpu", "--no-cache"]).stderr);
-    assert!(!gpu.contains("invalid value"), "{gpu}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
 mod examples;
+mod help;
 mod how_big_doc;
 mod messages;
 mod methods_doc;

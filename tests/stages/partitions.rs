@@ -1,17 +1,15 @@
 //! Cleaning, orienting, inducing, pruning and counting against literal implementations of their definitions.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::path::Path;
+mod spills;
 
-use crate::common::job::job;
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::common::sections::sections;
 use crate::common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, triangles};
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
@@ -19,15 +17,7 @@ use trimill::testing::partition::kept::{Kept, kept};
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
-use trimill::testing::plan::cost::Machine;
-use trimill::testing::plan::sets::VertexInfo;
-use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
-use trimill::testing::spill::{Manifest, SpillReader};
-use trimill::testing::stream::DeviceThread;
-use trimill_counting::{
-    CountBackend, Detail, EdgeShare, PartitionExtent, Resident, RowBlock, smallest_row_block_limit,
-};
-use trimill_partitioners::spill::Spilled;
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionExtent, smallest_row_block_limit};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -237,98 +227,11 @@ proptest! {
             prop_assert_eq!(total, triangles(&simple(&arcs)), "level {}", level);
         }
     }
-
-    #[test]
-    fn kept_spills_hold_the_partitions_of_their_definition(
-        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_row_block in 1u64..20, level in prop::sample::select(LEVELS.to_vec()),
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let edges = simple(&arcs);
-        prop_assume!(!edges.is_empty());
-        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
-        let ids = graph.ids().unwrap();
-        let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
-        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
-        let manifest = spilled(&arcs, &ids_and_parts(&ids, &part_of), level, limit, dir.path());
-        // Empty parts are left out.
-        let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
-        prop_assert_eq!(manifest.partitions.len(), inhabited.len());
-        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
-        let arcs_by_rank = by_rank(&rows_of(&graph));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let mut total = 0;
-        for (partition, &part) in manifest.partitions.iter().zip(&inhabited) {
-            let spill = manifest.open(&dir.path().join("spills"), partition).unwrap();
-            spill.verify(&Control::silent()).unwrap();
-            prop_assert!(spill.largest_block_bytes() <= limit.get());
-            let own = locals_of(&locals, part);
-            let defined = by_definition(&arcs_by_rank, &own, level);
-            holds(&spill, &own, &defined);
-            let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-            let counted = DeviceThread { backend: &mut cpu, pool: &pool, control: &Control::silent() }.count(&mut Spilled::new(spill), EdgeShare::ALL);
-            total += counted.map_err(|failed| failed.error()).unwrap().triangles;
-        }
-        prop_assert_eq!(total, triangles(&edges), "level {}", level);
-    }
 }
 
 /// A pseudo-random part for each vertex.
 fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
     (trimill_system::hash::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
-}
-
-fn ids_and_parts(ids: &trimill::testing::graph::oriented::Ids, part_of: &[u32]) -> String {
-    (0..).zip(part_of).map(|(vertex, part)| format!("{} {part}\n", ids.original(vertex))).collect()
-}
-
-/// Spills the partitions of a graph as `trimill partition` does, to the folder `spills`.
-fn spilled(arcs: &[(u64, u64)], parts: &str, level: Prune, limit: Bytes, dir: &Path) -> Manifest {
-    let lines: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
-    std::fs::write(dir.join("g.txt"), lines).unwrap();
-    std::fs::write(dir.join("parts.txt"), parts).unwrap();
-    let toml = format!(
-        "input = {{ path = 'g.txt', format = 'text', header = 'no' }}\nspill.dir = 'spills'\nmemory.block = {limit}\n\
-         partition = {{ partitioner = 'file:parts.txt', prune = '{level}' }}\ncache.enabled = false\ncount.threads = 2",
-        limit = limit.get()
-    );
-    partition(job(&toml, dir).unwrap(), None, &Control::silent()).unwrap();
-    Manifest::read(&dir.join("spills")).unwrap()
-}
-
-/// Asserts that a spill has exactly the partition of the definition.
-fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
-    let ranks: Vec<u32> = defined.vertices.iter().copied().collect();
-    let header = spill.header();
-    let sizes = PartitionSize {
-        locals: header.locals.into(),
-        resident_arcs: spill.resident_arcs(),
-        proxies_induced: header.proxies_induced,
-        arcs_induced: header.arcs_induced,
-        proxies_kept: header.proxies_kept,
-        arcs_kept: header.arcs_kept,
-    };
-    assert_eq!((sizes, header.numbered as usize), (defined.size, ranks.len()));
-    assert_eq!(spill.ranks().unwrap(), ranks);
-    let (mut resident, mut row_block, mut arcs) = (Resident::default(), RowBlock::default(), BTreeSet::new());
-    spill.read_resident(&mut resident).unwrap();
-    assert!(resident.numbers.iter().map(|&number| ranks[number as usize]).eq(locals.iter().copied()));
-    let mut add = |number: u32, row: &[u32]| {
-        arcs.extend(row.iter().map(|&successor| (ranks[number as usize], ranks[successor as usize])));
-    };
-    (0..).zip(&resident.numbers).for_each(|(i, &number)| add(number, resident.row(i)));
-    let mut next = 0;
-    for i in 0..spill.row_blocks() {
-        spill.read_row_block(i, &mut row_block).unwrap();
-        let row_block = row_block.view();
-        let Range { start, end } = row_block.range;
-        assert_eq!(start, next);
-        next = end;
-        let proxies: Vec<u32> = (start..end).filter(|&number| !locals.contains(&ranks[number as usize])).collect();
-        assert_eq!(proxies.len() as u64, row_block.size().rows);
-        (0..).zip(proxies).for_each(|(i, number)| add(number, row_block.row(i)));
-    }
-    assert_eq!(next as usize, ranks.len());
-    assert_eq!(arcs, defined.arcs);
 }
 
 #[test]
@@ -419,74 +322,6 @@ fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
             // All vertices of the rim after the local one are kept, except a few at the end with smaller degrees.
             let past = u64::from(vertices - 1 - vertices / 3);
             assert!(past.abs_diff(sizes[0].proxies_kept) <= 3, "{} of {past}", sizes[0].proxies_kept);
-        }
-    }
-}
-
-/// Contiguous runs of equal numbers of vertices.
-struct Runs<'g>(&'g OrientedGraph);
-
-impl Assign for Runs<'_> {
-    fn assign(&self, parts: u32) -> trimill::testing::error::Result<Assignment> {
-        let n = u64::from(self.0.vertices());
-        Ok(Assignment::new((0..n).map(|id| (id * u64::from(parts) / n) as u32).collect(), parts))
-    }
-    fn is_cheap(&self) -> bool {
-        true
-    }
-    fn parts(&self) -> Option<u32> {
-        None
-    }
-}
-
-#[test]
-fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
-    let mix = trimill_system::hash::mix;
-    let arcs: Vec<(u64, u64)> = (0..40_000u64).map(|i| (mix(i) % 3000, mix(i + 77_777) % 3000)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
-    let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
-    let whole = footprint.resident(u64::from(graph.vertices()), graph.edges());
-    let vertices = VertexInfo::of(&graph).unwrap();
-    for (device, row_block, one) in [
-        (whole.get() * 2, whole.get() * 2, true),
-        (whole.get() * 2, whole.get() / 50, true),
-        (whole.get() / 2, whole.get() / 50, false),
-        (whole.get() / 4, whole.get(), false),
-    ] {
-        let limits = PlanLimits {
-            device: Bytes(device),
-            device_from: BudgetFrom::Device,
-            largest_row_block: Bytes(row_block),
-            row_block: None,
-            prune: Prune::Direct,
-            parts: 1,
-            shards: 1,
-            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
-            whole: None,
-            spills_whole: true,
-            host_block: Bytes::mib(1),
-        };
-        let control = Control::silent();
-        let planner = Planner { graph: &graph, footprint: &footprint, limits: &limits, control: &control };
-        let of_sets = planner.sets(planner.assigned(&vertices, &Runs(&graph)).unwrap()).unwrap();
-        let of_ranges = planner.ranges(None).unwrap();
-        assert!(matches!((&of_sets.cut, &of_ranges.cut), (GraphCut::Sets(_), GraphCut::Ranges(..))));
-        for plan in [of_sets, of_ranges] {
-            assert_eq!(plan.parts() == 1, one);
-            for prediction in &plan.predictions {
-                assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
-                assert!(
-                    one || prediction.largest_row_block <= limits.largest_row_block,
-                    "{}",
-                    prediction.largest_row_block
-                );
-            }
-            assert_eq!(plan.sizes.iter().map(|size| size.locals).sum::<u64>(), u64::from(graph.vertices()));
-            assert_eq!(plan.sizes.iter().map(|size| size.resident_arcs).sum::<u64>(), graph.edges());
-            // The rows do not fit fewer parts.
-            let least = whole.get().div_ceil(device);
-            assert!(u64::from(plan.parts()) >= least);
         }
     }
 }

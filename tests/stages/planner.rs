@@ -6,6 +6,9 @@
 mod devices;
 mod draws;
 mod graphs;
+mod limits;
+
+use std::collections::BTreeSet;
 
 use crate::common::job::{data, job, program};
 use rayon::prelude::*;
@@ -93,6 +96,10 @@ fn check(case: u64, graphs: &[Known]) {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
         // Parts that do not fit are split; parts are never joined.
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
+        // Several devices begin with the largest partitions.
+        let (order, streamed) = (plan.order(2), |&part: &u32| plan.predictions[part as usize].stream);
+        assert!(order.iter().map(streamed).is_sorted_by(|a, b| a >= b), "{told}");
+        assert!(order.into_iter().collect::<BTreeSet<_>>().into_iter().eq(plan.order(1)), "{told}");
         // Planning again from the recorded cut gives the same plan.
         let settled = match plan.cut.clone() {
             GraphCut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),

@@ -1,0 +1,93 @@
+//! Makes the plan of a session's graph: with the partitioner of the job, or in the mode that is estimated to be faster.
+
+use std::sync::atomic::AtomicU64;
+
+use trimill_counting::Footprint;
+
+use super::session::Session;
+use crate::assign::Assigner;
+use crate::job::{Mode, Partitioner, Parts};
+use crate::plan::sets::VertexInfo;
+use crate::plan::{Plan, PlanLimits, Planner};
+use trimill_graph::OrientedGraph;
+use trimill_system::error::Result;
+
+/// A graph to be partitioned, and the settings for that.
+pub(super) struct Planning<'a> {
+    pub(super) session: &'a Session,
+    pub(super) graph: &'a OrientedGraph,
+    pub(super) footprint: &'a Footprint,
+    pub(super) limits: &'a PlanLimits,
+    pub(super) builds: bool,
+}
+
+impl Planning<'_> {
+    pub(super) fn planner(&self) -> Planner<'_> {
+        let Self { session, graph, footprint, limits, .. } = *self;
+        Planner { graph, footprint, limits, control: &session.control }
+    }
+
+    /// Seconds of building and streaming the partitions of a plan, where they are spilled.
+    pub(super) fn building(&self, plan: &Plan) -> f64 {
+        if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
+    }
+
+    /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
+    pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
+        let (job, planner) = (&self.session.job, self.planner());
+        let parts = match job.cut.parts {
+            Parts::Exactly(parts) => Some(parts.get()),
+            Parts::Auto => None,
+        };
+        match (&job.cut.partitioner, job.cut.mode) {
+            (Partitioner::Rank, _) => planner.ranges(parts),
+            (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
+            (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
+            (Partitioner::Auto, Some(_)) => self.sets(&Partitioner::Contiguous, child_peak),
+            (other, _) => self.sets(other, child_peak),
+        }
+    }
+
+    pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
+        let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
+        let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
+        if let Some(whole) = planner.whole(&asked)? {
+            return Ok(whole);
+        }
+        let assigned = {
+            let vertices = VertexInfo::of(graph)?;
+            let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
+            let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
+            planner.assigned(&vertices, &assigner)?
+        };
+        planner.sets(assigned)
+    }
+
+    /// A partitioner with the settings of the job.
+    pub(super) fn assigner<'b>(
+        &'b self,
+        partitioner: &'b Partitioner,
+        vertices: &'b VertexInfo,
+        weight: &'b (dyn Fn(u32) -> u64 + Sync),
+        child_peak: &'b AtomicU64,
+    ) -> Assigner<'b> {
+        let Session { job, metis, host, work_dir, control, .. } = self.session;
+        Assigner {
+            graph: self.graph,
+            vertices,
+            partitioner,
+            parts: job.cut.parts,
+            seed: job.cut.seed,
+            weight,
+            helper: metis.as_ref(),
+            host_memory: host.budget(),
+            block: self.limits.host_block,
+            work_dir,
+            control,
+            child_peak,
+        }
+    }
+}
+
+/// For an assigner of which only the settings are read, before the vertices are known.
+static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Vec::new() };

@@ -1,0 +1,294 @@
+//! A pass over the rows of an input: checks that they are those of a clean graph, and encodes the successors that each row keeps.
+//!
+//! A row, sorted if it is not, must ascend strictly, and its successors must be vertices: so no arc occurs
+//! twice. The arcs must be symmetric: a keyed hash of the pair is added for each arc to a larger id and subtracted for each to a
+//! smaller one, modulo 2^64, and the sum must be 0. The key is random in each run, so arcs without their reverse pass with
+//! probability 2^-64 only, whatever they are. A loop counts as an arc to a larger id without a reverse. One end of each edge
+//! keeps it, so exactly half of the arcs must be kept.
+
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::waiting::{WaitingRows, encode_row};
+use trimill_counting::VertexSet;
+use trimill_input::rows::{AdjacencyRows, RowChunk};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::Result;
+use trimill_system::hash::mix;
+use trimill_system::mapped::prefetch;
+use trimill_system::parallel;
+
+/// The most arcs of a chunk, unless the source says where chunks begin.
+const CHUNK: u64 = 1 << 18;
+
+/// What all chunks share.
+#[derive(Clone, Copy)]
+pub(super) struct RowInputs<'a> {
+    pub(super) rows: &'a dyn AdjacencyRows,
+    /// The ids with a row that is not empty.
+    pub(super) present: &'a VertexSet,
+    pub(super) lengths: &'a [u32],
+    pub(super) rank_of: &'a [u32],
+}
+
+/// A pass over the rows.
+struct RowPass<'a> {
+    input: RowInputs<'a>,
+    vertices: Vec<u32>,
+    waiting: &'a WaitingRows,
+    /// The key of the hash, in the first pass.
+    key: Option<u64>,
+}
+
+/// What a pass has found.
+pub(super) struct PassFound {
+    /// Whether all rows that were read are those of a clean graph.
+    pub(super) clean: bool,
+    /// The arcs of the rows that it has taken.
+    pub(super) kept: u64,
+}
+
+struct RowCut {
+    /// Positions in the list of vertices.
+    vertices: Range<usize>,
+    rows: RowChunk,
+}
+
+/// What a thread needs while it orients rows.
+#[derive(Default)]
+struct RowScratch {
+    /// The successors that are kept of the current row, as ranks, and their encoding.
+    kept: Vec<u32>,
+    encoded: Vec<u8>,
+    /// For reading successors.
+    memory: Vec<u32>,
+}
+
+/// Sums over rows.
+#[derive(Default, Clone, Copy)]
+struct RowSums {
+    /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
+    hash: u64,
+    kept: u64,
+}
+
+impl RowInputs<'_> {
+    /// Orients all rows that are wanted. With a key it checks that every arc has its reverse.
+    pub(super) fn orient(
+        &self,
+        waiting: &WaitingRows,
+        key: Option<u64>,
+        task: &Task,
+        control: &Control,
+    ) -> Result<PassFound> {
+        let pass = RowPass { input: *self, vertices: self.present.members(), waiting, key };
+        let clean = AtomicBool::new(true);
+        let sums = parallel::try_map_with(pass.chunks(), RowScratch::default, |scratch, chunk| {
+            control.check()?;
+            let sums = match clean.load(Ordering::Relaxed) {
+                true => pass.orient_chunk(&chunk, scratch)?,
+                false => None,
+            };
+            if sums.is_none() {
+                clean.store(false, Ordering::Relaxed);
+            }
+            task.advance(chunk.rows.arcs.end - chunk.rows.arcs.start);
+            Ok(sums.unwrap_or_default())
+        })?;
+        let (hash, kept) = sums.into_iter().fold((0u64, 0), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
+        Ok(PassFound { clean: clean.into_inner() && hash == 0, kept })
+    }
+}
+
+impl RowPass<'_> {
+    /// Divides the rows: where the source says, or into chunks of at most [`CHUNK`] arcs, or of one row that is longer.
+    fn chunks(&self) -> Vec<RowCut> {
+        let RowInputs { rows, lengths, .. } = self.input;
+        let (starts, n) = (rows.starts(), lengths.len() as u64);
+        let (mut chunks, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
+        if let Some(starts) = starts {
+            let ends = starts.iter().skip(1).copied().chain([n]);
+            for (id, next_id) in starts.iter().copied().zip(ends) {
+                let next = first + self.vertices[first..].partition_point(|&vertex| u64::from(vertex) < next_id);
+                end += self.vertices[first..next].iter().map(|&id| u64::from(lengths[id as usize])).sum::<u64>();
+                if next > first {
+                    chunks
+                        .push(RowCut { vertices: first..next, rows: RowChunk { ids: id..next_id, arcs: start..end } });
+                }
+                (first, start) = (next, end);
+            }
+            return chunks;
+        }
+        let mut id = 0;
+        for (vertex, &next_id) in self.vertices.iter().enumerate() {
+            let length = u64::from(lengths[next_id as usize]);
+            if end + length > start + CHUNK && vertex > first {
+                let ids = id..u64::from(next_id);
+                chunks.push(RowCut { vertices: first..vertex, rows: RowChunk { ids: ids.clone(), arcs: start..end } });
+                (first, start, id) = (vertex, end, ids.end);
+            }
+            end += length;
+        }
+        chunks.push(RowCut { vertices: first..self.vertices.len(), rows: RowChunk { ids: id..n, arcs: start..end } });
+        chunks
+    }
+
+    /// Orients the rows of a chunk; `None` if they are not clean.
+    fn orient_chunk(&self, chunk: &RowCut, scratch: &mut RowScratch) -> Result<Option<RowSums>> {
+        let RowInputs { rows, rank_of, .. } = self.input;
+        let mut memory = std::mem::take(&mut scratch.memory);
+        let (mut stage, mut sums) = (self.waiting.stage(), RowSums::default());
+        let mut vertices = self.vertices[chunk.vertices.clone()].iter();
+        let mut row = InputRow::default();
+        let mut at = chunk.rows.arcs.start;
+        // Rows in several parts that do not ascend from one to the next.
+        let mut unsorted = Vec::new();
+        let mut clean = true;
+        rows.read(&chunk.rows, &mut memory, &mut |part| {
+            let mut rest = part;
+            while !rest.is_empty() {
+                if row.left == 0 {
+                    let Some(&id) = vertices.next() else {
+                        clean = false;
+                        return Ok(false);
+                    };
+                    row = InputRow::new(id, self, at);
+                    scratch.kept.clear();
+                }
+                let now = rest.len().min(row.left);
+                let (part, after) = rest.split_at_mut(now);
+                // Prefetches for the next row, which is taken to be as long as this one.
+                for &successor in &after[..now.min(after.len())] {
+                    prefetch(rank_of, successor as usize);
+                }
+                if !row.take(part, self, &mut sums, &mut scratch.kept) {
+                    clean = false;
+                    return Ok(false);
+                }
+                (rest, at) = (after, at + now as u64);
+                if row.left == 0 {
+                    if row.is_unsorted {
+                        unsorted.push(row.whole());
+                    }
+                    sums.kept += scratch.kept.len() as u64;
+                    if !scratch.kept.is_empty() {
+                        encode_row(&mut scratch.kept, &mut scratch.encoded);
+                        self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, &mut stage)?;
+                    }
+                }
+            }
+            Ok(true)
+        })?;
+        scratch.memory = memory;
+        self.waiting.give_back(stage);
+        for row in unsorted {
+            clean = clean && self.is_distinct(&row)?;
+        }
+        Ok((clean && at == chunk.rows.arcs.end).then_some(sums))
+    }
+
+    /// Whether no successor occurs twice in a row.
+    #[cold]
+    fn is_distinct(&self, row: &RowChunk) -> Result<bool> {
+        let mut all = Vec::with_capacity((row.arcs.end - row.arcs.start) as usize);
+        self.input.rows.read(row, &mut Vec::new(), &mut |part| {
+            all.extend_from_slice(part);
+            Ok(true)
+        })?;
+        all.sort_unstable();
+        Ok(all.windows(2).all(|pair| pair[0] < pair[1]))
+    }
+}
+
+/// The row that is being read.
+#[derive(Default)]
+struct InputRow {
+    id: u32,
+    rank: u32,
+    length: usize,
+    /// Where it begins among all arcs.
+    at: u64,
+    /// The number of successors that are still to be read.
+    left: usize,
+    /// The last successor so far.
+    last: Option<u32>,
+    /// Whether a part of it does not follow the part before it.
+    is_unsorted: bool,
+    /// Whether this pass takes it.
+    is_wanted: bool,
+}
+
+impl InputRow {
+    fn new(id: u32, pass: &RowPass<'_>, at: u64) -> Self {
+        let (length, rank) = (pass.input.lengths[id as usize] as usize, pass.input.rank_of[id as usize]);
+        Self { id, rank, length, at, left: length, last: None, is_unsorted: false, is_wanted: pass.waiting.wants(rank) }
+    }
+
+    /// All of it.
+    fn whole(&self) -> RowChunk {
+        let id = u64::from(self.id);
+        RowChunk { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
+    }
+
+    /// Takes the next part of the row, which is not empty: appends the ranks that it keeps to `kept`. False if it is not clean.
+    #[inline]
+    fn take(&mut self, part: &mut [u32], pass: &RowPass<'_>, sums: &mut RowSums, kept: &mut Vec<u32>) -> bool {
+        self.left -= part.len();
+        if pass.key.is_none() && !self.is_wanted {
+            return true;
+        }
+        if !ascends(part) {
+            part.sort_unstable();
+            if !ascends(part) {
+                return false;
+            }
+            self.is_unsorted |= part.len() < self.length;
+        }
+        self.is_unsorted |= self.last.is_some_and(|last| last >= part[0]);
+        let last = part[part.len() - 1];
+        if last as usize >= pass.input.rank_of.len() {
+            return false;
+        }
+        self.last = Some(last);
+        if let Some(key) = pass.key {
+            sums.hash = sums.hash.wrapping_add(hash(self.id, part, key));
+        }
+        if self.is_wanted {
+            self.keep(part, pass.input.rank_of, kept);
+        }
+        true
+    }
+
+    /// Appends the ranks of the successors that are kept.
+    #[inline]
+    fn keep(&self, part: &[u32], rank_of: &[u32], kept: &mut Vec<u32>) {
+        let mut end = kept.len();
+        kept.resize(end + part.len(), 0);
+        for &successor in part {
+            let rank = rank_of[successor as usize];
+            kept[end] = rank;
+            end += usize::from(rank < self.rank);
+        }
+        kept.truncate(end);
+    }
+}
+
+/// The hashes of the arcs of a part of a row to larger ids, less those of the arcs to smaller ids.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn hash(id: u32, part: &[u32], key: u64) -> u64 {
+    let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));
+    let id = u64::from(id);
+    let down = |sum: u64, &successor: &u32| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key));
+    let up = |sum: u64, &successor: &u32| sum.wrapping_add(mix((id << 32 | u64::from(successor)) ^ key));
+    above.iter().fold(0, up).wrapping_sub(below.iter().fold(0, down))
+}
+
+fn ascends(part: &[u32]) -> bool {
+    part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
+}
+
+/// A random key, so that nobody can make a wrong input that passes the check.
+pub(super) fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}

@@ -1,0 +1,263 @@
+//! Files of a run directory that are damaged, or those of another job: no count is another one, and what the message says helps.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{MODES, Shared};
+use crate::common::job::data;
+use crate::common::place::stderr;
+use trimill::testing::report::RunResult;
+
+/// All files below a directory, by their paths in it.
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => {
+                found.extend(files_in(&path).into_iter().map(|file| Path::new(&entry.file_name()).join(file)));
+            }
+            _ => found.push(entry.file_name().into()),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Puts a copy of the directory `from` in the place of `to`.
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    for file in files_in(from) {
+        fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
+        fs::copy(from.join(&file), to.join(&file)).unwrap();
+    }
+}
+
+#[test]
+fn results_of_another_plan_and_damaged_ones_are_refused() {
+    let place = Shared::new();
+    let per_edge = ["--partitioner", "rank", "--parts", "3", "--per-edge", "e.tsv"];
+    place.prepare("run", "3", &per_edge);
+    place.prepare("other", "3", &["--partitioner", "random", "--seed", "5"]);
+    assert_eq!((place.count("run", "0/1").missing, place.count("other", "0/1").missing), (0, 0));
+
+    let (mine, kept) = (place.path("run/part-00001.json"), place.path("kept"));
+    fs::copy(&mine, &kept).unwrap();
+    fs::copy(place.path("other/part-00001.json"), &mine).unwrap();
+    place.refuses(&["merge", "run"], 1, &["part-00001.json", "another job", "count its partition again"]);
+    let text = fs::read_to_string(&kept).unwrap();
+    fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
+    place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
+    // A shard replaces it.
+    assert!(
+        place.count("run", "0/1").partitions.iter().any(|partition| partition.id == 1 && !partition.counted().resumed)
+    );
+
+    let counts = place.path("run/part-00002.edges");
+    let mut bytes = fs::read(&counts).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&counts, bytes).unwrap();
+    place.refuses(&["merge", "run"], 3, &["1 of 3 partitions are not counted: 2"]);
+    place.count("run", "0/1");
+    place.merge("run");
+    assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), place.verified("--per-edge", "v.tsv"));
+}
+
+#[test]
+fn a_damaged_plan_is_not_replaced_by_a_shard() {
+    let place = Shared::new();
+    place.prepare("run", "2", &["--partitioner", "rank", "--parts", "3"]);
+    let plan = place.path("run/plan.json");
+    let good = fs::read_to_string(&plan).unwrap();
+    let bad = good.replace("\"parts\": 3", "\"parts\": 4");
+    assert_ne!(bad, good);
+    fs::write(&plan, &bad).unwrap();
+    place.refuses(&place.shard("run", "0/2"), 1, &["plan", "missing or damaged", "'trimill prepare' again"]);
+    assert_eq!(fs::read_to_string(&plan).unwrap(), bad);
+    fs::write(&plan, good).unwrap();
+    place.count("run", "0/1");
+    place.merge("run");
+}
+
+/// A job that the test below prepares, counts and merges, and what it says when that is refused.
+struct Swapped<'a> {
+    place: &'a Shared,
+    settings: Vec<&'a str>,
+    input: String,
+}
+
+impl Swapped<'_> {
+    fn prepare(&self, run: &str, input: &str, more: &[&str]) {
+        self.place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &self.settings, more].concat());
+    }
+
+    /// Counts and merges `run`; what was said if that was refused. It must not give another count.
+    fn counted(&self, run: &str, words: &[&str]) -> Result<(), String> {
+        for words in [&self.place.shard(run, "0/1")[..], &["merge", run, "--json"]] {
+            let output = self.place.run(words);
+            let said = stderr(&output);
+            if !output.status.success() {
+                assert!(matches!(output.status.code(), Some(1 | 3)), "{words:?}: {said}");
+                return Err(said);
+            }
+            if words[0] == "merge" {
+                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+                assert_eq!(result.triangles, self.place.graph.1, "{words:?}");
+            }
+        }
+        let sum: u128 = fs::read_to_string(self.place.path("v.tsv"))
+            .unwrap()
+            .lines()
+            .skip(1)
+            .map(|line| line.split('\t').nth(2).unwrap().parse::<u128>().unwrap())
+            .sum();
+        assert_eq!(sum, 3 * self.place.graph.1, "{words:?}");
+        Ok(())
+    }
+}
+
+/// A file of another job in a run directory is refused, or it changes nothing; and what the message says helps.
+#[test]
+fn no_file_of_another_job_is_counted() {
+    let place = Shared::new();
+    for mode in MODES {
+        let job = Swapped {
+            place: &place,
+            settings: [mode, &["--per-vertex", "v.tsv", "--force"]].concat(),
+            input: place.input(),
+        };
+        let karate = data("karate.mtx").display().to_string();
+        let others: [(&str, &[&str]); 3] = [
+            (&job.input, &["--parts", "3", "--seed", "9"]),
+            (&karate, &["--parts", "3"]),
+            (&job.input, &["--parts", "4"]),
+        ];
+        let mut refused = 0;
+        for (input, more) in others {
+            // As they are when prepared, when counted, and when merged.
+            for stage in 0..3 {
+                for (run, input, more) in [("mine", &job.input[..], &["--parts", "3"][..]), ("other", input, more)] {
+                    let _ = fs::remove_dir_all(place.path(run));
+                    let _ = fs::remove_file(place.path("v.tsv"));
+                    job.prepare(run, input, more);
+                    if stage > 0 {
+                        place.count(run, "0/1");
+                    }
+                    if stage > 1 {
+                        place.prints(&["merge", run]);
+                    }
+                }
+                let _ = fs::remove_file(place.path("v.tsv"));
+                if stage > 1 {
+                    // The other job's vertices are in the file now: ours must not be taken to be merged without them.
+                    fs::write(place.path("v.tsv"), "").unwrap();
+                }
+                for file in files_in(&place.path("mine")) {
+                    let graph = |run: &str| {
+                        let dir = place.path(run).join("graph");
+                        files_in(&dir).first().map(|name| dir.join(name))
+                    };
+                    let from = if file.starts_with("graph") {
+                        graph("other")
+                    } else {
+                        Some(place.path("other").join(&file)).filter(|path| path.exists())
+                    };
+                    let Some(from) = from else { continue };
+                    copy(&place.path("mine"), &place.path("run"));
+                    fs::copy(from, place.path("run").join(&file)).unwrap();
+                    let shown = format!("{mode:?} {more:?} {stage} {}", file.display());
+                    if stage > 1 {
+                        // Merged already: the recorded result is this job's, or it is refused.
+                        let output = place.run(&["merge", "run", "--json"]);
+                        match output.status.code() {
+                            Some(0) => {
+                                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+                                assert_eq!(result.triangles, place.graph.1, "{shown}");
+                            }
+                            code => {
+                                let said = stderr(&output);
+                                assert!(
+                                    code == Some(1) && said.contains("run 'trimill prepare' again"),
+                                    "{shown}: {said}"
+                                );
+                                refused += 1;
+                            }
+                        }
+                        continue;
+                    }
+                    let Err(said) = job.counted("run", &[&shown]) else { continue };
+                    refused += 1;
+                    assert!(said.contains("; expected "), "{shown}: {said}");
+                    assert!(said.contains("run 'trimill prepare' again with the same settings"), "{shown}: {said}");
+                    // The message helps. A job file of another job says so, since nothing else can.
+                    if file == Path::new("job.json") {
+                        continue;
+                    }
+                    job.prepare("run", &job.input, &["--parts", "3"]);
+                    job.counted("run", &[&shown]).unwrap_or_else(|said| panic!("{shown}: {said}"));
+                    let _ = fs::remove_file(place.path("v.tsv"));
+                }
+            }
+        }
+        assert!(refused >= 12, "{refused} of {mode:?}");
+    }
+}
+
+/// Spills of another seed, whole: each fits its manifest, and none the job.
+#[test]
+fn all_spills_of_another_job_are_refused() {
+    let place = Shared::new();
+    for (run, seed) in [("mine", "1"), ("other", "2")] {
+        place.prepare(run, "3", &["--partitioner", "random", "--parts", "3", "--seed", seed]);
+    }
+    fs::remove_dir_all(place.path("mine/spills")).unwrap();
+    copy(&place.path("other/spills"), &place.path("mine/spills"));
+    let said = ["mine/spills/manifest.json: is of another job, with the fingerprint ", "; expected ", "prepare"];
+    place.refuses(&place.shard("mine", "0/1"), 1, &said);
+    place.refuses(&["merge", "mine"], 1, &said);
+    place.prepare("mine", "3", &["--partitioner", "random", "--parts", "3", "--seed", "1"]);
+    place.count("mine", "0/1");
+    place.merge("mine");
+}
+
+/// Whatever is damaged after a job was prepared, to prepare it again helps, as the message says.
+#[test]
+fn prepared_again_what_is_damaged_is_made_again() {
+    let place = Shared::new();
+    for mode in MODES {
+        let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
+        let _ = fs::remove_dir_all(place.path("good"));
+        place.prepare("good", "3", &settings);
+        // The lock says that the directory is this program's: without it nothing there is touched.
+        for file in files_in(&place.path("good")).into_iter().filter(|file| file != Path::new("lock")) {
+            let length = fs::metadata(place.path("good").join(&file)).unwrap().len();
+            // The header, the middle, the end; and no file at all.
+            for at in [Some(20), Some(length / 2), Some(length - 1), None] {
+                copy(&place.path("good"), &place.path("run"));
+                let path = place.path("run").join(&file);
+                match at {
+                    Some(at) => {
+                        let mut bytes = fs::read(&path).unwrap();
+                        bytes[at as usize] ^= 1;
+                        fs::write(&path, bytes).unwrap();
+                    }
+                    None => fs::remove_file(&path).unwrap(),
+                }
+                let shown = format!("{mode:?}: byte {at:?} of {}", file.display());
+                let output = place.run(&place.shard("run", "0/1"));
+                let said = stderr(&output);
+                if output.status.success() {
+                    // The file is not needed any more.
+                    place.merge("run");
+                    continue;
+                }
+                let helps = ["run 'trimill prepare' again with the same settings", "holds no prepared job"];
+                assert!(helps.iter().any(|words| said.contains(words)), "{shown}: {said}");
+                place.prepare("run", "3", &settings);
+                place.count("run", "0/1");
+                place.merge("run");
+            }
+        }
+        fs::remove_file(place.path("v.tsv")).unwrap();
+    }
+}

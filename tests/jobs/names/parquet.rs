@@ -1,0 +1,128 @@
+//! Names in Parquet files, read and written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ::parquet::basic::Encoding;
+use ::parquet::column::writer::ColumnWriter;
+use ::parquet::data_type::ByteArray;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::record::RowAccessor;
+use ::parquet::schema::parser::parse_message_type;
+use trimill::testing::error::Kind;
+
+use super::{arcs, assert_written, expected, lines, names};
+use crate::common::job::count;
+
+/// A Parquet file with the ends of arcs, some of them missing, 100 rows in each group. `kind` has a column's type and its annotation.
+fn table([kind, annotation]: [&str; 2], arcs: &[[Option<&[u8]>; 2]], encoding: Option<Encoding>) -> Vec<u8> {
+    let columns = ["a", "b"].map(|name| format!("optional {kind} {name} {annotation};")).concat();
+    let schema = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(encoding.is_none());
+    let properties = encoding.map_or(properties.clone(), |encoding| properties.set_encoding(encoding));
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build())).unwrap();
+    for arcs in arcs.chunks(100) {
+        let (mut group, mut end) = (writer.next_row_group().unwrap(), 0);
+        while let Some(mut column) = group.next_column().unwrap() {
+            let ends = arcs.iter().map(|arc| arc[end]);
+            let levels: Vec<i16> = ends.clone().map(|name| i16::from(name.is_some())).collect();
+            match column.untyped() {
+                ColumnWriter::ByteArrayColumnWriter(writer) => {
+                    let values: Vec<ByteArray> = ends.flatten().map(|name| name.to_vec().into()).collect();
+                    writer.write_batch(&values, Some(&levels), None).map(drop).unwrap();
+                }
+                ColumnWriter::Int64ColumnWriter(writer) => {
+                    writer.write_batch(&vec![7; arcs.len()], Some(&levels), None).map(drop).unwrap();
+                }
+                _ => panic!("another type"),
+            }
+            column.close().unwrap();
+            end += 1;
+        }
+        group.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+const TEXT: [&str; 2] = ["binary", "(UTF8)"];
+
+#[test]
+fn they_are_read_from_parquet() {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    let ends: Vec<[Option<&[u8]>; 2]> = arcs.iter().map(|(u, v)| [u, v].map(|name| Some(name.as_bytes()))).collect();
+    for encoding in [None, Some(Encoding::PLAIN)] {
+        std::fs::write(dir.path().join("n.parquet"), table(TEXT, &ends, encoding)).unwrap();
+        for threads in [1, 4] {
+            let text = format!(
+                "input = {{ path = 'n.parquet', names = true }}\ncount.threads = {threads}\n\
+                 [output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nforce = true"
+            );
+            count(&text, dir.path()).unwrap();
+            assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
+        }
+    }
+    let long = "x".repeat(16_385);
+    let arc = |head: Option<&'static [u8]>| [[Some(&b"x"[..]), Some(&b"y"[..])], [Some(&b"x"[..]), head]];
+    for (bytes, words) in [
+        (table(TEXT, &arc(None), None), "the column 'b' in row group 0: a null in row 1"),
+        (
+            table(TEXT, &arc(Some(b"")), None),
+            "the column 'b' in row group 0: an empty name in row 1; expected two names",
+        ),
+        (table(TEXT, &arc(Some(b"\xff")), None), "bytes that are not text in UTF-8 in row 1"),
+        (table(TEXT, &[[Some(b"x"), Some(long.as_bytes())]], None), "a name of 16385 bytes in row 0"),
+        (
+            table(["binary", "(JSON)"], &ends, None),
+            "the column 'a' is of type BYTE_ARRAY (Json); expected a column of text",
+        ),
+        (
+            table(["int64", ""], &ends, None),
+            "the column 'a' is of type INT64; expected a column of text, as --names says",
+        ),
+        (table(TEXT, &arc(None), Some(Encoding::PLAIN)), "a page with nulls"),
+        (
+            table(TEXT, &ends, Some(Encoding::DELTA_BYTE_ARRAY)),
+            "text in the encoding DELTA_BYTE_ARRAY, which is read plain",
+        ),
+    ] {
+        std::fs::write(dir.path().join("n.parquet"), bytes).unwrap();
+        let error = count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap_err();
+        let said = error.to_string();
+        assert!(error.kind() == Kind::Data && said.contains("n.parquet: ") && said.contains(words), "{said}");
+    }
+    // Some programs do not say that it is text.
+    std::fs::write(dir.path().join("n.parquet"), table(["binary", ""], &ends, None)).unwrap();
+    let counted = count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap();
+    assert_eq!(counted.edges, expected.edges.len() as u64);
+    std::fs::write(dir.path().join("n.parquet"), table(TEXT, &ends, None)).unwrap();
+    let error = count("input = { path = 'n.parquet' }", dir.path()).unwrap_err().to_string();
+    assert!(error.contains("expected a column of integers"), "{error}");
+}
+
+#[test]
+fn parquet_has_them_as_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = arcs(&names());
+    let expected = expected(&arcs);
+    std::fs::write(dir.path().join("names.csv"), lines(&arcs)).unwrap();
+    let text = "input = { path = 'names.csv', names = true, header = 'no' }\n\
+                [output]\nper_vertex = 'v.parquet'\nper_edge = 'e.parquet'";
+    count(text, dir.path()).unwrap();
+    let read = |name: &str| SerializedFileReader::new(std::fs::File::open(dir.path().join(name)).unwrap()).unwrap();
+    let (vertices, edges) = (read("v.parquet"), read("e.parquet"));
+    let vertices = vertices.get_row_iter(None).unwrap().map(|row| {
+        let row = row.unwrap();
+        (row.get_string(0).unwrap().clone(), (u64::from(row.get_uint(1).unwrap()), row.get_ulong(2).unwrap()))
+    });
+    assert!(vertices.collect::<BTreeMap<_, _>>() == expected.vertices);
+    let edges = edges.get_row_iter(None).unwrap().map(|row| {
+        let row = row.unwrap();
+        let ends = (row.get_string(0).unwrap().clone(), row.get_string(1).unwrap().clone());
+        (ends, u64::from(row.get_uint(2).unwrap()))
+    });
+    assert!(edges.collect::<BTreeMap<_, _>>() == expected.edges);
+}
