@@ -252,7 +252,7 @@ impl Partition {
         }
     }
 
-    /// Whether all of its rows may be in memory at once, as they are few.
+    /// Whether its rows are few enough to be in memory at once.
     fn is_small(&self) -> bool {
         let bytes = self.resident.bytes().get() + self.row_blocks * self.largest_row_block.get();
         self.row_blocks <= IN_FLIGHT as u64 && bytes < FEW.get()

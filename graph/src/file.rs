@@ -83,7 +83,7 @@ impl GraphWriter {
         Ok(Self { file, layout })
     }
 
-    /// Its layout, as far as it is known yet.
+    /// Its layout; sections that are not written yet are missing.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -291,7 +291,7 @@ pub(super) fn table<T: Send>(
             buffer.clear();
         }
     }
-    // Damage is told as such, even if the bytes cannot be decoded either.
+    // A wrong checksum is reported before bytes that cannot be decoded.
     if Some(hash.digest()) != section.checksum {
         return Err(damaged("is damaged (its checksum differs)"));
     }

@@ -42,7 +42,7 @@ pub const SOME: usize = 64;
 pub const BATCH_BYTES: usize = 5 * SOME + 8;
 
 /// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they take. Encodings and lengths are computed with
-/// SIMD (if the caller is compiled for it) and then stored one after another, without a branch that depends on them.
+/// SIMD (if the caller is compiled for it) and then stored, without a branch that depends on them.
 #[inline(always)]
 pub fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     let (mut bytes, mut lengths) = ([0u64; SOME], [0u32; SOME]);

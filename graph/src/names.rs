@@ -346,7 +346,7 @@ mod tests {
         };
         assert_eq!(open(&bytes, None).unwrap().reader().name(199).unwrap(), b"00199");
         assert!(open(&bytes, Some(1)).is_err());
-        // No length or number in it leads out of the section, whatever it is.
+        // No wrong length or number makes the reader leave the section.
         for at in (0..bytes.len()).step_by(3) {
             for byte in [0, 0x7f, 0xff] {
                 let mut other = bytes.clone();

@@ -153,7 +153,7 @@ impl OrientedGraph {
         &self.layout.report
     }
 
-    /// Bytes of all rows as they are stored.
+    /// Bytes of all encoded rows.
     pub fn stored_bytes(&self) -> Bytes {
         Bytes(self.layout.block_bytes)
     }

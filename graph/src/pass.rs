@@ -1,6 +1,6 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, one after another in rising or falling rank
+//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in rising or falling rank
 //! order. A block is read and decoded by all threads while the one before is processed. Cost: every stored byte is read once.
 //! Memory: two row blocks, each within the limit or one file block.
 
@@ -75,7 +75,7 @@ impl<'a> RowRun<'a> {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// All rows, one after another.
+    /// All rows, in order.
     pub fn successors(&self) -> &'a [u32] {
         self.successors
     }

@@ -1,8 +1,8 @@
 //! The file blocks of which only some rows were read last, decoded.
 //!
-//! Row blocks that are smaller than file blocks are read one after another, so the next one begins in the file block in which the one
-//! before ended. Without its rows at hand, each would decode all of that file block again. Two are kept: one for the row blocks that
-//! pass, one for the resident rows that are read beside them. A file block of several rows has at most 2^17 rows and arcs, so both
+//! Row blocks that are smaller than file blocks are read in sequence, so each begins in the file block in which the one before ended.
+//! Without a cache, each would decode that file block again. Two file blocks are kept: one for row blocks, one for the resident rows that
+//! are read at the same time. A file block of several rows has at most 2^17 rows and arcs, so both
 //! together take at most 2 MiB; a file block of one row is never kept.
 
 use std::sync::{Arc, Mutex};

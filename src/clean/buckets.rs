@@ -1,4 +1,4 @@
-//! Buckets of 64-bit keys: as they are while they fit in memory, else sorted and encoded, else in a file.
+//! Buckets of 64-bit keys: raw while they fit in memory, else sorted and encoded, else in a file.
 //!
 //! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. At most about `memory` bytes are held.
 //! When they are full, the keys of the bucket that gets more become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes

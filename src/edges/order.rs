@@ -37,7 +37,7 @@ pub struct EdgesOfGraph<'a> {
     pub control: &'a Control,
 }
 
-/// Bytes that are taken besides the window, whatever its size.
+/// Bytes besides the window; they do not depend on its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(16 * u64::from(vertices))
 }

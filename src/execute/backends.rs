@@ -147,7 +147,7 @@ impl Session {
         let backend: Box<dyn CountBackend> = match method {
             #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Box::new(Serial(method)),
-            // Additional tables use what is left above the floor.
+            // Additional tables use the memory above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
                 Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, beyond)))

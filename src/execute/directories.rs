@@ -31,7 +31,7 @@ pub(super) fn cache(dir: Option<&Path>, max: Option<Bytes>) -> Option<Cache> {
 pub(super) struct Places {
     pub(super) spill: PathBuf,
     pub(super) work: PathBuf,
-    /// The latter, where it is removed in the end.
+    /// The work directory, if it is removed when the job ends.
     pub(super) temporary: Option<TemporaryDir>,
 }
 

@@ -78,8 +78,8 @@ impl HostNeeds {
         })
     }
 
-    /// A budget, no less than this one, with which counting goes on to its end. What is needed may grow with the budget, as more is held
-    /// in memory, so it is found step by step.
+    /// The smallest budget found, at least this one, that suffices for counting. The need may grow with the budget, as more is held in
+    /// memory, so the budget is raised until it suffices.
     pub(super) fn enough(&self, least: Bytes, gpus: u64) -> Bytes {
         let mut budget = self.host.budget();
         loop {
@@ -289,7 +289,7 @@ pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize
     Bytes((floor.get() + rows.get() / 24) / 3 * 4)
 }
 
-/// The memory for counting on the CPU: what was asked for, or half of what is left; never more than is left.
+/// The memory for counting on the CPU: the budget that was asked for, or half of the free part of the host's; never more than is free.
 pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
     asked.unwrap_or(Bytes(left.get() / 2).max(least)).min(left)
 }

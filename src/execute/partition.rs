@@ -81,7 +81,7 @@ impl Planned {
         })
     }
 
-    /// Builds the partitions, spills those into `dir` that are not there, and writes the manifest.
+    /// Builds the partitions, spills those that are missing in `dir`, and writes the manifest.
     pub(super) fn write_spills(
         &self,
         locals: &Locals,
@@ -91,7 +91,7 @@ impl Planned {
         let Self { graph, plan, fingerprint, session: Session { pool, control, .. }, .. } = self;
         let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
         let order: Vec<u32> = (0..parts).collect();
-        // All of them are on disk in the end.
+        // All spills stay on disk.
         let building = self.building(order.len(), true)?;
         check_room([self.spills_needed(&building)])?;
         let room = SpillMemory::new(Bytes::ZERO);

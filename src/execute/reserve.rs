@@ -5,7 +5,7 @@
 //! necessary.
 //!
 //! Unless the user names a budget, a job takes no more than its input can need: freeing all of a large GPU's memory takes a tenth of a
-//! second, and what is left serves other programs. Before the input is read, that is an estimate.
+//! second, and other programs may use the rest. Before the input is read, the need is an estimate.
 
 use crate::count::cuda::Cuda;
 use trimill_counting::CountBackend;

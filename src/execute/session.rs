@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    /// The machine as far as estimates go; `cached`: whether the graph's file fits the page cache.
+    /// The machine, for estimates; `cached`: whether the graph's file fits the page cache.
     pub(super) fn machine(&self, gpus: usize, cached: bool) -> Machine {
         Machine { rates: self.rates, cores: self.pool.current_num_threads(), gpus, cached }
     }

@@ -14,7 +14,7 @@ pub enum SpillDir {
     /// Kept with its run directory, so that later starts find what is there.
     Lasting {
         dir: PathBuf,
-        /// Whether spills stay in the end.
+        /// Whether spills stay when the job has ended.
         keep: bool,
     },
     /// Kept; the files written are removed when this value is dropped, unless [`SpillDir::complete`] was called.

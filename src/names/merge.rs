@@ -17,11 +17,12 @@ use crate::clean::workspace::Pool;
 const LEAST_BUFFER: u64 = 4 << 10;
 const LARGEST_BUFFER: u64 = 256 << 10;
 
-/// Bytes of what else there is of a run while it is merged.
+/// Bytes of a run's cursor besides its buffers.
 const OF_CURSOR: u64 = 256;
 
-/// Ranges for each thread, since some take longer than others; and the fewest names of runs for which there are several.
+/// Ranges for each thread: several, since some take longer than others.
 const RANGES: usize = 4;
+/// With at most so many names in all runs there is one range.
 const FEW_NAMES: u64 = 1 << 16;
 
 /// Runs that are to be merged.
@@ -36,7 +37,7 @@ pub(super) struct Merging<'a> {
 pub(super) struct MergedRange {
     /// How many there are.
     pub(super) count: u64,
-    /// Front-coded, one after another.
+    /// Front-coded.
     pub(super) names: Vec<WaitingBytes>,
     /// For each run the numbers of its names of this range, which begin with 0.
     pub(super) numbers: Vec<Vec<WaitingBytes>>,
@@ -193,7 +194,7 @@ struct RunCursor<'a> {
     /// Bytes with which all names of the range begin, and those of this name that follow.
     alike: usize,
     prefix: u64,
-    /// Those of the names that were merged, as far as they do not wait.
+    /// Numbers of merged names that are not in a chunk yet.
     numbers: Vec<u32>,
 }
 

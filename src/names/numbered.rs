@@ -40,7 +40,7 @@ impl NumberedArcs<'_> {
         Bytes(arcs.chain(numbers).map(WaitingBytes::in_file).sum::<u64>() + self.names.bytes().get())
     }
 
-    /// Writes what waits to disk, unless it takes no more than `most` of memory. The names of runs are not needed any more.
+    /// Writes arcs and numbers to disk, unless they take at most `most` of memory, and drops the names of runs, which are merged now.
     pub(super) fn hold_at_most(&mut self, most: Bytes) -> Result<()> {
         let Self { runs, numbers, waiting, .. } = self;
         runs.iter_mut().for_each(|run| drop(take(&mut run.pieces)));

@@ -43,7 +43,7 @@ impl WaitingArcs {
         self.overflow.put(bytemuck::cast_slice(values).to_vec(), &self.limit)
     }
 
-    /// Appends what waits to `values`.
+    /// Appends the values of a chunk, from memory or disk, to `values`.
     pub(super) fn read(&self, waiting: &WaitingBytes, values: &mut Vec<u32>) -> Result<()> {
         let bytes = self.overflow.read_all(waiting)?;
         values.extend(bytes.as_chunks().0.iter().map(|value| u32::from_ne_bytes(*value)));
@@ -67,7 +67,7 @@ pub(super) struct NamePiece {
     pub(super) bytes: WaitingBytes,
 }
 
-/// What waits cannot be decoded: this process wrote it.
+/// A chunk that this process wrote cannot be decoded.
 pub(super) fn damaged() -> Error {
     Error::resource("names that were written to the work directory are not read as they were")
         .advice("check the disk, or name another one with --work-dir")

@@ -1,4 +1,4 @@
-//! What the arcs of a graph ask for, from a sample of its rows.
+//! How many probes the arcs of a graph take, from a sample of its rows.
 //!
 //! The probes of an arc `a -> b` are the successors of `a` before `b`, or those of `b`, whichever are fewer: all methods of this program
 //! cost about as much as these. On the CPU, arcs to hubs are counted by words of bits, and other arcs wait for the row of `b`.

@@ -1,7 +1,7 @@
 //! The sink that sends arcs to a device, which may still be starting.
 //!
 //! Readers fill buffers of arcs, which are copied to the device while others are filled. Until it has started, full buffers wait in
-//! memory, as far as their share goes; so reading does not wait for it.
+//! memory, within their share; so reading does not wait for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -15,7 +15,7 @@ pub const NAMES: [&str; 2] = [PARTITIONS, RESULT];
 const RESULT: &str = "result.json";
 const PARTITIONS: &str = "partitions.tsv";
 
-/// Makes `dir` and checks that it can be written, so that a long job does not fail in the end.
+/// Makes `dir` and checks that it can be written, so that a long job does not fail at its end.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] when it cannot.

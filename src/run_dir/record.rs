@@ -93,7 +93,7 @@ impl JobRecord {
         Self { input: identity.files.clone(), ..self }
     }
 
-    /// The recorded settings, with the files as they are `now`.
+    /// The recorded settings with the present state of the files, from `now`.
     pub(super) fn refreshed(self, now: &Self) -> Self {
         Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
     }

@@ -265,7 +265,7 @@ fn select(
     largest: u64,
     pass: impl Fn(&(dyn Fn(&mut dyn Iterator<Item = u64>) -> Histograms + Sync)) -> Result<Vec<Histograms>>,
 ) -> Result<Vec<u64>> {
-    // The high digits of each value that is sought, as far as they are known.
+    // The high digits of each value that is sought which are known so far.
     let mut found = vec![0u64; places.len()];
     for shift in (0..u64::BITS - largest.leading_zeros()).step_by(DIGIT as usize).rev() {
         let mut sought = found.clone();

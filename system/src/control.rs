@@ -20,7 +20,7 @@ pub trait Observer: Send + Sync {
     fn advance(&self, task: u64, units: u64);
     /// The task is over.
     fn end(&self, task: u64);
-    /// The stages that are to come, as tasks of these names: what was expected before no longer is.
+    /// The stages that follow, as tasks of these names; they replace those that were expected before.
     fn expect(&self, _stages: &[ExpectedStage]) {}
 }
 
@@ -187,7 +187,7 @@ impl Control {
         if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
     }
 
-    /// Reports the stages that are to come.
+    /// Reports the stages that follow.
     pub fn expect(&self, stages: &[ExpectedStage]) {
         self.observer.expect(stages);
     }

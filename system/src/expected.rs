@@ -1,12 +1,13 @@
 //! The share of a job that is done, and the time that is left, from the seconds that its stages are expected to take.
 //!
 //! Input: [stages](ExpectedStage), as soon as a job knows what it will do, the tasks that begin, and how long the job has taken. Output: a
-//! share between 0 and 1, and the time left. A stage that is under way goes on as it went so far; those behind it take what is expected of
-//! them, times what the stages before took of theirs. So a machine that is half as fast as expected in everything makes no difference.
+//! share between 0 and 1, and the time left. The current stage is extrapolated from its progress; later ones take their
+//! expected seconds, scaled by how much longer than expected the stages before took. So both are right also on a machine that is half
+//! as fast as expected in everything.
 
 use std::time::Duration;
 
-/// A stage of a job that is to come.
+/// A stage that a job will go through.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectedStage {
     /// The name of its task.

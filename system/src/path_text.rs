@@ -1,4 +1,4 @@
-//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show a path as far as it is text.
+//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show a path as text, with U+FFFD for bytes that are none.
 
 use std::path::{Path, PathBuf};
 

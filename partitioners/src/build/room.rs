@@ -31,7 +31,7 @@ impl SpillMemory {
 }
 
 impl TakenRoom {
-    /// Adapts to the `bytes` that are really used: gives the rest back, or takes the bytes that are missing, as far as they are free.
+    /// Changes the reservation to the `bytes` that are really used: gives the rest back, or takes the missing bytes that are free.
     pub fn resize(&mut self, bytes: Bytes) {
         let room = &self.room.0;
         if let Some(rest) = self.bytes.checked_sub(bytes.get()) {

@@ -5,9 +5,9 @@
 //! bits of a few words: those of `a` up to the one that holds `b`. This word may hold `b` itself and larger numbers, too;
 //! these are not counted, since `b`'s bits are all below `b`.
 //!
-//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once. The rows after them would come from
-//! memory, one after another, for every arc. So these arcs are postponed until there are many of them, and then intersected
-//! by blocks of rows ([`BLOCK`] words), each of which is loaded once for all arcs that end in it.
+//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once. Other hubs' rows would be loaded from memory again
+//! for every arc. So arcs to them are postponed until there are many, and then intersected by blocks of rows ([`BLOCK`] words), each of
+//! which is loaded once for all arcs that end in it.
 //!
 //! **Other successors.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] successors are looked up and prefetched before the first of them is probed, so that the
@@ -41,7 +41,7 @@ pub(super) fn waiting(hubs: Range<u32>, arcs: usize, vertices: bool) -> Capacity
     Capacity { vertices, ..Capacity::holding(hubs, BLOCK, arcs, arcs / 2) }
 }
 
-/// Postponed arcs of one worker that are counted by one thread in the end.
+/// How many postponed arcs of a worker one thread counts at a time, after the last run.
 const PART: usize = 1 << 13;
 
 /// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
@@ -299,7 +299,7 @@ pub(super) struct RowBlockContext<'a> {
 }
 
 /// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors.
-/// Postponed arcs are left to later runs of the same row block and in the end to [`count_postponed`].
+/// Postponed arcs are counted by later runs of the same row block, the last ones by [`count_postponed`].
 ///
 /// Compiled for several instruction sets, of which the best that the processor has is chosen at run time: without a popcount
 /// instruction, counting takes twice as long. What is called here is inlined, and has loops where bits are counted: an iterator's `sum` may

@@ -20,7 +20,7 @@ struct Borrowed {
 }
 
 impl Buffers {
-    /// Allocates `many` idle buffers of `words`, as far as memory can be locked.
+    /// Allocates `many` idle buffers of `words`, or fewer if no more memory can be locked.
     pub(super) fn stock(&self, gpu: &Gpu, many: u64, words: u64) {
         lock(&self.0).extend((0..many).map_while(|_| gpu.pinned(words as usize).ok()));
     }

@@ -43,8 +43,8 @@ pub fn hook(variable: &str) -> Option<String> {
     if cfg!(feature = "testing") { std::env::var(variable).ok() } else { None }
 }
 
-/// Waits until a file or the names in a directory are on disk. Test builds wait only where `TRIMILL_SYNC` is set: what is left after a kill
-/// does not depend on it, and most of the time of tests would be spent so.
+/// Waits until a file or the names in a directory are on disk. Test builds wait only where `TRIMILL_SYNC` is set: the files
+/// that a killed process leaves do not depend on it, and tests would spend most of their time waiting.
 pub(super) fn sync(file: &File) -> io::Result<()> {
     if cfg!(feature = "testing") && hook("TRIMILL_SYNC").is_none() { Ok(()) } else { file.sync_all() }
 }

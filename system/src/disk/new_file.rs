@@ -97,8 +97,8 @@ impl Write for NewFile {
         pass(bytes, |bytes| self.file.as_file_mut().write_all(bytes))?;
         self.written += bytes.len() as u64;
         while self.written - self.flushed >= FLUSHED {
-            // Linux begins to write pages that are said to be needed no more, and goes on; those that are dirty stay in memory. So a later
-            // `sync` does not wait for all of the file. It is a hint: without it only that takes longer.
+            // With this hint Linux begins to write the pages and does not wait for them, so a later `sync` does not wait for all of the file.
+            // If the hint fails, only that takes longer.
             let _ = fadvise(self.file.as_file(), self.flushed, NonZeroU64::new(FLUSHED), Advice::DontNeed);
             self.flushed += FLUSHED;
         }

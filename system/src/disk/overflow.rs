@@ -106,7 +106,7 @@ impl Overflow {
         Ok(WaitingBytes::File(begin..begin + bytes.len() as u64))
     }
 
-    /// A part of what waits.
+    /// A part of bytes in memory or in the file.
     pub fn read<'a>(&self, waiting: &'a WaitingBytes, part: Range<usize>) -> Result<Cow<'a, [u8]>> {
         match waiting {
             WaitingBytes::Memory(bytes) => Ok(bytes[part].into()),
@@ -119,7 +119,7 @@ impl Overflow {
         }
     }
 
-    /// All of what waits.
+    /// All bytes of such a piece.
     pub fn read_all<'a>(&self, waiting: &'a WaitingBytes) -> Result<Cow<'a, [u8]>> {
         self.read(waiting, 0..(waiting.held() + waiting.in_file()) as usize)
     }

@@ -1,5 +1,5 @@
-//! Whether what is known to be written fits, before it is begun. Directories on one disk share its free space, so what goes to them is
-//! added.
+//! Checks, before anything is written, that the bytes a job will write fit the free space. Directories on one disk share that space, so
+//! their bytes are added.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
