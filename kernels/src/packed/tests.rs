@@ -126,13 +126,13 @@ fn short_rows_are_counted_without_owners() {
     let row = |number: u32| -> Vec<u32> {
         let mut row: Vec<u32> =
             (1..number % 29).map(|i| number - 1 - (i * i * (1 + number % 3)) % number.min(900)).collect();
-        row.extend((number % 11 == 0).then_some(number / 2));
+        row.extend(number.is_multiple_of(11).then_some(number / 2));
         row.sort_unstable();
         row.dedup();
         row
     };
     let rows = (0..n).map(|number| if number > 64_000 { row(number) } else { vec![] }).collect();
-    let local = (0..n).map(|number| number % 5 != 0).collect();
+    let local = (0..n).map(|number: u32| !number.is_multiple_of(5)).collect();
     let partition = Partition::new(rows, local);
     let expected = partition.triangles();
     assert!(expected > 5_000, "{expected}");
