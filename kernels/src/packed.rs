@@ -8,7 +8,9 @@
 //! the two halves of the work space; row blocks go through two slots, so that the next one is copied while this one is counted. The
 //! work space is the rest of the arena, up to the size at which more does not help ([`preferred_bytes`]); in a smaller one, a row
 //! block is counted in pieces and batches (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch:
-//! two passes over the batch's words to assign the arcs to their owners, a list of owners, and three counting kernels.
+//! two passes over the batch's words to assign the arcs to their owners, a list of owners, and three counting kernels. If no row of the
+//! partition has more than [`GROUP_WORDS`] words, which the device finds out by itself, arcs have no owners: these kernels end at once,
+//! and a fourth one counts.
 //!
 //! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, padding to the next chunk 12); two row
 //! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once
