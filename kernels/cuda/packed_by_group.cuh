@@ -136,6 +136,8 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_GROUP_BLOCKS) pac
             for (u32 j = 0; j < GROUP_WORDS / ROW_LANES; j++)
                 if (successors.words[j]) put(own, successors.words[j], g.all.k);
             if (lane == 0) successors.next(g.all.k); // no successor is before the first one
+            // Even if no row is streamed, all words are in the table before another lane clears it.
+            __syncwarp();
             uint2 other = successors.next_row(g, row.y <= ONE_CHUNK);
             while (__any_sync(ALL, other.x != ALL)) {
                 const u32 pairs = (other.y + 7) / 8, after = warp_scan(pairs), all = __shfl_sync(ALL, after, WARP - 1);
