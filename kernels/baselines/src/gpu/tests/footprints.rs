@@ -25,7 +25,7 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
                     assert!(taken <= promised, "{method:?} {size:?}: {taken} of {promised}");
                     // The footprint has the tries of all rows, the least bytes have the longest trie of one row.
                     let tries = match method {
-                        GpuMethod::Skiff(_) => 13 * arcs + 132 * locals + footprint.per_numbered * (locals + proxies),
+                        GpuMethod::Skiff(_) => 25 * arcs + 260 * locals + footprint.per_numbered * (locals + proxies),
                         _ => 0,
                     };
                     assert!(
