@@ -38,7 +38,7 @@ struct RunArguments {
     u64 successors_end;   // and of the end
     u32 first;            // the first local
     u32 count;            // and how many
-    u32 lanes;            // lanes for a row: ROW_LANES, or WARP if rows are long
+    u32 lanes;            // lanes for a row: ROW_LANES, WARP if rows are long, or 1 if most are short
     u32 unused;
 };
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use reqwest::Url;
 
 use super::location::RemoteLocation;
-use super::{Opener, RemoteLimits, fetch, parsed};
+use super::{Opener, RemoteLimits, fetch, parsed, pattern};
 use crate::graphar::places::{GrapharFiles, check_length};
 use crate::graphar::{GrapharEdges, is_named};
 use trimill_system::control::Control;
@@ -33,7 +33,7 @@ pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -
     };
     let files = ServedGraphar { opener: Opener::new(cloud, window, control, RemoteLimits::USUAL)?, url };
     let Some(edges) = GrapharEdges::of(&files, &name)? else { return Ok(None) };
-    let chunks = edges.chunks.iter().map(|chunk| files.whole(chunk)).collect();
+    let chunks = edges.chunks.iter().map(|chunk| files.whole(chunk)).collect::<Result<_>>()?;
     Ok(Some(GrapharEdges { chunks, ..edges }))
 }
 
@@ -46,14 +46,26 @@ struct ServedGraphar {
 
 impl ServedGraphar {
     /// The URL of a file with what the named one has of credentials.
-    fn whole(&self, file: &Path) -> PathBuf {
-        let (Some(named), Some(mut url)) = (&self.url, file.to_str().and_then(|file| Url::parse(file).ok())) else {
-            return file.to_path_buf();
+    ///
+    /// # Errors
+    /// For a key that would stand for other objects, too.
+    fn whole(&self, file: &Path) -> Result<PathBuf> {
+        let Some(named) = &self.url else {
+            let is_pattern =
+                matches!(RemoteLocation::of(file)?, RemoteLocation::S3 { key, .. } if pattern(&key).is_some());
+            return if is_pattern {
+                Err(Error::data(file, "a key of a graph of GraphAr that is a pattern")
+                    .expected("keys without '*' and '['")
+                    .advice("copy the graph to a folder of another name"))
+            } else {
+                Ok(file.to_path_buf())
+            };
         };
+        let Some(mut url) = file.to_str().and_then(|file| Url::parse(file).ok()) else { return Ok(file.to_path_buf()) };
         // These fail for URLs without a host only.
         let _ = (url.set_username(named.username()), url.set_password(named.password()));
         url.set_query(named.query());
-        PathBuf::from(String::from(url))
+        Ok(PathBuf::from(String::from(url)))
     }
 }
 
@@ -79,7 +91,7 @@ impl GrapharFiles for ServedGraphar {
     }
 
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
-        let urls: Vec<PathBuf> = files.iter().map(|file| self.whole(file)).collect();
+        let urls: Vec<PathBuf> = files.iter().map(|file| self.whole(file)).collect::<Result<_>>()?;
         let opened = self.opener.open(&urls)?.into_iter().filter_map(|(_, object)| object);
         let contents = opened.map(|object| {
             check_length(object.name(), object.bytes())?;

@@ -248,6 +248,14 @@ fn where_a_redirect_led_is_asked_until_it_refuses() {
 }
 
 #[test]
+fn a_key_of_a_graph_that_would_stand_for_others_is_refused() {
+    for url in ["s3://bucket/x*/G.graph.yml", "s3://bucket/[a]/G.edge.yml"] {
+        let error = described::graphar(Path::new(url), false, 1 << 20, &Control::silent()).err().unwrap().to_string();
+        assert!(error.contains(url) && error.contains("is a pattern; expected keys without"), "{error}");
+    }
+}
+
+#[test]
 fn redirects_end() {
     let server = Server::start(move |asked| Answer::redirect(format!("/{}", asked.number)));
     let error = opened(&server.url("a")).unwrap_err().to_string();

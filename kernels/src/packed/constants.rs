@@ -2,7 +2,7 @@
 
 crate::shared_constants! {
     TEXT = "packed constants";
-    /// Lanes that pack or assign a row, unless it is long.
+    /// Lanes that pack or assign a row, unless it is long; one packs it if it is short.
     ROW_LANES: u32 = 8;
     /// Words of a chunk, which is read at once; a thread takes arcs between two rows of one (`packed_by_thread`).
     ONE_CHUNK: u32 = 4;
