@@ -32,6 +32,9 @@ pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -
         RemoteLocation::Http(url) => Some(url),
     };
     let files = ServedGraphar { opener: Opener::new(cloud, window, control, RemoteLimits::USUAL)?, url };
+    if !is_prefix {
+        files.whole(&name)?; // before its folder is listed
+    }
     let Some(edges) = GrapharEdges::of(&files, &name)? else { return Ok(None) };
     let chunks = edges.chunks.iter().map(|chunk| files.whole(chunk)).collect::<Result<_>>()?;
     Ok(Some(GrapharEdges { chunks, ..edges }))
