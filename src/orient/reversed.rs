@@ -38,25 +38,39 @@ pub(super) struct ReversedArcs {
 /// Arcs that wait for the tails of a bucket of heads.
 #[derive(Default)]
 struct ReversedBucket {
-    /// Whole records; the tails of each segment, or of each that it was made of, are counted from 0.
+    /// Whole pieces.
     segments: Vec<WaitingBytes>,
     /// Bytes in memory.
     held: u64,
     arcs: u64,
+    pieces: u64,
 }
 
-/// What a thread has for a bucket: records of a tail (its distance from the one before), the number of its heads, and these. A record
-/// without heads has the tails that follow counted from 0 again.
+/// What a thread has for a bucket: pieces of consecutive tails. A piece has a record for each tail (its distance from the one before), with the
+/// number of its heads, and these; it ends with a record without heads.
 #[derive(Default, Clone)]
 struct StagedArcs {
     bytes: Vec<u8>,
+    /// The chunk of rows of the last piece.
+    chunk: u64,
     tail: u32,
     arcs: u64,
+    pieces: u64,
+}
+
+impl StagedArcs {
+    fn end_piece(&mut self) {
+        put(0, &mut self.bytes);
+        put(0, &mut self.bytes);
+        (self.tail, self.pieces) = (0, self.pieces + 1);
+    }
 }
 
 /// What a thread has for all buckets.
 pub(super) struct StagedBuckets {
     buckets: Vec<StagedArcs>,
+    /// How many chunks of rows have been added.
+    chunks: u64,
     heads: Vec<u32>,
     encoded: Vec<u8>,
 }
@@ -108,17 +122,19 @@ impl ReversedArcs {
         self.loops.load(Ordering::Relaxed)
     }
 
-    /// A staging area, for a thread that adds rows; [`Self::give_back`] takes it back.
+    /// A staging area, for a thread that adds a chunk of rows; [`Self::give_back`] takes it back.
     pub(super) fn stage(&self) -> StagedBuckets {
         let new = || StagedBuckets {
             buckets: vec![StagedArcs::default(); self.waiting.len()],
+            chunks: 0,
             heads: Vec::new(),
             encoded: Vec::new(),
         };
         lock(&self.idle).pop().unwrap_or_else(new)
     }
 
-    pub(super) fn give_back(&self, staged: StagedBuckets) {
+    pub(super) fn give_back(&self, mut staged: StagedBuckets) {
+        staged.chunks += 1;
         lock(&self.idle).push(staged);
     }
 
@@ -128,7 +144,7 @@ impl ReversedArcs {
         if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| last >= ids) {
             return Ok(false);
         }
-        let StagedBuckets { buckets: staged, heads, encoded } = staged;
+        let StagedBuckets { buckets: staged, chunks, heads, encoded } = staged;
         let mut rest = row;
         while let Some(&head) = rest.first() {
             let bucket = self.first_ids.partition_point(|&first| first <= head) - 1;
@@ -145,7 +161,14 @@ impl ReversedArcs {
             let many = heads.len();
             encode_row(heads, encoded);
             let of = &mut staged[bucket];
-            put(tail.wrapping_sub(of.tail), &mut of.bytes);
+            if of.chunk < *chunks {
+                // Other threads have the chunks in between.
+                if !of.bytes.is_empty() {
+                    of.end_piece();
+                }
+                of.chunk = *chunks;
+            }
+            put(tail - of.tail, &mut of.bytes);
             put(many as u32, &mut of.bytes);
             of.bytes.extend_from_slice(encoded);
             (of.tail, of.arcs) = (tail, of.arcs + many as u64);
@@ -158,16 +181,15 @@ impl ReversedArcs {
 
     /// Adds what a thread has staged to a bucket. If memory is full, and the bucket has half of its share of it or more, all of it is written.
     fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
+        of.end_piece();
         let mut into = lock(&self.waiting[bucket]);
-        // The end of a segment: the next one, behind which it may be in the file, counts its tails from 0.
-        put(of.tail.wrapping_neg(), &mut of.bytes);
-        put(0, &mut of.bytes);
         into.arcs += of.arcs;
+        into.pieces += of.pieces;
         into.held += of.bytes.len() as u64;
         let fits = self.limit.add(of.bytes.len() as u64);
         into.segments.push(WaitingBytes::Memory(of.bytes.as_slice().into()));
         of.bytes.clear();
-        (of.tail, of.arcs) = (0, 0);
+        (of.arcs, of.pieces) = (0, 0);
         if !fits && into.held >= self.limit.most().get() / 2 / self.waiting.len() as u64 {
             let mut together = Vec::with_capacity(into.held as usize);
             into.segments.retain(|segment| match segment {
@@ -200,57 +222,71 @@ impl ReversedArcs {
         let of = std::mem::take(&mut *lock(&self.waiting[bucket]));
         let heads = (self.first_ids[bucket + 1] - self.first_ids[bucket]) as usize;
         let in_file: u64 = of.segments.iter().map(WaitingBytes::in_file).sum();
-        let bytes = 4 * of.arcs + 12 * heads as u64 + in_file;
+        let bytes = 4 * of.arcs + 12 * heads as u64 + size_of::<(u32, &[u8])>() as u64 * of.pieces + in_file;
         let memory = pool.take(bytes);
         if memory.check(bytes).is_err() {
             return Ok(None);
         }
         let segments = of.segments.iter().map(|segment| self.overflow.read_all(segment)).collect::<Result<Vec<_>>>()?;
-        let mut begins = vec![0usize; heads + 2];
-        let each =
-            |each: &mut dyn FnMut(u32, u32)| segments.iter().try_for_each(|segment| arcs_of(segment, heads, each));
-        each(&mut |head, _| begins[head as usize + 2] += 1)?;
+        let (mut begins, mut pieces) = (vec![0usize; heads + 2], Vec::with_capacity(of.pieces as usize));
+        for segment in &segments {
+            let mut rest = &segment[..];
+            while !rest.is_empty() {
+                let mut first = None;
+                let after = arcs_of(rest, heads, &mut |head, tail| {
+                    first.get_or_insert(tail);
+                    begins[head as usize + 2] += 1;
+                })?;
+                pieces.push((first.unwrap_or(0), rest));
+                rest = after;
+            }
+        }
         for head in 2..begins.len() {
             begins[head] += begins[head - 1];
         }
-        let mut tails = vec![0; of.arcs as usize];
-        each(&mut |head, tail| {
-            let place = &mut begins[head as usize + 1];
-            tails[*place] = tail;
-            *place += 1;
-        })?;
-        begins.pop();
-        for range in begins.windows(2) {
-            tails[range[0]..range[1]].sort_unstable();
+        if begins[heads + 1] as u64 != of.arcs {
+            return Err(damaged());
         }
+        let mut tails = vec![0; of.arcs as usize];
+        // The tails of pieces do not overlap, so in this order those of a head ascend.
+        pieces.sort_unstable_by_key(|&(first, _)| first);
+        for (_, piece) in pieces {
+            arcs_of(piece, heads, &mut |head, tail| {
+                let place = &mut begins[head as usize + 1];
+                tails[*place] = tail;
+                *place += 1;
+            })?;
+        }
+        begins.pop();
         self.limit.release(of.held);
         Ok(Some(SortedTails { begins, tails, _memory: memory }))
     }
 }
 
-/// Calls `each` with every arc of a segment of a bucket with so many heads.
-fn arcs_of(segment: &[u8], most: usize, each: &mut dyn FnMut(u32, u32)) -> Result<()> {
-    // Records are as `ReversedArcs::add` writes them; what was in the file may have been damaged.
-    let wrong = |_| {
-        Error::data("", "reversed arcs cannot be read back").advice("check the disk and the memory of this machine")
-    };
-    let (mut rest, mut tail, mut heads) = (segment, 0u32, Vec::new());
-    while !rest.is_empty() {
+/// Calls `each` with every arc of the first piece of a bucket with so many heads; returns what is behind it.
+fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -> Result<&'a [u8]> {
+    let wrong = |_| damaged();
+    let (mut rest, mut tail, mut heads) = (pieces, 0u32, Vec::new());
+    loop {
         let mut header = [0; 2];
         let taken = numbers(rest, &mut header).map_err(wrong)?;
         tail = tail.wrapping_add(header[0]);
         rest = &rest[taken..];
         if header[1] == 0 {
-            continue;
+            return Ok(rest);
         }
         heads.resize(header[1] as usize, 0);
         rest = decode_row(rest, &mut heads).map_err(wrong)?;
         let mut least = 0;
         for &distance in &heads {
-            let head = distance.checked_add(least).filter(|&head| (head as usize) < most).ok_or_else(|| wrong(""))?;
+            let head = distance.checked_add(least).filter(|&head| (head as usize) < most).ok_or_else(damaged)?;
             each(head, tail);
             least = head + 1;
         }
     }
-    Ok(())
+}
+
+/// Pieces are as [`ReversedArcs::add`] writes them, but they may have been in a file since.
+fn damaged() -> Error {
+    Error::data("", "reversed arcs cannot be read back").advice("check the disk and the memory of this machine")
 }

@@ -11,9 +11,12 @@ use super::chunks::{BvChunks, ChunkReader};
 use super::{BATCH, Bvgraph};
 use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry};
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Kind, Result};
+use trimill_system::error::{Error, Kind, Result};
 use trimill_system::lock;
 use trimill_system::parallel;
+
+/// The most arcs whose reverse is looked up before all are read.
+const SAMPLE: usize = 16;
 
 pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
@@ -59,16 +62,52 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
         while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {
             control.check()?;
-            if chunks.is_empty() {
-                let may_be = self.may_be_symmetric(&chunk)?;
-                let _ = self.symmetry.set(if may_be { Symmetry::Unknown } else { Symmetry::Missing });
-                if !may_be && !directed {
+            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? {
+                let _ = self.symmetry.set(Symmetry::Missing);
+                if !directed {
                     return Ok(None);
                 }
             }
             chunks.push(chunk);
         }
+        if self.symmetry.get().is_none() && !self.sample_has_reverses(&chunks, control)? {
+            let _ = self.symmetry.set(Symmetry::Missing);
+            if !directed {
+                return Ok(None);
+            }
+        }
         Ok(Some((chunks, lengths)))
+    }
+
+    /// Whether each of a few arcs between chunks has its reverse: most graphs with each edge once are recognised by these.
+    fn sample_has_reverses(&self, chunks: &[BvChunk], control: &Control) -> Result<bool> {
+        let every = chunks.len().div_ceil(SAMPLE).max(1);
+        let arcs = parallel::try_map(chunks.iter().step_by(every), |chunk| {
+            control.check()?;
+            let mut last = None;
+            self.with_reader(|reader| {
+                reader.read(chunk, |tail, successors| {
+                    let far = successors.iter().rfind(|&&head| !chunk.rows.contains(&u64::from(head)));
+                    last = far.map(|&head| (tail, u64::from(head))).or(last);
+                    Ok(())
+                })
+            })?;
+            Ok::<_, Error>(last)
+        })?;
+        let found = parallel::try_map(arcs.into_iter().flatten(), |(tail, head)| {
+            control.check()?;
+            let place = chunks.partition_point(|chunk| chunk.rows.end <= head);
+            let Some(chunk) = chunks.get(place) else { return Ok::<_, Error>(false) };
+            let mut found = false;
+            self.with_reader(|reader| {
+                reader.read(chunk, |node, successors| {
+                    found |= node == head && successors.binary_search(&(tail as u32)).is_ok();
+                    Ok(())
+                })
+            })?;
+            Ok(found)
+        })?;
+        Ok(found.into_iter().all(|found| found))
     }
 
     /// The degrees of all rows, for chunks with offsets; `None` if they cannot be read, or do not add up to the number of arcs.
