@@ -22,6 +22,9 @@ use trimill_system::parallel;
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;
 
+/// With fewer successors a row is sorted by comparing.
+const FEW: usize = 256;
+
 /// What all chunks share.
 #[derive(Clone, Copy)]
 pub(super) struct RowInputs<'a> {
@@ -173,6 +176,11 @@ impl RowPass<'_> {
                     }
                     sums.kept += scratch.kept.len() as u64;
                     if !scratch.kept.is_empty() {
+                        // By comparing it takes two to three times as long where there are many.
+                        match scratch.kept.len() {
+                            0..FEW => scratch.kept.sort_unstable(),
+                            FEW.. => radsort::sort(&mut scratch.kept),
+                        }
                         encode_row(&mut scratch.kept, &mut scratch.encoded);
                         self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, &mut stage)?;
                     }

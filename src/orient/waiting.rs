@@ -287,10 +287,9 @@ impl WaitingRows {
     }
 }
 
-/// Sorts the successors of a row, which are distinct, and encodes them; what they are replaced by is of no use.
+/// Encodes the successors of a row, which ascend; what they are replaced by is of no use.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
-    successors.sort_unstable();
     encoded.clear();
     if successors.len() < LONG {
         return put_row(successors, encoded);
