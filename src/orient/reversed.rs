@@ -21,6 +21,9 @@ use trimill_system::lock;
 /// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;
 
+/// Arcs of a bucket whose tails a core's cache holds, or nearly, while they are sorted.
+const IN_CACHE: u64 = 1 << 22;
+
 /// The fewest ids of a bucket, unless its chunk of rows has fewer.
 const LEAST_IDS: u64 = 1 << 12;
 
@@ -93,10 +96,14 @@ impl SortedTails<'_> {
 impl ReversedArcs {
     /// Divides the ids of each chunk of rows into buckets of about as many: few, so that many heads of a row are together, but so many that all
     /// threads can sort one in half of the memory for that. Also returns how many buckets each chunk has.
-    pub(super) fn new(chunks: &[RowChunk], ids: usize, shares: &Shares<'_>) -> (Self, Vec<usize>) {
-        let arcs = chunks.last().map_or(0, |chunk| chunk.arcs.end);
+    pub(super) fn new<'c>(
+        chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
+        ids: usize,
+        shares: &Shares<'_>,
+    ) -> (Self, Vec<usize>) {
+        let arcs = chunks.clone().last().map_or(0, |chunk| chunk.arcs.end);
         let wanted = 8 * arcs / shares.sorting().max(1);
-        let many = wanted.clamp(1, shares.staged().saturating_sub(chunks.len() as u64).max(1));
+        let many = wanted.max(arcs / IN_CACHE).clamp(1, shares.staged().saturating_sub(chunks.len() as u64).max(1));
         let most = (ids as u64).div_ceil(many).max(LEAST_IDS);
         let (mut of_chunk, mut first_ids) = (Vec::with_capacity(chunks.len()), Vec::new());
         for chunk in chunks {

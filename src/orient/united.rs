@@ -26,15 +26,24 @@ use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
-/// The most arcs of a chunk, unless the rows say where they can be read from, or a row has more.
-const CHUNK: u64 = 1 << 18;
+/// The fewest arcs and ids of a chunk, unless the graph has fewer.
+const LEAST: u64 = 1 << 20;
+
+/// Rows that are read at a time, unless the rows say where they can be read from.
+const ROWS: usize = 256;
+
+/// Rows that are taken together, and the parts in which they are read.
+struct PartedChunk {
+    whole: RowChunk,
+    parts: Vec<RowChunk>,
+}
 
 /// Rows united with their reverse.
 pub(super) struct UnitedRows<'a> {
     rows: Box<dyn AdjacencyRows + 'a>,
     /// The lengths of the input's rows.
     given: Vec<u32>,
-    chunks: Vec<RowChunk>,
+    chunks: Vec<PartedChunk>,
     /// The buckets of each chunk, and the first id of each bucket; one more at the end.
     of_chunk: Vec<Range<usize>>,
     first_ids: Vec<u32>,
@@ -53,12 +62,12 @@ impl<'a> UnitedRows<'a> {
         shares: &Shares<'_>,
         control: &Control,
     ) -> Result<Option<Self>> {
-        let chunks = chunks(&*rows, &given);
+        let chunks = chunks(&*rows, &given, shares);
         let arcs: u64 = given.iter().map(|&length| u64::from(length)).sum();
         let task = control.task("reverse arcs", Some(2 * arcs), Unit::Arcs);
-        let (reversed, sizes) = ReversedArcs::new(&chunks, given.len(), shares);
+        let (reversed, sizes) = ReversedArcs::new(chunks.iter().map(|chunk| &chunk.whole), given.len(), shares);
         let sound = AtomicBool::new(true);
-        parallel::try_each_with(chunks.iter(), Vec::new, |row: &mut Vec<u32>, chunk| {
+        parallel::try_each_with(&chunks, Vec::new, |row: &mut Vec<u32>, chunk| {
             control.check()?;
             let mut staged = reversed.stage();
             each_row(&*rows, &given, chunk, row, &mut |id, row| {
@@ -69,7 +78,7 @@ impl<'a> UnitedRows<'a> {
                 Ok(ascends)
             })?;
             reversed.give_back(staged);
-            task.advance(chunk.arcs.end - chunk.arcs.start);
+            task.advance(chunk.whole.arcs.end - chunk.whole.arcs.start);
             Ok(())
         })?;
         if !sound.load(Ordering::Relaxed) {
@@ -84,15 +93,15 @@ impl<'a> UnitedRows<'a> {
         let (mut lengths_left, mut first, mut of_chunk) = (&mut lengths[..], 0, Vec::with_capacity(chunks.len()));
         let mut work = Vec::new();
         for (chunk, many) in chunks.iter().zip(sizes) {
-            let (own, after) =
-                std::mem::take(&mut lengths_left).split_at_mut((chunk.ids.end - chunk.ids.start) as usize);
+            let ids = &chunk.whole.ids;
+            let (own, after) = std::mem::take(&mut lengths_left).split_at_mut((ids.end - ids.start) as usize);
             of_chunk.push(first..first + many);
             let uniting = Uniting {
                 reversed: &reversed,
                 pool: &pool,
                 bucket: first,
                 sorted: None,
-                next: chunk.ids.start as u32,
+                next: ids.start as u32,
                 lengths: own.iter_mut(),
                 tails: Vec::with_capacity(many),
                 encoder: TailEncoder::default(),
@@ -111,11 +120,11 @@ impl<'a> UnitedRows<'a> {
                 fits = fits && uniting.put(row, &keep)?;
                 Ok(fits)
             })?;
-            while fits && u64::from(uniting.next) < chunk.ids.end {
+            while fits && u64::from(uniting.next) < chunk.whole.ids.end {
                 fits = uniting.put(&[], &keep)?;
             }
             uniting.end_bucket(&keep)?;
-            task.advance(chunk.arcs.end - chunk.arcs.start);
+            task.advance(chunk.whole.arcs.end - chunk.whole.arcs.start);
             Ok(Some(uniting.tails).filter(|_| fits))
         })?;
         let Some(tails) = united.into_iter().collect::<Option<Vec<_>>>() else {
@@ -128,7 +137,7 @@ impl<'a> UnitedRows<'a> {
     }
 
     fn chunk_of(&self, id: u64) -> usize {
-        self.chunks.partition_point(|chunk| chunk.ids.start <= id).saturating_sub(1)
+        self.chunks.partition_point(|chunk| chunk.whole.ids.start <= id).saturating_sub(1)
     }
 
     /// The tails of a bucket.
@@ -143,7 +152,7 @@ impl AdjacencyRows for UnitedRows<'_> {
     }
 
     fn starts(&self) -> Option<Vec<u64>> {
-        Some(self.chunks.iter().map(|chunk| chunk.ids.start).collect())
+        Some(self.chunks.iter().map(|chunk| chunk.whole.ids.start).collect())
     }
 
     fn read(
@@ -187,28 +196,25 @@ impl AdjacencyRows for UnitedRows<'_> {
     }
 }
 
-/// Divides rows where they can be read from, or into chunks of at most [`CHUNK`] arcs, or of one row.
-fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32]) -> Vec<RowChunk> {
+/// Divides rows into chunks of at least [`LEAST`] arcs and ids, so few that their buckets have room for staging areas.
+fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec<PartedChunk> {
     let n = lengths.len() as u64;
-    let starts = rows.starts().unwrap_or_else(|| {
-        let (mut starts, mut sum) = (vec![0], 0);
-        for (id, &length) in (0..).zip(lengths) {
-            // An id counts, too: those without a row have tails.
-            let weight = u64::from(length) + 1;
-            if sum + weight > CHUNK && sum > 0 {
-                starts.push(id);
-                sum = 0;
-            }
-            sum += weight;
-        }
-        starts
-    });
-    let (mut chunks, mut arc) = (Vec::with_capacity(starts.len()), 0);
+    let all: u64 = n + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+    let least = LEAST.max(all / (shares.staged() / 2).max(1));
+    let starts = rows.starts().unwrap_or_else(|| (0..n).step_by(ROWS).collect());
+    let (mut chunks, mut parts, mut arc) = (Vec::new(), Vec::new(), 0);
+    let mut whole = RowChunk { ids: 0..0, arcs: 0..0 };
     for (i, &start) in starts.iter().enumerate() {
         let end = starts.get(i + 1).copied().unwrap_or(n);
         let arcs = lengths[start as usize..end as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
-        chunks.push(RowChunk { ids: start..end, arcs: arc..arc + arcs });
+        parts.push(RowChunk { ids: start..end, arcs: arc..arc + arcs });
         arc += arcs;
+        (whole.ids.end, whole.arcs.end) = (end, arc);
+        // An id counts, too: those without a row have tails.
+        if end == n || end - whole.ids.start + arc - whole.arcs.start >= least {
+            let next = RowChunk { ids: end..end, arcs: arc..arc };
+            chunks.push(PartedChunk { whole: std::mem::replace(&mut whole, next), parts: std::mem::take(&mut parts) });
+        }
     }
     chunks
 }
@@ -217,32 +223,39 @@ fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32]) -> Vec<RowChunk> {
 fn each_row(
     rows: &dyn AdjacencyRows,
     lengths: &[u32],
-    chunk: &RowChunk,
+    chunk: &PartedChunk,
     memory: &mut Vec<u32>,
     take: &mut dyn FnMut(u32, &[u32]) -> Result<bool>,
 ) -> Result<()> {
-    let (mut id, mut row) = (chunk.ids.start as usize, Vec::new());
-    let end = chunk.ids.end as usize;
-    rows.read(chunk, memory, &mut |part| {
-        let mut rest = &part[..];
-        while !rest.is_empty() {
-            while id < end && lengths[id] == 0 {
-                id += 1;
-            }
-            let Some(&length) = lengths[..end].get(id) else { return Ok(false) };
-            let (now, after) = rest.split_at(rest.len().min(length as usize - row.len()));
-            row.extend_from_slice(now);
-            rest = after;
-            if row.len() == length as usize {
-                if !take(id as u32, &row)? {
-                    return Ok(false);
-                }
-                row.clear();
-                id += 1;
-            }
+    let (mut id, mut row, mut go) = (chunk.whole.ids.start as usize, Vec::new(), true);
+    let end = chunk.whole.ids.end as usize;
+    for part in &chunk.parts {
+        if !go {
+            break;
         }
-        Ok(true)
-    })
+        rows.read(part, memory, &mut |part| {
+            let mut rest = &part[..];
+            while !rest.is_empty() {
+                while id < end && lengths[id] == 0 {
+                    id += 1;
+                }
+                let Some(&length) = lengths[..end].get(id) else { return Ok(false) };
+                let (now, after) = rest.split_at(rest.len().min(length as usize - row.len()));
+                row.extend_from_slice(now);
+                rest = after;
+                if row.len() == length as usize {
+                    go = take(id as u32, &row)?;
+                    if !go {
+                        return Ok(false);
+                    }
+                    row.clear();
+                    id += 1;
+                }
+            }
+            Ok(true)
+        })?;
+    }
+    Ok(())
 }
 
 /// The rows of a chunk while they are united with their tails, one id after another.

@@ -15,6 +15,7 @@ use trimill::testing::error::{Kind, Result};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::graph::file;
 use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::rows::Symmetry;
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::orient;
@@ -295,6 +296,26 @@ fn a_row_may_be_longer_than_what_is_read_at_a_time() {
     let at = pause - hub_starts % pause;
     row[at] = row[at - 1];
     assert!(!taken(&folder.write("twice.sg", sg(&rows)), Bytes::mib(64)));
+}
+
+#[test]
+fn rows_may_have_hundreds_of_successors_and_a_bvgraph_each_edge_once() {
+    let folder = Folder::new();
+    let complete: Vec<(u64, u64)> = (0..700).flat_map(|u| (u + 1..700).map(move |v| (u, v))).collect();
+    assert!(taken(&folder.write("complete.sg", sg(&rows_of(700, &complete))), Bytes::mib(64)));
+    // Between two sides, so that no arc of the first chunk could have its reverse there.
+    let up: Vec<(u64, u64)> =
+        (0..1500).flat_map(|u| (0..200).map(move |i| (u, 1500 + (u * u + 7 * i) % 1499))).collect();
+    let both: Vec<(u64, u64)> = arcs_of(&rows_of(3000, &up)).collect();
+    for (name, arcs, symmetry) in [("up", &up, Symmetry::Missing), ("both", &both, Symmetry::Unknown)] {
+        write(&folder.path(name), &graph_of(arcs), CompFlags::default(), false);
+        let path = folder.path(&format!("{name}.graph"));
+        let (source, control) = (open(&path).unwrap(), Control::silent());
+        let rows = source.rows(Bytes::mib(64), &control).unwrap().unwrap();
+        assert!(rows.lengths(true, &control).unwrap().is_some());
+        assert_eq!(rows.symmetry(), symmetry, "{name}");
+        assert!(taken_beside(&path, Bytes::mib(64), Some(Bytes(1_200_000))), "{name}");
+    }
 }
 
 #[test]
