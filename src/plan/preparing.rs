@@ -1,7 +1,7 @@
 //! What preparing a graph takes: seconds of its stages, passes over the input, bytes that wait on disk.
 //!
 //! Input: what is known of the graph before, and how the host's memory is divided ([`crate::clean::workspace`]). Output: an estimate, from
-//! rates of one core that were measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md). It weighs the
+//! rates of one core that were measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md, directed-h100.txt). It weighs the
 //! stages of a job against each other, and docs/how-big.md has it beside what was measured. Bounds of bytes, by which a job is refused,
 //! are where the bytes are written.
 
@@ -18,7 +18,7 @@ const ORIENTED: f64 = 75e6;
 const READ_AGAIN: f64 = 250e6;
 
 /// Arcs of directed rows that a core reverses: reading them twice, sorting and encoding their tails.
-const REVERSED: f64 = 22e6;
+const REVERSED: f64 = 32e6;
 
 /// Arcs that a core reads into buckets, cleans, and orients.
 const DISTRIBUTED: f64 = 42e6;
