@@ -17,6 +17,7 @@ mod ranked;
 mod reversed;
 mod row_pass;
 pub mod rows;
+mod tails;
 mod united;
 mod waiting;
 

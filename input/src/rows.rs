@@ -46,6 +46,17 @@ pub trait AdjacencyRows: Sync {
         None
     }
 
+    /// How many bands of ids there are. [`Self::read`] reads from the one that was entered last.
+    fn bands(&self) -> usize {
+        1
+    }
+
+    /// Makes the rows of a band readable; returns its first id, at which a chunk begins. The last band is entered at first. No thread may read
+    /// meanwhile.
+    fn enter(&self, _band: usize, _control: &Control) -> Result<u64> {
+        Ok(0)
+    }
+
     /// Passes the successors of `chunk` to `take`, in order, in parts, until it returns false. `part` is memory for these.
     fn read(
         &self,
@@ -66,6 +77,14 @@ impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
 
     fn starts(&self) -> Option<Vec<u64>> {
         (**self).starts()
+    }
+
+    fn bands(&self) -> usize {
+        (**self).bands()
+    }
+
+    fn enter(&self, band: usize, control: &Control) -> Result<u64> {
+        (**self).enter(band, control)
     }
 
     fn read(

@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
-use trimill_system::disk::DiskNeed;
+use trimill_system::disk::{DiskNeed, free_space};
 use trimill_system::error::{Error, Result};
 use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
@@ -46,6 +46,8 @@ pub struct Workspace<'a> {
     pub graph: Bytes,
     /// The most bytes of a set of buckets, of sorted runs or of reversed arcs that stay in memory; `None`: their share.
     pub buckets: Option<Bytes>,
+    /// The most bytes of reversed arcs on disk; `None`: half of what is free.
+    pub scratch: Option<Bytes>,
     /// What the job does with the graph, where that is known.
     pub later: Option<&'a dyn AfterPreparing>,
 }
@@ -141,7 +143,7 @@ pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
 impl<'a> Workspace<'a> {
     /// In `memory` and the directory `dir`; oriented graphs go to files.
     pub fn new(memory: HostMemory, dir: &'a Path) -> Self {
-        Self { memory, dir, graph: Bytes::ZERO, buckets: None, later: None }
+        Self { memory, dir, graph: Bytes::ZERO, buckets: None, scratch: None, later: None }
     }
 
     /// What is written after a graph of so many vertices and edges is prepared.
@@ -167,7 +169,13 @@ impl<'a> Workspace<'a> {
     /// The shares of what the arrays in `needs` leave.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         let left = self.memory.left(needs)?;
-        Ok(Shares { left, threads: self.memory.threads(), dir: self.dir, in_memory: self.buckets })
+        Ok(Shares {
+            left,
+            threads: self.memory.threads(),
+            dir: self.dir,
+            in_memory: self.buckets,
+            scratch: self.scratch,
+        })
     }
 }
 
@@ -178,6 +186,7 @@ pub struct Shares<'a> {
     pub threads: u64,
     pub dir: &'a Path,
     in_memory: Option<Bytes>,
+    scratch: Option<Bytes>,
 }
 
 impl Shares<'_> {
@@ -189,6 +198,11 @@ impl Shares<'_> {
     /// Bytes of encoded arcs that are to be sorted by their heads.
     pub fn reversed_arcs(&self) -> u64 {
         self.in_memory.map_or(self.left.get() / 16 * 9, Bytes::get)
+    }
+
+    /// Bytes of these on disk: the graph file takes about as much as all of them.
+    pub fn reversed_on_disk(&self) -> Result<Bytes> {
+        self.scratch.map_or_else(|| Ok(Bytes(free_space(self.dir)?.get() / 2)), Ok)
     }
 
     /// Bytes of what is made of them, one bucket after another, and stays while rows wait.

@@ -5,8 +5,9 @@
 //!
 //! Memory: the encoded arcs, 0.2 to 4 bytes for each, within a share of the budget; a staging area of 2 KiB for each thread and bucket.
 
+use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::waiting::{decode_row, encode_row};
 use crate::clean::Shares;
@@ -27,15 +28,35 @@ const IN_CACHE: u64 = 1 << 22;
 /// The fewest ids of a bucket, unless its chunk of rows has fewer.
 const LEAST_IDS: u64 = 1 << 12;
 
+/// Which heads are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heads {
+    /// All of them, or, where they do not fit, the first ones.
+    All,
+    /// Those behind the ones that were taken before, or the first of these.
+    Next,
+    /// Those that were taken once before, which fitted then.
+    SameAgain,
+}
+
 /// Buckets of arcs, by their heads.
 pub(super) struct ReversedArcs {
     /// The first id of each bucket; one more at the end.
     pub(super) first_ids: Vec<u32>,
+    /// The buckets of each chunk of rows.
+    pub(super) of_chunk: Vec<Range<usize>>,
+    /// The chunks whose heads are taken, and the id behind them.
+    taken: Mutex<usize>,
+    end: AtomicU32,
     waiting: Vec<Mutex<ReversedBucket>>,
     idle: Mutex<Vec<StagedBuckets>>,
     limit: MemoryLimit,
+    /// The most bytes in memory if some heads are left out, and in the file.
+    beside_rows: Bytes,
+    on_disk: u64,
+    may_leave_out: bool,
+    ids: u32,
     overflow: Overflow,
-    loops: AtomicU64,
 }
 
 /// Arcs that wait for the tails of a bucket of heads.
@@ -47,6 +68,7 @@ struct ReversedBucket {
     held: u64,
     arcs: u64,
     pieces: u64,
+    is_left_out: bool,
 }
 
 /// What a thread has for a bucket: pieces of consecutive tails. A piece has a record for each tail (its distance from the one before), with the
@@ -95,38 +117,47 @@ impl SortedTails<'_> {
 
 impl ReversedArcs {
     /// Divides the ids of each chunk of rows into buckets of about as many: few, so that many heads of a row are together, but so many that all
-    /// threads can sort one in half of the memory for that. Also returns how many buckets each chunk has.
+    /// threads can sort one in half of the memory for that. Heads before and behind the chunks, of all `ids`, are not taken.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,
+        heads: Heads,
         shares: &Shares<'_>,
-    ) -> (Self, Vec<usize>) {
+    ) -> Result<Self> {
         let arcs = chunks.clone().last().map_or(0, |chunk| chunk.arcs.end);
         let wanted = 8 * arcs / shares.sorting().max(1);
         let many = wanted.max(arcs / IN_CACHE).clamp(1, shares.staged().saturating_sub(chunks.len() as u64).max(1));
         let most = (ids as u64).div_ceil(many).max(LEAST_IDS);
-        let (mut of_chunk, mut first_ids) = (Vec::with_capacity(chunks.len()), Vec::new());
+        let (mut of_chunk, mut first_ids, mut end) = (Vec::with_capacity(chunks.len()), Vec::new(), 0);
         for chunk in chunks {
             let first = first_ids.len();
+            end = chunk.ids.end;
             first_ids.extend(chunk.ids.clone().step_by(most as usize).map(|id| id as u32));
-            of_chunk.push(first_ids.len() - first);
+            of_chunk.push(first..first_ids.len());
         }
         let waiting = first_ids.iter().map(|_| Mutex::default()).collect();
-        first_ids.push(ids as u32);
-        let reversed = Self {
+        first_ids.push(end as u32);
+        let beside_rows = shares.rows_that_wait(false);
+        let in_memory = if heads == Heads::All { Bytes(shares.reversed_arcs()) } else { beside_rows };
+        Ok(Self {
+            taken: Mutex::new(of_chunk.len()),
+            end: AtomicU32::new(end as u32),
             first_ids,
+            of_chunk,
             waiting,
             idle: Mutex::default(),
-            limit: MemoryLimit::new(Bytes(shares.reversed_arcs())),
+            limit: MemoryLimit::new(in_memory),
+            beside_rows,
+            may_leave_out: heads != Heads::SameAgain,
+            ids: ids as u32,
+            on_disk: shares.reversed_on_disk()?.get(),
             overflow: Overflow::new(shares.dir),
-            loops: AtomicU64::new(0),
-        };
-        (reversed, of_chunk)
+        })
     }
 
-    /// Loops so far, which are dropped.
-    pub(super) fn loops(&self) -> u64 {
-        self.loops.load(Ordering::Relaxed)
+    /// The chunks whose heads were taken; those of the others are left to another pass over all rows.
+    pub(super) fn taken(&self) -> usize {
+        *lock(&self.taken)
     }
 
     /// A staging area, for a thread that adds a chunk of rows; [`Self::give_back`] takes it back.
@@ -145,23 +176,20 @@ impl ReversedArcs {
         lock(&self.idle).push(staged);
     }
 
-    /// Adds the arcs of a row to the buckets of their heads. False: they do not ascend, or a head is no id.
+    /// Adds the arcs of a row to the buckets of their heads, but for loops. False: they do not ascend, or a head is no id.
     pub(super) fn add(&self, tail: u32, row: &[u32], staged: &mut StagedBuckets) -> Result<bool> {
-        let ids = self.first_ids[self.waiting.len()];
-        if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| last >= ids) {
+        if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| last >= self.ids) {
             return Ok(false);
         }
         let StagedBuckets { buckets: staged, chunks, heads, encoded } = staged;
-        let mut rest = row;
+        let end = row.partition_point(|&head| head < self.end.load(Ordering::Relaxed));
+        let mut rest = &row[row.partition_point(|&head| head < self.first_ids[0]).min(end)..end];
         while let Some(&head) = rest.first() {
             let bucket = self.first_ids.partition_point(|&first| first <= head) - 1;
             let (now, after) = rest.split_at(rest.partition_point(|&head| head < self.first_ids[bucket + 1]));
             rest = after;
             heads.clear();
             heads.extend(now.iter().filter(|&&head| head != tail).map(|head| head - self.first_ids[bucket]));
-            if heads.len() < now.len() {
-                self.loops.fetch_add(1, Ordering::Relaxed);
-            }
             if heads.is_empty() {
                 continue;
             }
@@ -186,28 +214,64 @@ impl ReversedArcs {
         Ok(true)
     }
 
-    /// Adds what a thread has staged to a bucket. If memory is full, and the bucket has half of its share of it or more, all of it is written.
+    /// Adds what a thread has staged to a bucket. If memory is full, and the bucket has half of its share of it or more, all of it is written; if
+    /// the disk is full, too, the last chunks are left out.
     fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
         of.end_piece();
+        let bytes = std::mem::take(&mut of.bytes);
+        let (arcs, pieces) = (std::mem::take(&mut of.arcs), std::mem::take(&mut of.pieces));
         let mut into = lock(&self.waiting[bucket]);
-        into.arcs += of.arcs;
-        into.pieces += of.pieces;
-        into.held += of.bytes.len() as u64;
-        let fits = self.limit.add(of.bytes.len() as u64);
-        into.segments.push(WaitingBytes::Memory(of.bytes.as_slice().into()));
-        of.bytes.clear();
-        (of.arcs, of.pieces) = (0, 0);
-        if !fits && into.held >= self.limit.most().get() / 2 / self.waiting.len() as u64 {
-            let mut together = Vec::with_capacity(into.held as usize);
-            into.segments.retain(|segment| match segment {
-                WaitingBytes::Memory(bytes) => {
-                    together.extend_from_slice(bytes);
-                    false
-                }
-                WaitingBytes::File(_) => true,
-            });
-            into.segments.push(self.overflow.write(&together)?);
-            self.limit.release(std::mem::take(&mut into.held));
+        if into.is_left_out {
+            return Ok(());
+        }
+        into.arcs += arcs;
+        into.pieces += pieces;
+        into.held += bytes.len() as u64;
+        let fits = self.limit.add(bytes.len() as u64);
+        into.segments.push(WaitingBytes::Memory(bytes.into()));
+        if fits || into.held < self.limit.most().get() / 2 / self.waiting.len() as u64 {
+            return Ok(());
+        }
+        if self.overflow.bytes() + into.held > self.on_disk {
+            drop(into);
+            return if self.may_leave_out { self.leave_out() } else { Ok(()) };
+        }
+        let mut together = Vec::with_capacity(into.held as usize);
+        into.segments.retain(|segment| match segment {
+            WaitingBytes::Memory(bytes) => {
+                together.extend_from_slice(bytes);
+                false
+            }
+            WaitingBytes::File(_) => true,
+        });
+        into.segments.push(self.overflow.write(&together)?);
+        self.limit.release(std::mem::take(&mut into.held));
+        Ok(())
+    }
+
+    /// Empties the buckets of the last chunks, until the others fit.
+    #[cold]
+    fn leave_out(&self) -> Result<()> {
+        let mut taken = lock(&self.taken);
+        // Rows wait beside what is found of a part of the heads.
+        self.limit.lower(self.beside_rows);
+        while self.limit.held() > self.limit.most() {
+            if *taken == 1 {
+                let (held, most) = (self.limit.held(), self.limit.most());
+                return Err(Error::memory(format!(
+                    "the arcs of a range of heads take {held}, and the host's budget has {most} for them"
+                ))
+                .advice("raise --host-memory, or name another --work-dir, with more free space"));
+            }
+            *taken -= 1;
+            let buckets = self.of_chunk[*taken].clone();
+            self.end.store(self.first_ids[buckets.start], Ordering::Relaxed);
+            for bucket in buckets {
+                let emptied = ReversedBucket { is_left_out: true, ..ReversedBucket::default() };
+                let left_out = std::mem::replace(&mut *lock(&self.waiting[bucket]), emptied);
+                left_out.segments.iter().for_each(|segment| self.overflow.free(segment));
+                self.limit.release(left_out.held);
+            }
         }
         Ok(())
     }
@@ -235,6 +299,7 @@ impl ReversedArcs {
             return Ok(None);
         }
         let segments = of.segments.iter().map(|segment| self.overflow.read_all(segment)).collect::<Result<Vec<_>>>()?;
+        of.segments.iter().for_each(|segment| self.overflow.free(segment));
         let (mut begins, mut pieces) = (vec![0usize; heads + 2], Vec::with_capacity(of.pieces as usize));
         for segment in &segments {
             let mut rest = &segment[..];

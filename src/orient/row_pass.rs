@@ -87,19 +87,24 @@ impl RowInputs<'_> {
     ) -> Result<PassFound> {
         let pass = RowPass { input: *self, vertices: self.present.members(), waiting, key };
         let clean = AtomicBool::new(true);
-        let sums = parallel::try_map_with(pass.chunks(), RowScratch::default, |scratch, chunk| {
-            control.check()?;
-            let sums = match clean.load(Ordering::Relaxed) {
-                true => pass.orient_chunk(&chunk, scratch)?,
-                false => None,
-            };
-            if sums.is_none() {
-                clean.store(false, Ordering::Relaxed);
-            }
-            task.advance(chunk.rows.arcs.end - chunk.rows.arcs.start);
-            Ok(sums.unwrap_or_default())
-        })?;
-        let (hash, kept) = sums.into_iter().fold((0u64, 0), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
+        let (mut chunks, mut hash, mut kept) = (pass.chunks(), 0u64, 0);
+        for band in (0..self.rows.bands()).rev() {
+            let first = self.rows.enter(band, control)?;
+            let of_band = chunks.split_off(chunks.partition_point(|chunk| chunk.rows.ids.start < first));
+            let sums = parallel::try_map_with(of_band, RowScratch::default, |scratch, chunk| {
+                control.check()?;
+                let sums = match clean.load(Ordering::Relaxed) {
+                    true => pass.orient_chunk(&chunk, scratch)?,
+                    false => None,
+                };
+                if sums.is_none() {
+                    clean.store(false, Ordering::Relaxed);
+                }
+                task.advance(chunk.rows.arcs.end - chunk.rows.arcs.start);
+                Ok(sums.unwrap_or_default())
+            })?;
+            (hash, kept) = sums.into_iter().fold((hash, kept), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
+        }
         Ok(PassFound { clean: clean.into_inner() && hash == 0, kept })
     }
 }

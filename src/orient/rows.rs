@@ -30,9 +30,8 @@ use super::place::{Destination, MadeGraph, VertexSections, Write, make};
 use super::row_pass::{RowInputs, random};
 use super::united::UnitedRows;
 use super::waiting::WaitingRows;
-use crate::clean::buckets::bytes_on_disk;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN};
-use crate::clean::{BEYOND_MEMORY, CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
+use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
@@ -92,11 +91,8 @@ pub fn orient_rows(
     rows_to_orient.shares = shares;
     space.expect(&graph(InputForm::DirectedRows, arcs), control);
     // Each edge is there once or twice.
-    let least = source.arcs_at_least();
-    let tails = [bytes_on_disk(least, shares.tails())[0], bytes_on_disk(arcs, shares.tails())[1]];
-    let layout = Layout { edges: least.div_ceil(2), ..Layout::default() };
-    let later = space.later_needs(0, layout.edges);
-    place.check_room(&layout, later.into_iter().chain([shares.on_disk(BEYOND_MEMORY, tails)]))?;
+    let layout = Layout { edges: source.arcs_at_least().div_ceil(2), ..Layout::default() };
+    place.check_room(&layout, space.later_needs(0, layout.edges))?;
     let Some(rows) = UnitedRows::new(rows, lengths, &shares, control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
     let both: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
@@ -146,7 +142,9 @@ impl RowsToOrient<'_> {
         let later = space.later_needs(layout.vertices.into(), least);
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
-        let mut waiting = WaitingRows::new(&lengths, edges, shares, shares.rows_that_wait(place.is_file(&layout)));
+        // Of several bands the tails are found again while rows wait.
+        let share = shares.rows_that_wait(place.is_file(&layout) && rows.bands() == 1);
+        let mut waiting = WaitingRows::new(&lengths, edges, shares, share);
         let degrees = waiting.degrees().to_vec();
         let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
         let task = control.task(ORIENT_ROWS, Some(arcs + edges / 2), Unit::Arcs);
@@ -160,7 +158,6 @@ impl RowsToOrient<'_> {
             false => task,
             true => {
                 let passes = edges.div_ceil(first.kept.max(1)).max(2);
-                let share = shares.rows_that_wait(place.is_file(&layout));
                 tracing::info!(
                     target: NOTE,
                     "the input is read at least {passes} times: {share} of its encoded rows fit in memory at a time (--host-memory)"

@@ -51,7 +51,7 @@ impl MemoryLimit {
 }
 
 /// A file for what memory does not hold. It has no name, is made when it is needed, and is removed when this is dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Overflow {
     dir: PathBuf,
     file: OnceLock<File>,
@@ -97,6 +97,11 @@ impl Overflow {
         }
         limit.release(length);
         self.write(&bytes)
+    }
+
+    /// Bytes that were written.
+    pub fn bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
     }
 
     /// Writes `bytes` to the file. Called from many threads.

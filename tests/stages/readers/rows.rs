@@ -58,14 +58,14 @@ const LITTLE: Bytes = Bytes::mib(17);
 
 /// Whether the rows of the input at `path` are accepted without cleaning; if so, checks that the graph is the one that cleaning makes.
 fn taken(path: &Path, memory: Bytes) -> bool {
-    taken_beside(path, memory, None)
+    taken_beside(path, memory, None, None)
 }
 
-/// The same with so many bytes for arcs that are sorted.
-fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>) -> bool {
+/// The same with so many bytes for arcs that are sorted, in memory and on disk.
+fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>, scratch: Option<Bytes>) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let control = Control::silent();
-    let space = Workspace { buckets, ..Workspace::new(HostMemory::new(memory, 2), dir.path()) };
+    let space = Workspace { buckets, scratch, ..Workspace::new(HostMemory::new(memory, 2), dir.path()) };
     let source = open(path).unwrap();
     let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
     let Some(MadeGraph::File(rows)) = made(Destination::file(dir.path())) else {
@@ -267,7 +267,7 @@ proptest! {
             prop_assert_eq!(taken(&folder.path("b.graph"), Bytes::mib(64)), clean);
             // It may be directed: where sorting arcs takes too much memory, they get their reverse without that.
             let (large, most) = (8 * arcs.len() > 2100, Bytes(2100));
-            let taken = taken_beside(&folder.path("b.graph"), Bytes::mib(64), Some(most));
+            let taken = taken_beside(&folder.path("b.graph"), Bytes::mib(64), Some(most), None);
             prop_assert_eq!(taken, clean || large && edges);
         }
     }
@@ -314,7 +314,7 @@ fn rows_may_have_hundreds_of_successors_and_a_bvgraph_each_edge_once() {
         let rows = source.rows(Bytes::mib(64), &control).unwrap().unwrap();
         assert!(rows.lengths(true, &control).unwrap().is_some());
         assert_eq!(rows.symmetry(), symmetry, "{name}");
-        assert!(taken_beside(&path, Bytes::mib(64), Some(Bytes(1_200_000))), "{name}");
+        assert!(taken_beside(&path, Bytes::mib(64), Some(Bytes(1_200_000)), None), "{name}");
     }
 }
 
@@ -337,7 +337,11 @@ fn real_graphs_are_taken_from_their_rows() {
     assert!(taken(&data("cnr-2000.graph"), Bytes::mib(64)));
     assert!(!taken(&data("cnr-2000.graph"), Bytes::mib(24)));
     // Its reversed arcs, and then its tails, take some 3 MB, so most of them go to files.
-    assert!(taken_beside(&data("cnr-2000.graph"), Bytes::mib(64), Some(Bytes(1_200_000))));
+    assert!(taken_beside(&data("cnr-2000.graph"), Bytes::mib(64), Some(Bytes(1_200_000)), None));
+    // With a little of the disk, or none, the graph is read for one band of ids after another.
+    for scratch in [Bytes(300_000), Bytes::ZERO] {
+        assert!(taken_beside(&data("cnr-2000.graph"), Bytes::mib(64), Some(Bytes(2_000_000)), Some(scratch)));
+    }
     // Formats without rows, and files that say that they are directed.
     assert!(!taken(&data("karate.mtx"), Bytes::mib(64)));
     let pairs = bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes());

@@ -1,0 +1,365 @@
+//! The tails of the arcs that end at the vertices of a directed graph.
+//!
+//! Input: [`AdjacencyRows`] that ascend strictly. Output: the tails of heads of consecutive ids, encoded: of all ids, or, where they fit neither
+//! in memory nor on the disk, of a band of ids, so that the rows are read once for each band.
+//!
+//! 1. The rows are read, and their arcs are sorted by heads ([`super::reversed`]).
+//! 2. The tails of each head are encoded. The rows of the heads are read again, if the lengths of both together are wanted.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::reversed::{Heads, ReversedArcs, SortedTails};
+use super::waiting::{decode_row, encode_row};
+use crate::clean::Shares;
+use crate::clean::workspace::Pool;
+use trimill_graph::leb128::{numbers, put};
+use trimill_input::rows::{AdjacencyRows, RowChunk};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
+use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
+
+/// The fewest arcs and ids of a chunk, unless the graph has fewer.
+const LEAST: u64 = 1 << 20;
+
+/// The tasks of the first band, and of further ones.
+const REVERSE: &str = "reverse arcs";
+const REVERSE_AGAIN: &str = "reverse more arcs";
+
+/// Rows that are read at a time, unless the rows say where they can be read from.
+const ROWS: usize = 256;
+
+/// Rows that are taken together, and the parts in which they are read.
+pub(super) struct PartedChunk {
+    pub(super) whole: RowChunk,
+    parts: Vec<RowChunk>,
+}
+
+/// The rows of a directed graph.
+pub(super) struct DirectedRows<'a> {
+    rows: Box<dyn AdjacencyRows + 'a>,
+    lengths: Vec<u32>,
+    pub(super) chunks: Vec<PartedChunk>,
+}
+
+/// The tails of the heads of a band.
+#[derive(Default)]
+pub(super) struct BandTails {
+    /// The chunks of its ids.
+    pub(super) chunks: Range<usize>,
+    /// The buckets of each of these, and the first id of each bucket; one more at the end.
+    of_chunk: Vec<Range<usize>>,
+    first_ids: Vec<u32>,
+    /// The tails of the heads in each bucket: for each id their number, then these, as [`encode_row`] encodes them.
+    tails: Vec<WaitingBytes>,
+    overflow: Overflow,
+    pub(super) loops: u64,
+}
+
+impl<'a> DirectedRows<'a> {
+    /// Rows of these lengths.
+    pub(super) fn new(rows: Box<dyn AdjacencyRows + 'a>, lengths: Vec<u32>, shares: &Shares<'_>) -> Self {
+        let chunks = chunks(&*rows, &lengths, shares);
+        Self { rows, lengths, chunks }
+    }
+
+    /// The tails of the heads in `chunks`, or, unless `heads` were taken before, in the first of these. `united` receives the length of each of
+    /// their rows together with its tails. `None`: the rows do not ascend, or there is too little memory to sort a bucket.
+    pub(super) fn tails(
+        &self,
+        chunks: Range<usize>,
+        united: Option<&mut [u32]>,
+        shares: &Shares<'_>,
+        control: &Control,
+    ) -> Result<Option<BandTails>> {
+        let all: u64 = self.chunks.last().map_or(0, |chunk| chunk.whole.arcs.end);
+        let (heads, task, arcs) = match &united {
+            Some(_) if chunks.start == 0 => (Heads::All, REVERSE, 2 * all),
+            Some(_) => (Heads::Next, REVERSE_AGAIN, 2 * all),
+            None => (Heads::SameAgain, REVERSE_AGAIN, all),
+        };
+        let task = control.task(task, Some(arcs), Unit::Arcs);
+        let Some(reversed) = self.reversed(&self.chunks[chunks.clone()], heads, shares, &task, control)? else {
+            return Ok(None);
+        };
+        let chunks = chunks.start..chunks.start + reversed.taken();
+        let (held, most) = reversed.memory();
+        tracing::debug!(
+            "{held} of reversed arcs wait in memory, of {most}; {} of {} chunks",
+            chunks.end,
+            self.chunks.len()
+        );
+        let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.dir));
+        let limit = MemoryLimit::new(most.min(Bytes(shares.tails())));
+        let measures = united.is_some();
+        let mut lengths = united.unwrap_or_default();
+        let mut work = Vec::new();
+        for (chunk, buckets) in self.chunks[chunks.clone()].iter().zip(&reversed.of_chunk) {
+            let ids = &chunk.whole.ids;
+            let many = if measures { ids.end - ids.start } else { 0 };
+            let (own, after) = std::mem::take(&mut lengths).split_at_mut(many as usize);
+            let uniting = Uniting {
+                reversed: &reversed,
+                pool: &pool,
+                bucket: buckets.start,
+                sorted: None,
+                next: ids.start as u32,
+                lengths: own.iter_mut(),
+                tails: Vec::with_capacity(buckets.len()),
+                loops: 0,
+                encoder: TailEncoder::default(),
+            };
+            work.push((chunk, uniting));
+            lengths = after;
+        }
+        let united = parallel::try_map_with(work, Vec::new, |row: &mut Vec<u32>, (chunk, mut uniting)| {
+            control.check()?;
+            let mut fits = true;
+            let keep = |bytes| overflow.put(bytes, &limit);
+            if measures {
+                self.each_row(chunk, row, &mut |id, row| {
+                    while fits && uniting.next < id {
+                        fits = uniting.put(&[], &keep)?;
+                    }
+                    fits = fits && uniting.put(row, &keep)?;
+                    Ok(fits)
+                })?;
+                task.advance(chunk.whole.arcs.end - chunk.whole.arcs.start);
+            }
+            while fits && u64::from(uniting.next) < chunk.whole.ids.end {
+                fits = uniting.put(&[], &keep)?;
+            }
+            uniting.end_bucket(&keep)?;
+            Ok(Some((uniting.tails, uniting.loops)).filter(|_| fits))
+        })?;
+        let Some(united) = united.into_iter().collect::<Option<Vec<_>>>() else {
+            tracing::info!("the arcs are sorted: the host's budget is too small for the arcs of a few thousand heads");
+            return Ok(None);
+        };
+        let (mut loops, mut tails) = (0, Vec::new());
+        for (of_chunk, loops_of_chunk) in united {
+            tails.extend(of_chunk);
+            loops += loops_of_chunk;
+        }
+        let ReversedArcs { of_chunk, first_ids, .. } = reversed;
+        Ok(Some(BandTails { chunks, of_chunk, first_ids, tails, overflow, loops }))
+    }
+
+    /// The arcs of all rows to heads in `chunks`. `None`: the rows do not ascend.
+    fn reversed(
+        &self,
+        chunks: &[PartedChunk],
+        heads: Heads,
+        shares: &Shares<'_>,
+        task: &Task,
+        control: &Control,
+    ) -> Result<Option<ReversedArcs>> {
+        let chunks = chunks.iter().map(|chunk| &chunk.whole);
+        let reversed = ReversedArcs::new(chunks, self.lengths.len(), heads, shares)?;
+        let sound = AtomicBool::new(true);
+        parallel::try_each_with(&self.chunks, Vec::new, |row: &mut Vec<u32>, chunk| {
+            control.check()?;
+            let mut staged = reversed.stage();
+            self.each_row(chunk, row, &mut |id, row| {
+                let ascends = reversed.add(id, row, &mut staged)?;
+                if !ascends {
+                    sound.store(false, Ordering::Relaxed);
+                }
+                Ok(ascends)
+            })?;
+            reversed.give_back(staged);
+            task.advance(chunk.whole.arcs.end - chunk.whole.arcs.start);
+            Ok(())
+        })?;
+        if !sound.load(Ordering::Relaxed) {
+            tracing::info!("the arcs are sorted: rows do not ascend");
+            return Ok(None);
+        }
+        reversed.finish()?;
+        Ok(Some(reversed))
+    }
+
+    /// Calls `take` with each row of a chunk that is not empty, until it returns false.
+    pub(super) fn each_row(
+        &self,
+        chunk: &PartedChunk,
+        memory: &mut Vec<u32>,
+        take: &mut dyn FnMut(u32, &[u32]) -> Result<bool>,
+    ) -> Result<()> {
+        let Self { rows, lengths, .. } = self;
+        let (mut id, mut row, mut go) = (chunk.whole.ids.start as usize, Vec::new(), true);
+        let end = chunk.whole.ids.end as usize;
+        for part in &chunk.parts {
+            if !go {
+                break;
+            }
+            rows.read(part, memory, &mut |part| {
+                let mut rest = &part[..];
+                while !rest.is_empty() {
+                    while id < end && lengths[id] == 0 {
+                        id += 1;
+                    }
+                    let Some(&length) = lengths[..end].get(id) else { return Ok(false) };
+                    let (now, after) = rest.split_at(rest.len().min(length as usize - row.len()));
+                    row.extend_from_slice(now);
+                    rest = after;
+                    if row.len() == length as usize {
+                        go = take(id as u32, &row)?;
+                        if !go {
+                            return Ok(false);
+                        }
+                        row.clear();
+                        id += 1;
+                    }
+                }
+                Ok(true)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl BandTails {
+    /// The buckets of a chunk of the band.
+    pub(super) fn buckets(&self, chunk: usize) -> Range<usize> {
+        self.of_chunk[chunk - self.chunks.start].clone()
+    }
+
+    /// The id behind those of a bucket.
+    pub(super) fn end_of(&self, bucket: usize) -> u32 {
+        self.first_ids[bucket + 1]
+    }
+
+    /// The encoded tails of a bucket.
+    pub(super) fn of(&self, bucket: usize) -> Result<Cow<'_, [u8]>> {
+        self.tails.get(bucket).map_or(Ok(Cow::default()), |tails| self.overflow.read_all(tails))
+    }
+}
+
+/// Divides rows into chunks of at least [`LEAST`] arcs and ids, so few that their buckets have room for staging areas.
+fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec<PartedChunk> {
+    let n = lengths.len() as u64;
+    let all: u64 = n + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+    let least = LEAST.max(all / (shares.staged() / 2).max(1));
+    let starts = rows.starts().unwrap_or_else(|| (0..n).step_by(ROWS).collect());
+    let (mut chunks, mut parts, mut arc) = (Vec::new(), Vec::new(), 0);
+    let mut whole = RowChunk { ids: 0..0, arcs: 0..0 };
+    for (i, &start) in starts.iter().enumerate() {
+        let end = starts.get(i + 1).copied().unwrap_or(n);
+        let arcs = lengths[start as usize..end as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
+        parts.push(RowChunk { ids: start..end, arcs: arc..arc + arcs });
+        arc += arcs;
+        (whole.ids.end, whole.arcs.end) = (end, arc);
+        // An id counts, too: those without a row have tails.
+        if end == n || end - whole.ids.start + arc - whole.arcs.start >= least {
+            let next = RowChunk { ids: end..end, arcs: arc..arc };
+            chunks.push(PartedChunk { whole: std::mem::replace(&mut whole, next), parts: std::mem::take(&mut parts) });
+        }
+    }
+    chunks
+}
+
+/// The rows of a chunk while they are united with their tails, one id after another.
+struct Uniting<'a> {
+    reversed: &'a ReversedArcs,
+    pool: &'a Pool,
+    bucket: usize,
+    /// The tails of the bucket.
+    sorted: Option<SortedTails<'a>>,
+    next: u32,
+    /// The lengths of rows that are still to be filled.
+    lengths: std::slice::IterMut<'a, u32>,
+    /// The encoded tails of each bucket so far.
+    tails: Vec<WaitingBytes>,
+    /// Loops so far, which are dropped.
+    loops: u64,
+    encoder: TailEncoder,
+}
+
+/// Keeps encoded tails.
+type Keep<'a> = dyn Fn(Vec<u8>) -> Result<WaitingBytes> + 'a;
+
+impl Uniting<'_> {
+    /// Unites the row of the next id with its tails. False: there is too little memory for the bucket.
+    fn put(&mut self, row: &[u32], keep: &Keep<'_>) -> Result<bool> {
+        let (id, first_ids) = (self.next, &self.reversed.first_ids);
+        if self.sorted.is_some() && id == first_ids[self.bucket + 1] {
+            self.end_bucket(keep)?;
+        }
+        if self.sorted.is_none() {
+            self.sorted = self.reversed.take(self.bucket, self.pool)?;
+        }
+        let Some(sorted) = &mut self.sorted else { return Ok(false) };
+        let tails = sorted.of(id - first_ids[self.bucket]);
+        if let Some(length) = self.lengths.next() {
+            let loops = u32::from(row.binary_search(&id).is_ok());
+            self.loops += u64::from(loops);
+            *length = united_length(row, tails) - loops;
+        }
+        self.encoder.put(tails);
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// Keeps the encoded tails of the bucket, and begins the next one.
+    fn end_bucket(&mut self, keep: &Keep<'_>) -> Result<()> {
+        self.sorted = None;
+        let mut bytes = std::mem::take(&mut self.encoder.bytes);
+        bytes.shrink_to_fit();
+        self.tails.push(keep(bytes)?);
+        self.bucket += 1;
+        Ok(())
+    }
+}
+
+/// Encodes the tails of heads, one head after another.
+#[derive(Default)]
+struct TailEncoder {
+    bytes: Vec<u8>,
+    encoded: Vec<u8>,
+}
+
+impl TailEncoder {
+    /// Adds the tails of the next head.
+    fn put(&mut self, tails: &mut [u32]) {
+        put(tails.len() as u32, &mut self.bytes);
+        if !tails.is_empty() {
+            encode_row(tails, &mut self.encoded);
+            self.bytes.extend_from_slice(&self.encoded);
+        }
+    }
+}
+
+/// Reads the tails of the next head; returns how many bytes they take.
+pub(super) fn read_tails(bytes: &[u8], tails: &mut Vec<u32>) -> Result<usize> {
+    // They are as `TailEncoder` writes them.
+    let wrong = |_| Error::defect("tails that cannot be decoded");
+    let mut many = [0];
+    let taken = numbers(bytes, &mut many).map_err(wrong)?;
+    tails.resize(many[0] as usize, 0);
+    let mut rest = &bytes[taken..];
+    if many[0] > 0 {
+        rest = decode_row(rest, tails).map_err(wrong)?;
+    }
+    let mut least = 0;
+    for tail in tails {
+        *tail += least;
+        least = *tail + 1;
+    }
+    Ok(bytes.len() - rest.len())
+}
+
+/// How many numbers both ascending lists have together.
+fn united_length(row: &[u32], tails: &[u32]) -> u32 {
+    let (mut i, mut j, mut both) = (0, 0, 0);
+    while i < row.len() && j < tails.len() {
+        let (a, b) = (row[i], tails[j]);
+        both += usize::from(a == b);
+        i += usize::from(a <= b);
+        j += usize::from(b <= a);
+    }
+    (row.len() + tails.len() - both) as u32
+}
