@@ -57,13 +57,7 @@ pub(super) fn unpacked(
     let unpacked = match kind(&file, format)? {
         None => return Ok(vec![file]),
         Some(ArchiveKind::Tar) => from_tar(&file, format, work_dir, control)?,
-        Some(ArchiveKind::Zip) if file.file.is_remote() => {
-            return Err(Error::usage("a zip archive on a server")
-                .at(&file.path)
-                .expected("a tar archive, which is read in order, or the file of a graph")
-                .advice("download it first"));
-        }
-        Some(ArchiveKind::Zip) => match from_zip(&file, work_dir, control)? {
+        Some(ArchiveKind::Zip) => match from_zip(&file, format, work_dir, control)? {
             Some(unpacked) => unpacked,
             None => return Ok(vec![file]),
         },
@@ -121,7 +115,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
     }
     let places = match graphar_chunks(file, &found, |_| Ok(about_edges))? {
         Some(chunks) => chunks,
-        None => graph_in_tar(&found, format).map_err(|error| error.at(&file.path))?,
+        None => graph_among(&found, format).map_err(|error| error.at(&file.path))?,
     };
     let last = places.iter().max();
     let mut archive = TarMembers::new(file, control)?;
@@ -140,7 +134,8 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
     Ok(places.iter().filter_map(|place| unpacked.remove(place)).collect())
 }
 
-fn graph_in_tar(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
+/// The member that is the graph, or the three of a graph of Graphalytics; the error lacks the archive.
+fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
         let three = member_of_each(&names).filter(|places| places.iter().all(|&place| members[place].plain));
@@ -152,7 +147,12 @@ fn graph_in_tar(members: &[Member], format: Option<Format>) -> Result<Vec<usize>
 }
 
 /// The same of a zip archive; `None` if it is a matrix of SciPy.
-fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Option<Vec<InputFile>>> {
+fn from_zip(
+    file: &InputFile,
+    format: Option<Format>,
+    work_dir: &Path,
+    control: &Control,
+) -> Result<Option<Vec<InputFile>>> {
     let archive = Zip::open(file)?;
     let numpy = file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"));
     if numpy || archive.place(OF_SCIPY).is_some() {
@@ -167,7 +167,7 @@ fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Opti
     };
     let places = match graphar_chunks(file, &archive.members, read)? {
         Some(chunks) => chunks,
-        None => vec![graph(&archive.members).map_err(|error| error.at(&file.path))?],
+        None => graph_among(&archive.members, format).map_err(|error| error.at(&file.path))?,
     };
     let unpack = |place: usize| {
         let Member { name, bytes, .. } = &archive.members[place];

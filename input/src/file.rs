@@ -182,7 +182,7 @@ impl InputFile {
     pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match self.stream(None)?.take(most).read_to_end(&mut head) {
-            Err(error) if error.raw_os_error().is_some() || is_told(&error) => Err(self.damaged(error)),
+            Err(error) if is_of_reading(&error) => Err(self.damaged(error)),
             _ => Ok(head),
         }
     }
@@ -239,6 +239,11 @@ impl InputFile {
             Err(_) => error.at(&self.path),
         }
     }
+}
+
+/// Whether bytes could not be read, rather than read and not decoded.
+pub(super) fn is_of_reading(error: &io::Error) -> bool {
+    error.raw_os_error().is_some() || is_told(error)
 }
 
 /// Whether reading failed for a reason that is not the file's own bytes, and is told as it is: a server, or a stop.

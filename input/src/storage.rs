@@ -152,8 +152,7 @@ impl<'a> Pread<'a> {
     }
 
     /// A range.
-    #[cfg(feature = "parquet")]
-    pub(super) fn part(file: &'a Storage, range: Range<u64>) -> std::io::Take<Self> {
+    pub(super) fn part(file: &'a Storage, range: Range<u64>) -> io::Take<Self> {
         let length = range.end - range.start;
         Self { file, at: range.start, task: None, forward: file.forward(range, ReadOrder::Stream) }.take(length)
     }

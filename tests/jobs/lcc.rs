@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use crate::common::job::{SETTINGS, count, data};
@@ -176,6 +177,12 @@ fn a_graph_may_be_compressed_or_in_an_archive() {
     let tar = ["-C", dir.to_str().unwrap(), "-cf", dir.join("g.tar").to_str().unwrap(), "g.e", "g.properties", "g.v"]
         .map(str::to_owned);
     assert!(std::process::Command::new("tar").args(tar).status().unwrap().success());
+    let mut zip = zip::ZipWriter::new(fs::File::create(dir.join("g.zip")).unwrap());
+    for name in ["g.e", "g.properties", "g.v"] {
+        zip.start_file(format!("data/{name}"), zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(&fs::read(dir.join(name)).unwrap()).unwrap();
+    }
+    zip.finish().unwrap();
     let packed = |name: &str| {
         let bytes = zstd::encode_all(fs::File::open(dir.join(name)).unwrap(), 1).unwrap();
         fs::write(dir.join(format!("{name}.zst")), bytes).unwrap();
@@ -188,7 +195,7 @@ fn a_graph_may_be_compressed_or_in_an_archive() {
     is("g.properties");
     ["g.e", "g.v", "g.tar"].into_iter().for_each(packed);
     ["g.e", "g.v"].into_iter().for_each(|name| fs::remove_file(dir.join(name)).unwrap());
-    ["g.v", "g.e.zst", "g.tar", "g.tar.zst"].into_iter().for_each(is);
+    ["g.v", "g.e.zst", "g.tar", "g.tar.zst", "g.zip"].into_iter().for_each(is);
 }
 
 fn fails(dir: &Path, more: &str) -> Error {

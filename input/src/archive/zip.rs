@@ -1,7 +1,8 @@
 //! The members of a zip archive.
 //!
 //! Input: a file; its central directory is read, which lists the members. Output: names, sizes and contents, whose checksums are
-//! verified. Stored and deflated members are read, and those compressed by bzip2. Memory: some 300 bytes for each member.
+//! verified. Stored and deflated members are read, and those compressed by bzip2. Of an archive on a server the end, which has the list, and
+//! the members that are wanted are fetched. Memory: some 300 bytes for each member.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -17,8 +18,8 @@ use rawzip::{
 };
 
 use super::member::Member;
-use crate::file::InputFile;
-use crate::storage::Storage;
+use crate::file::{InputFile, is_of_reading};
+use crate::storage::{Pread, Storage};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
@@ -158,7 +159,10 @@ impl<'a> Zip<'a> {
 
     /// The contents of a member, which are not verified.
     fn reader(&self, at: usize) -> Result<Box<dyn Read + '_>> {
-        let stored = BufReader::with_capacity(1 << 16, self.entry(at)?.reader());
+        let (start, end) = self.entry(at)?.compressed_data_range();
+        // A damaged archive may place it beyond its own end.
+        let end = end.min(self.file.bytes);
+        let stored = BufReader::with_capacity(1 << 16, Pread::part(&self.file.file, start.min(end)..end));
         match self.places[at].method {
             CompressionMethod::STORE => Ok(Box::new(stored)),
             CompressionMethod::DEFLATE => Ok(Box::new(DeflateDecoder::new(stored))),
@@ -180,12 +184,9 @@ impl<'a> Zip<'a> {
             .advice("unpack the archive and name the file of the graph")
     }
 
-    /// An error of reading a member: the system's, or of the decoder.
+    /// An error of reading a member: the system's or a server's, or of the decoder.
     fn unreadable(&self, at: usize, error: io::Error) -> Error {
-        match error.raw_os_error() {
-            Some(_) => Error::read(&self.file.path, error),
-            None => self.damaged(at, error),
-        }
+        if is_of_reading(&error) { Error::read(&self.file.path, error) } else { self.damaged(at, error) }
     }
 
     fn damaged(&self, at: usize, what: impl Display) -> Error {
@@ -208,7 +209,7 @@ fn member(entry: &ZipFileHeaderRecord<'_>) -> Member {
 
 fn wrong(file: &InputFile, error: rawzip::Error) -> Error {
     match error.into_kind() {
-        ErrorKind::IO(error) if error.raw_os_error().is_some() => Error::read(&file.path, error),
+        ErrorKind::IO(error) if is_of_reading(&error) => Error::read(&file.path, error),
         kind => damaged(file, kind),
     }
 }
