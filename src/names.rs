@@ -34,6 +34,7 @@ use trimill_system::control::Control;
 use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
+use trimill_system::mapped::trim_heap;
 use trimill_system::memory::Needs;
 
 /// The least and the most bytes of a run that is being collected.
@@ -104,6 +105,8 @@ fn number_in_runs<'a>(
     let numbers = merged.into_iter().zip(firsts).map(|(range, first)| (first, range.numbers)).collect();
     let mut numbered = NumberedArcs { source, names, arcs, runs, numbers, waiting: waiting.arcs };
     numbered.hold_at_most(Bytes(left.get() / ARCS_THAT_WAIT))?;
+    // What waited in memory was in small blocks, and arrays over all names come next.
+    trim_heap();
     Ok(numbered)
 }
 

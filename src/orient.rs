@@ -36,7 +36,7 @@ use trimill_graph::numbering::{numbers, order};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
-use trimill_system::mapped::prefetch;
+use trimill_system::mapped::{prefetch, trim_heap};
 use trimill_system::parallel;
 
 /// Keys whose ranks are prefetched before they are needed.
@@ -71,6 +71,8 @@ pub fn orient(
     let later = space.later_needs(layout.vertices.into(), edges);
     place.check_room(&layout, std::iter::once(waiting).chain(later))?;
     let arcs = RankedArcs::new(&degrees, edges, &shares);
+    // What cleaning took in small blocks.
+    trim_heap();
     let rank_of = numbers(&degrees);
     drop(degrees);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);

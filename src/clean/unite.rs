@@ -13,7 +13,7 @@ use trimill_graph::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
-use trimill_system::mapped::{prefetch, with_capacity, zeros};
+use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
 use trimill_system::parallel;
 
 /// Keys whose degrees are prefetched before they are needed.
@@ -48,6 +48,8 @@ impl ArcsRead {
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
         let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
         arcs.keep_at_most(shares.buckets())?;
+        // Staging areas and the blocks of buckets were small.
+        trim_heap();
         let chunk = shares.keys_at_once() as usize;
         let pool = Pool::of_sorting(&shares);
         let degrees: Vec<AtomicU32> = zeros(range as usize);

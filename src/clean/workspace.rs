@@ -18,8 +18,8 @@ use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
 use trimill_system::memory::{HostMemory, Needs};
 
-/// Bytes for each id up to the largest, if ids index arrays: degrees, ranks, and the order of vertices.
-pub const PER_ID: u64 = 12;
+/// Bytes for each id up to the largest, if ids index arrays: degrees and ranks, then ranks and the order of vertices.
+pub const PER_ID: u64 = 8;
 
 /// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
@@ -81,6 +81,18 @@ pub enum InputForm {
     ArcsOnGpu,
 }
 
+impl InputForm {
+    /// Bytes for each id beside [`PER_ID`]: the lengths of rows, which are read again; where rows are united with their reverse, also those
+    /// of its row before and after.
+    pub fn more_per_id(self) -> u64 {
+        match self {
+            Self::SymmetricRows => 4,
+            Self::DirectedRows => 12,
+            Self::Arcs | Self::ArcsOnGpu => 0,
+        }
+    }
+}
+
 /// What is known of a graph before it is prepared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphToPrepare {
@@ -128,8 +140,9 @@ pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, so it may be only half of what an
     // eighth allows for staging areas, and the largest bucket is a little larger than the others.
     let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
-    let rows = 4 * PER_KEY * arcs.min(ROWS);
-    let reading = (threads * READER + (4 << 20)).min(threads * SMALL_READER + 32 * arcs);
+    // Its keys, its rows, and what is written of them.
+    let rows = 5 * PER_KEY * arcs.min(ROWS);
+    let reading = (threads * READER + (6 << 20)).min(threads * SMALL_READER + 32 * arcs);
     let least = reading.max(sorting.max(rows));
     let needs = Needs::to("prepare the graph");
     // A bit for each id, set if it occurs, and the ranks of these bits.

@@ -270,7 +270,8 @@ impl AfterPreparing for Session {
                     Ok(Choice::Cpu(_))
                 );
         let machine = self.machine(usize::from(counts_there), true);
-        let prepared = space.beside(&needs(IdCount::Plain(ids), arcs, space)).map(|shares| {
+        let needed = needs(IdCount::Plain(ids), arcs, space).array(graph.form.more_per_id(), ids, "rows");
+        let prepared = space.beside(&needed).map(|shares| {
             let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
             machine.preparing(graph, &shares, gpu).stages
         });

@@ -41,9 +41,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE, Unit};
 use trimill_system::error::{Error, Result};
 
-/// Additional bytes for each id where rows are united with their reverse: the lengths of its row before and after.
-const PER_UNITED_ID: u64 = 8;
-
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.
 pub fn orient_rows(
@@ -59,9 +56,10 @@ pub fn orient_rows(
         return Ok(None);
     }
     // If arrays over all declared ids do not fit, those that cleaning needs may.
-    let Ok(shares) = space.beside(&needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space)) else {
-        return Ok(None);
+    let needs_as = |form: InputForm| {
+        needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space).array(form.more_per_id(), declared, "rows")
     };
+    let Ok(shares) = space.beside(&needs_as(InputForm::SymmetricRows)) else { return Ok(None) };
     let start = Instant::now();
     let Some(rows) = source.rows(shares.rows(), control)? else { return Ok(None) };
     // Sorting the arcs takes less time, and 8 bytes for each.
@@ -85,9 +83,7 @@ pub fn orient_rows(
     if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
-    let united =
-        needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space).array(PER_UNITED_ID, declared, "ids");
-    let Ok(shares) = space.beside(&united) else { return Ok(None) };
+    let Ok(shares) = space.beside(&needs_as(InputForm::DirectedRows)) else { return Ok(None) };
     rows_to_orient.shares = shares;
     space.expect(&graph(InputForm::DirectedRows, arcs), control);
     // Each edge is there once or twice.

@@ -140,6 +140,18 @@ fn no_stage_takes_more_than_the_budget() {
     assert_eq!(std::fs::read_dir(dir.path().join("work")).unwrap().count(), 0);
 }
 
+/// Arrays over ids are most of the floor, which holds.
+#[test]
+fn many_vertices_take_no_more_than_the_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let ring = generated("ring-lattice --vertices 4000000 --k 2", dir.path());
+    let options = "--no-cache --threads 2";
+    let least = floor(&ring, dir.path(), options);
+    let of_ids = 8 * 4_000_000;
+    assert!((of_ids..3 * of_ids).contains(&least), "{least}");
+    within_budget(&ring, dir.path(), &format!("{options} --host-memory {least}"), 4_000_000);
+}
+
 /// The budget that a refusal advises, or none if the command succeeds.
 fn advised(input: &Path, dir: &Path, options: &str) -> Option<u64> {
     let answer: serde_json::Value = answer("count", input, dir, options);

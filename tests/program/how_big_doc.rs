@@ -71,12 +71,17 @@ impl KnownGraph {
 
     fn preparing(&self, host: Bytes, gpu: Bytes) -> Option<PreparingEstimate> {
         let space = Workspace::new(HostMemory::new(host, CORES), Path::new("/"));
-        let shares = space.beside(&self.needs(space)).ok()?;
-        Some(machine().preparing(&self.prepare, &shares, gpu))
+        // Rows for whose arrays there is too little memory are sorted as arcs.
+        let forms = [self.prepare.form, InputForm::Arcs];
+        let fitting = |form| Some((form, space.beside(&self.needs(form, space)).ok()?));
+        let (form, shares) = forms.into_iter().find_map(fitting)?;
+        Some(machine().preparing(&GraphToPrepare { form, ..self.prepare }, &shares, gpu))
     }
 
-    fn needs(&self, space: Workspace<'_>) -> Needs {
-        needs(IdCount::Plain(self.prepare.ids), self.prepare.arcs / 2, space)
+    fn needs(&self, form: InputForm, space: Workspace<'_>) -> Needs {
+        let GraphToPrepare { ids, arcs, .. } = self.prepare;
+        let is_rows = matches!(form, InputForm::SymmetricRows | InputForm::DirectedRows);
+        needs(IdCount::Plain(ids), if is_rows { arcs / 2 } else { arcs }, space).array(form.more_per_id(), ids, "rows")
     }
 
     /// By the method that a job would choose there.
@@ -127,7 +132,7 @@ fn what_preparing_takes_is_what_the_formula_gives() {
         let GraphToPrepare { edges, row_bytes, .. } = graph.prepare;
         let layout = Layout { vertices: graph.size.vertices, edges, has_ids: true, ..Layout::default() };
         let host = HostMemory::new(gib(1), CORES);
-        let least = host.floor(&graph.needs(Workspace::new(host, Path::new("/")))).bytes;
+        let least = host.floor(&graph.needs(InputForm::Arcs, Workspace::new(host, Path::new("/")))).bytes;
         let of = |budget: u64| match graph.preparing(gib(budget), Bytes::ZERO) {
             None => "no".to_owned(),
             Some(taken) => format!("{}, {}, {}", taken.passes, taken.scratch, seconds(taken.seconds())),
