@@ -23,7 +23,7 @@ use crate::job::file::Tables;
 use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
-use crate::report::{DoctorReport, SCHEMA_VERSION};
+use crate::report::{DoctorReport, SCHEMA_VERSION, VERSION};
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
@@ -88,7 +88,7 @@ pub fn bench(
     jobs.iter().try_for_each(Job::check_files)?;
     let mut report = BenchReport {
         schema_version: SCHEMA_VERSION,
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: VERSION.into(),
         machine: machine_of(found),
         settings: BenchSettings {
             runs: request.runs.get(),

@@ -39,7 +39,6 @@ use crate::stream::row_blocks::RowBlocks;
 use cost::Machine;
 use modes::Estimates;
 use predict::Prediction;
-pub use replan::RecordedCut;
 use space::Space;
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_partitioners::partition::assignment::Assignment;
@@ -119,8 +118,8 @@ pub trait Assign: Sync {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GraphCut {
-    /// Into rank ranges, which [tile](LocalsAndHeads::tile) the ranks; with each of them, blocks of the graph's own rows are streamed.
-    Ranges(Vec<LocalsAndHeads>, RowBlocks),
+    /// Into rank ranges, which [tile](LocalsAndHeads::tile) the ranks; with each of them, the row blocks of the plan are streamed.
+    Ranges(Vec<LocalsAndHeads>),
     /// Into any sets of locals; with each of them, the rows of its proxies are streamed.
     Sets(Locals),
 }
@@ -128,14 +127,14 @@ pub enum GraphCut {
 impl GraphCut {
     pub fn parts(&self) -> u32 {
         match self {
-            Self::Ranges(ranges, _) => ranges.len() as u32,
+            Self::Ranges(ranges) => ranges.len() as u32,
             Self::Sets(locals) => locals.parts(),
         }
     }
 
     pub fn mode(&self) -> Mode {
         match self {
-            Self::Ranges(..) => Mode::InPlace,
+            Self::Ranges(_) => Mode::InPlace,
             Self::Sets(_) => Mode::Spilled,
         }
     }
@@ -145,6 +144,8 @@ impl GraphCut {
 #[derive(Debug)]
 pub struct Plan {
     pub cut: GraphCut,
+    /// The graph's own rows, which are streamed with rank ranges; none with other partitions.
+    pub row_blocks: RowBlocks,
     pub row_block_limit: Bytes,
     pub sizes: Vec<PartitionSize>,
     pub predictions: Vec<Prediction>,

@@ -39,6 +39,9 @@ pub use verify::VerifyReport;
 /// The version of the JSON objects; fields are added without raising it.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Closed paths of three vertices as a share of all: `3 T / W`, and 0 where there are no wedges.
 pub fn transitivity(triangles: u128, wedges: u128) -> f64 {
     if wedges == 0 { 0.0 } else { 3.0 * triangles as f64 / wedges as f64 }

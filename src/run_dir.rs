@@ -43,7 +43,7 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Plan, RecordedCut};
+use crate::plan::{GraphCut, Plan};
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
@@ -250,7 +250,7 @@ impl RunDir {
     /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices; if none are named, of as many as were
     /// recorded.
     /// If the files are damaged, the job is planned anew.
-    pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, RecordedCut)>> {
+    pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);
         let cut = sealed_file::unless_damaged(cut, "the job is planned anew")?;

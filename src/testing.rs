@@ -8,7 +8,6 @@ pub use trimill_system::{bytes, child, control, disk, error, expected, mapped, m
 macro_rules! stages {
     ($($stage:ident)*) => {
         $(
-            #[allow(missing_docs)]
             pub mod $stage {
                 pub use crate::$stage::*;
             }

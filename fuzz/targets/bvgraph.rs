@@ -1,5 +1,6 @@
 //! BVGraph: the properties, a zero byte, the stream.
 
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 
 use super::{Place, before_zero, edges, is_told};

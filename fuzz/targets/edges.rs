@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ArcSink, Header, InputSettings, Source};
 

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{Header, InputSettings, NameSink, NamedArcs, Source};
 use trimill::testing::memory::HostMemory;

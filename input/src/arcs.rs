@@ -10,150 +10,92 @@ pub use edges::EdgeSource;
 pub use memory::{ArcList, checked};
 
 use crate::rows::AdjacencyRows;
-use crate::{ArcSink, NameSink, Source, VertexList};
+use crate::{ArcSink, NameSink, VertexList};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 
 /// Delivers the arcs of a graph, any number of times unless [it is read once](Self::is_read_once).
 pub trait ArcSource: Sync {
-    /// Delivers every arc once, from any number of threads, and returns how many there were.
+    /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
+    ///
+    /// # Errors
+    /// The first error in the data, with the line if there are lines; those of the sink; a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
-    /// The number of vertices, if the format declares one.
+    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
     fn declared_vertices(&self) -> Option<u64>;
 
     /// The lowest id of the declared vertices: 1 for formats that count from one.
     fn first_id(&self) -> u64;
 
-    /// Whether each arc stands for its reverse, too, so that no reverse is missing.
+    /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
     fn symmetric(&self) -> bool {
         false
     }
 
-    /// As [`Source::is_ordered`].
+    /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
     fn is_ordered(&self) -> bool {
         false
     }
 
-    /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
+    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
+    /// byte.
     fn arcs_at_most(&self) -> u64;
 
-    /// The bytes that are read, or were read so far, as [`Source::bytes`]: for reports.
+    /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
     fn bytes(&self) -> u64 {
         0
     }
 
-    /// As [`Source::is_read_once`].
+    /// Whether it can be scanned only once, and how long it is, is not known before.
     fn is_read_once(&self) -> bool {
         false
     }
 
-    /// As [`Source::has_rows`].
+    /// Whether the file has rows, which may hold every edge from both ends and can be read at any place.
     fn has_rows(&self) -> bool {
         false
     }
 
-    /// As [`Source::arcs_at_least`].
+    /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
     fn arcs_at_least(&self) -> u64 {
         0
     }
 
-    /// As [`Source::has_names`]: then [`Self::scan`] fails.
+    /// Whether its ids are names, which [`Self::scan_names`] delivers; [`Self::scan`] then fails.
     fn has_names(&self) -> bool {
         false
     }
 
-    /// As [`Source::scan_names`].
+    /// Delivers every arc of an input whose ids are names once to `sink`, as [`Self::scan`].
+    ///
+    /// # Errors
+    /// As [`Self::scan`].
     fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
         let _ = (sink, control);
         Err(Error::defect("an input without names"))
     }
 
-    /// The rows, as [`Source::rows`].
+    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
+    /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)
     }
 
-    /// As [`Source::listed`].
+    /// The file that lists all vertices, if the format has one (Graphalytics): some may have no edge.
     fn listed(&self) -> Option<&VertexList> {
         None
     }
 
-    /// As [`Source::directed`].
+    /// Whether arcs have a direction, if the format says that (Graphalytics).
     fn directed(&self) -> Option<bool> {
         None
     }
 
-    /// As [`Source::unchanged`].
+    /// Called when all was read: fails if a file changed meanwhile.
     fn unchanged(&self) -> Result<()> {
         Ok(())
-    }
-}
-
-impl ArcSource for Source {
-    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
-        Self::scan(self, sink, control)
-    }
-
-    fn declared_vertices(&self) -> Option<u64> {
-        Self::declared_vertices(self)
-    }
-
-    fn first_id(&self) -> u64 {
-        u64::from(self.one_based())
-    }
-
-    fn is_ordered(&self) -> bool {
-        Self::is_ordered(self)
-    }
-
-    fn symmetric(&self) -> bool {
-        Self::symmetric(self)
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        Self::arcs_at_most(self)
-    }
-
-    fn bytes(&self) -> u64 {
-        Self::bytes(self)
-    }
-
-    fn is_read_once(&self) -> bool {
-        Self::is_read_once(self)
-    }
-
-    fn has_rows(&self) -> bool {
-        Self::has_rows(self)
-    }
-
-    fn arcs_at_least(&self) -> u64 {
-        Self::arcs_at_least(self)
-    }
-
-    fn has_names(&self) -> bool {
-        Self::has_names(self)
-    }
-
-    fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
-        Self::scan_names(self, sink, control)
-    }
-
-    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
-        Self::rows(self, memory, control)
-    }
-
-    fn listed(&self) -> Option<&VertexList> {
-        Self::listed(self)
-    }
-
-    fn directed(&self) -> Option<bool> {
-        Self::directed(self)
-    }
-
-    fn unchanged(&self) -> Result<()> {
-        Self::unchanged(self)
     }
 }

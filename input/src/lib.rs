@@ -4,7 +4,7 @@
 //! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
 //! in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy matrices, as stored in lists of edges.
 //!
-//! Opening a [`Source`] detects the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
+//! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all and may be called
 //! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
 //!
 //! | module | what it reads |
@@ -162,14 +162,12 @@ pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32
     sink.arcs(&batch)
 }
 
-/// A reader whose file is open and whose header was checked.
+/// A reader whose file is open and whose header was checked. What is not described here is as in [`arcs::ArcSource`].
 trait Reader: Send + Sync {
     fn declared_vertices(&self) -> Option<u64>;
 
-    /// An upper estimate of the arcs.
     fn arcs_at_most(&self) -> u64;
 
-    /// As [`Source::is_read_once`].
     fn is_read_once(&self) -> bool {
         false
     }
@@ -179,32 +177,26 @@ trait Reader: Send + Sync {
         0
     }
 
-    /// As [`Source::has_rows`].
     fn has_rows(&self) -> bool {
         false
     }
 
-    /// As [`Source::arcs_at_least`].
     fn arcs_at_least(&self) -> u64 {
         0
     }
 
-    /// Whether each arc stands for its reverse, too.
     fn symmetric(&self) -> bool {
         false
     }
 
-    /// As [`Source::is_ordered`].
     fn is_ordered(&self) -> bool {
         false
     }
 
-    /// As [`Source::listed`].
     fn listed(&self) -> Option<&VertexList> {
         None
     }
 
-    /// As [`Source::directed`].
     fn directed(&self) -> Option<bool> {
         None
     }
@@ -212,12 +204,10 @@ trait Reader: Send + Sync {
     /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
 
-    /// As [`Source::has_names`].
     fn has_names(&self) -> bool {
         false
     }
 
-    /// As [`Source::scan_names`].
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
         let _ = (sink, control, task);
         Err(Error::defect("an input without names"))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::archive;
+use super::arcs::ArcSource;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
@@ -32,7 +33,7 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::memory::HostMemory;
 
-/// A graph that can be read, as often as needed, unless [it is read once](Source::is_read_once).
+/// A graph that can be read, as often as needed, unless [it is read once](ArcSource::is_read_once).
 pub struct Source {
     format: Format,
     /// What the user said about it.
@@ -84,7 +85,7 @@ impl Source {
     }
 
     /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread. Pairs of `u32` from a pipe are not
-    /// copied: such a graph [is read once](Self::is_read_once).
+    /// copied: such a graph [is read once](ArcSource::is_read_once).
     pub fn open_within(
         inputs: &[PathBuf],
         reading: InputSettings,
@@ -235,102 +236,80 @@ impl Source {
         self.reading.columns.as_ref()
     }
 
-    /// Whether its ids are names, which [`Self::scan_names`] delivers.
-    pub fn has_names(&self) -> bool {
-        self.reader.has_names()
+    /// The identity of this input before it was opened: canonical paths, sizes, times and inodes of all files (of a BVGraph
+    /// both files). `None` for standard input and pipes.
+    pub fn identity(&self) -> Result<Option<Identity>> {
+        if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
     }
+}
 
-    /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.max(self.reader.bytes())
-    }
-
-    /// Whether it can be scanned only once, and how long it is, is not known before.
-    pub fn is_read_once(&self) -> bool {
-        self.reader.is_read_once()
-    }
-
-    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
-    pub fn declared_vertices(&self) -> Option<u64> {
-        self.reader.declared_vertices()
-    }
-
-    /// Whether ids begin with 1 by definition of the format (Matrix Market, METIS); they are delivered so.
-    pub fn one_based(&self) -> bool {
-        matches!(self.format, Format::MatrixMarket | Format::Metis)
-    }
-
-    /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
-    pub fn symmetric(&self) -> bool {
-        self.reader.symmetric()
-    }
-
-    /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
-    pub fn is_ordered(&self) -> bool {
-        self.reader.is_ordered()
-    }
-
-    /// The file that lists all vertices, if the format has one (Graphalytics): some may have no edge.
-    pub fn listed(&self) -> Option<&VertexList> {
-        self.reader.listed()
-    }
-
-    /// Whether arcs have a direction, if the format says that (Graphalytics).
-    pub fn directed(&self) -> Option<bool> {
-        self.reader.directed()
-    }
-
-    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
-    /// byte.
-    pub fn arcs_at_most(&self) -> u64 {
-        self.reader.arcs_at_most()
-    }
-
-    /// Whether the file has rows, which may hold every edge from both ends and can be read at any place.
-    pub fn has_rows(&self) -> bool {
-        self.reader.has_rows()
-    }
-
-    /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
-    pub fn arcs_at_least(&self) -> u64 {
-        self.reader.arcs_at_least()
-    }
-
-    /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
-    ///
-    /// # Errors
-    /// The first error in the data, with the line if there are lines; those of the sink; a stop.
-    pub fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+impl ArcSource for Source {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
         let task = control.task("read", Some(self.bytes).filter(|_| !self.is_read_once()), Unit::Bytes);
         let scanned = self.reader.scan(sink, control, &task);
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }
 
-    /// Delivers every arc of an input whose ids are names once to `sink`, as [`Self::scan`].
-    ///
-    /// # Errors
-    /// As [`Self::scan`].
-    pub fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
+    fn declared_vertices(&self) -> Option<u64> {
+        self.reader.declared_vertices()
+    }
+
+    fn first_id(&self) -> u64 {
+        u64::from(matches!(self.format, Format::MatrixMarket | Format::Metis))
+    }
+
+    fn symmetric(&self) -> bool {
+        self.reader.symmetric()
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.reader.is_ordered()
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.reader.arcs_at_most()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes.max(self.reader.bytes())
+    }
+
+    fn is_read_once(&self) -> bool {
+        self.reader.is_read_once()
+    }
+
+    fn has_rows(&self) -> bool {
+        self.reader.has_rows()
+    }
+
+    fn arcs_at_least(&self) -> u64 {
+        self.reader.arcs_at_least()
+    }
+
+    fn has_names(&self) -> bool {
+        self.reader.has_names()
+    }
+
+    fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
         control.check()?;
         let task = control.task("read", Some(self.bytes), Unit::Bytes);
         self.reader.scan_names(sink, control, &task)
     }
 
-    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
-    /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
-    pub fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         self.reader.rows(memory, control)
     }
 
-    /// The identity of this input before it was opened: canonical paths, sizes, times and inodes of all files (of a BVGraph
-    /// both files). `None` for standard input and pipes.
-    pub fn identity(&self) -> Result<Option<Identity>> {
-        if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
+    fn listed(&self) -> Option<&VertexList> {
+        self.reader.listed()
     }
 
-    /// Called when all was read: fails if a file changed meanwhile.
-    pub fn unchanged(&self) -> Result<()> {
+    fn directed(&self) -> Option<bool> {
+        self.reader.directed()
+    }
+
+    fn unchanged(&self) -> Result<()> {
         self.watched.iter().try_for_each(Watched::unchanged)
     }
 }

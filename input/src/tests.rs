@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 
+use super::arcs::ArcSource;
 use super::format::Format;
 use super::lines::ReadSizes;
 use super::source::HowToOpen;

@@ -62,7 +62,7 @@ impl Planned {
         let journal = run.as_ref().map(|run| run.journal(*fingerprint, parts));
         let room = SpillMemory::new(self.spills);
         let place = match &plan.cut {
-            GraphCut::Ranges(..) => None,
+            GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
         };
         let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Planned {
         let work = SharedWork {
             known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
             ranges: match &plan.cut {
-                GraphCut::Ranges(ranges, blocks) => Some(Ranges { graph, ranges, blocks }),
+                GraphCut::Ranges(ranges) => Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
                 GraphCut::Sets(_) => None,
             },
             pool,

@@ -1,5 +1,6 @@
 //! A device's thread: takes partitions from the queue and counts them, while the first rows of the next one are read.
 
+use std::cmp::Reverse;
 use std::time::Instant;
 
 use super::details::Details;
@@ -47,13 +48,17 @@ pub(super) struct PartitionsToCount<'a> {
 }
 
 impl PartitionsToCount<'_> {
-    /// Counts them, in their order, on all devices. The first error of a device stops the others.
+    /// Counts them in their order, or on several devices the largest first, so that all finish at about the same time. The first error of a
+    /// device stops the others.
     pub(super) fn count(
         self,
         backends: &mut [Box<dyn CountBackend>],
         session: &Session,
     ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
-        let Self { items, known, ranges, device_memory, journal, details } = self;
+        let Self { mut items, known, ranges, device_memory, journal, details } = self;
+        if backends.len() > 1 {
+            items.sort_by_key(|item| Reverse(known.predictions[item.part() as usize].stream));
+        }
         let Session { pool, control, .. } = session;
         let arcs = items.first().map_or(0, |item| known.sizes[item.part() as usize].resident_arcs);
         let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);

@@ -3,16 +3,14 @@
 //! Input: a graph, its plan, and what counts it. Output: seconds, from the rates of the machine. Nothing is read.
 
 use super::planning::Planning;
-use super::session::Session;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{Workspace, needs};
 use crate::names;
+use crate::plan::Plan;
 use crate::plan::choose::{Candidate, estimate};
 use crate::plan::cost::{GPU_START, Speed};
 use crate::plan::whole::WholeWork;
-use crate::plan::{Plan, PlanLimits};
 use crate::report::plan::PreparingFigures;
-use trimill_counting::Footprint;
 use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::memory::{HostMemory, Needs};
@@ -33,22 +31,10 @@ impl JobEstimate {
     }
 }
 
-/// What counts a plan, within what.
-#[derive(Clone, Copy)]
-pub(super) struct Counter<'a> {
-    pub(super) method: &'a str,
-    pub(super) footprint: &'a Footprint,
-    pub(super) limits: &'a PlanLimits,
-    /// Whether the host's memory suffices for building.
-    pub(super) builds: bool,
-}
-
 /// A planned job whose time is estimated. All of it runs in the job's threads.
 pub(super) struct Estimating<'a> {
-    pub(super) session: &'a Session,
-    pub(super) graph: &'a OrientedGraph,
+    pub(super) planning: Planning<'a>,
     pub(super) plan: &'a Plan,
-    pub(super) counter: Counter<'a>,
     /// What the cores have to do, where they count.
     pub(super) work: WholeWork,
     /// Whether the input has rows that can be read at any place.
@@ -58,22 +44,22 @@ pub(super) struct Estimating<'a> {
 impl Estimating<'_> {
     /// What the job takes as it is planned.
     pub(super) fn now(&self) -> JobEstimate {
-        self.of(self.plan, &self.counter, self.session.host)
+        self.of(self.plan, &self.planning, self.planning.session.host)
     }
 
-    pub(super) fn of(&self, plan: &Plan, counter: &Counter<'_>, host: HostMemory) -> JobEstimate {
-        let limits = counter.limits;
+    pub(super) fn of(&self, plan: &Plan, planning: &Planning<'_>, host: HostMemory) -> JobEstimate {
+        let Planning { session, graph, limits, .. } = *planning;
         JobEstimate {
             parts: plan.parts(),
             preparing: self.preparing(host, limits.device),
-            counting: self.counting(plan, counter),
-            peeling: self.session.job.output.truss.map(|_| limits.machine.peeling(self.graph.edges())),
+            counting: self.counting(plan, planning),
+            peeling: session.job.output.truss.map(|_| limits.machine.peeling(graph.edges())),
         }
     }
 
     /// What preparing the graph takes with so much of the host's memory, and of a GPU's.
     pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
-        let Self { session, graph, has_rows, counter: Counter { limits, .. }, .. } = *self;
+        let Self { has_rows, planning: Planning { session, graph, limits, .. }, .. } = *self;
         let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());
         // The least memory for this was there, or the graph would not be.
         let Ok(shares) = space.beside(&least_to_prepare(graph, space)) else { return PreparingFigures::default() };
@@ -92,9 +78,8 @@ impl Estimating<'_> {
     }
 
     /// Seconds of counting, with building and streaming partitions.
-    fn counting(&self, plan: &Plan, counter: &Counter<'_>) -> f64 {
-        let Self { graph, session, .. } = *self;
-        let Counter { method, footprint, limits, builds } = *counter;
+    fn counting(&self, plan: &Plan, planning: &Planning<'_>) -> f64 {
+        let Planning { graph, method, footprint, limits, .. } = *planning;
         let (size, machine) = (graph.size(), &limits.machine);
         let speed = match method {
             "packed" => Some(Speed::packed(&machine.rates)),
@@ -110,7 +95,6 @@ impl Estimating<'_> {
             let found = estimate(&size, &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs);
             found.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64)
         });
-        let planning = Planning { session, graph, footprint, limits, builds };
         counting + planning.building(plan)
     }
 }

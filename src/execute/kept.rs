@@ -51,11 +51,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
             .at(dir)
             .expected("a method that counts partitions"));
     }
-    let mut spills = chosen.open(&manifest, dir, |_| true, control)?;
-    if chosen.backends.len() > 1 {
-        spills.largest_first();
-    }
-    let SpillsToCount { items, sizes, predictions } = spills;
+    let SpillsToCount { items, sizes, predictions } = chosen.open(&manifest, dir, |_| true, control)?;
     let (device, driver) = (chosen.device, chosen.driver);
     let partitions = PartitionsToCount {
         items,

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::backends::GraphToCount;
 use super::chosen::ChosenBackends;
-use super::estimates::{Counter, Estimating, JobEstimate};
+use super::estimates::{Estimating, JobEstimate};
 use super::planning::Planning;
 use crate::job::{Partitioner, Parts};
 use crate::plan::{BudgetFrom, PlanLimits, whole};
@@ -29,7 +29,7 @@ const AS_FAST: f64 = 1.05;
 impl Estimating<'_> {
     /// What it would take with more memory.
     pub(super) fn with_more(&self) -> Result<Vec<MoreMemory>> {
-        let Self { session, counter: Counter { limits, .. }, .. } = *self;
+        let Planning { session, limits, .. } = self.planning;
         let (now, host, device) = (self.now(), session.host.budget(), limits.device);
         let mut found: Vec<MoreMemory> = Vec::new();
         let mut add = |budget, bytes: Bytes| -> Result<()> {
@@ -65,12 +65,12 @@ impl Estimating<'_> {
 
     /// Whether it costs little to cut the graph again.
     fn is_cheap(&self) -> bool {
-        !matches!(self.session.job.cut.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
+        !matches!(self.planning.session.job.cut.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
     }
 
     /// The device's budget that holds the whole graph, by the method that is chosen with so much.
     fn holds_all(&self) -> Result<Bytes> {
-        let Self { session, graph, counter: Counter { footprint, .. }, .. } = *self;
+        let Planning { session, graph, footprint, .. } = self.planning;
         let mut bytes = rounded_up(whole(&graph.size(), footprint));
         // The method that is chosen there may take more.
         for _ in 0..4 {
@@ -87,7 +87,7 @@ impl Estimating<'_> {
     /// A larger budget of the host of which more would not help, if more helps at all: to prepare the graph as fast as with any, and if
     /// partitions depend on it (`cuts`) to hold the whole graph.
     fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
-        let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
+        let Planning { session, graph, limits, .. } = self.planning;
         let host = session.host.budget();
         let doubled =
             |times: u32| if times == 0 { host } else { rounded_up(Bytes(host.get().saturating_mul(1 << times))) };
@@ -109,26 +109,25 @@ impl Estimating<'_> {
     }
 
     fn chosen(&self, device: Option<Bytes>, host: Bytes) -> Result<ChosenBackends> {
-        let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
+        let Planning { session, graph, limits, .. } = self.planning;
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
         session.backends_within(to_count, limits.machine.gpus > 0, device, self.host(host))
     }
 
     fn host(&self, budget: Bytes) -> HostMemory {
-        HostMemory::new(budget, self.session.host.threads() as usize)
+        HostMemory::new(budget, self.planning.session.host.threads() as usize)
     }
 
     /// The job with other budgets.
     fn within(&self, device: Option<Bytes>, host: Bytes) -> Result<JobEstimate> {
-        let Self { session, graph, counter: Counter { limits, .. }, .. } = *self;
         let chosen = self.chosen(device, host)?;
         let ChosenBackends { backends, device, largest_row_block, division, .. } = chosen;
         let (footprint, builds) = (backends[0].footprint(), division.building.is_some());
-        let limits = &PlanLimits { device, largest_row_block, ..*limits };
-        let planning = Planning { session, graph, footprint: &footprint, limits, builds };
+        let limits = &PlanLimits { device, largest_row_block, ..*self.planning.limits };
+        let planning =
+            Planning { method: backends[0].method(), footprint: &footprint, limits, builds, ..self.planning };
         let plan = planning.plan(&AtomicU64::new(0))?;
-        let counter = Counter { method: backends[0].method(), footprint: &footprint, limits, builds };
-        Ok(self.of(&plan, &counter, self.host(host)))
+        Ok(self.of(&plan, &planning, self.host(host)))
     }
 }
 

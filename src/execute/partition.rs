@@ -10,7 +10,7 @@ use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use crate::job::{Job, Mode, SpillSettings, SpillTo};
 use crate::plan::GraphCut;
-use crate::report::{PartitionFigures, PartitionReport, Stage};
+use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
 use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
@@ -66,6 +66,8 @@ impl Planned {
             }
         };
         Ok(PartitionReport {
+            schema_version: SCHEMA_VERSION,
+            version: VERSION.into(),
             vertices: u64::from(graph.vertices()),
             edges: graph.edges(),
             parts: plan.parts(),
@@ -77,7 +79,6 @@ impl Planned {
             directory: directory.to_path_buf(),
             prune: self.session.job.cut.prune,
             seed: self.session.job.cut.seed,
-            ..PartitionReport::default()
         })
     }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::backends::GraphToCount;
-use super::estimates::{Counter, Estimating, least_to_prepare};
+use super::estimates::{Estimating, least_to_prepare};
 use super::planned::{PlanRequest, Planned};
 use super::planning::Planning;
 use super::session::{Purpose, Session};
@@ -58,7 +58,8 @@ impl Planned {
         };
         let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
         let parts = plan.parts();
-        let planning = Planning { session, graph, footprint: &footprint, limits, builds: self.builds };
+        let (method, builds) = (self.backends[0].method(), self.builds);
+        let planning = Planning { session, graph, method, footprint: &footprint, limits, builds };
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
             None => {
@@ -78,14 +79,12 @@ impl Planned {
             (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.spill.keep)).transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
-        let (method, builds) = (self.backends[0].method(), self.builds);
-        let counter = Counter { method, footprint: &footprint, limits, builds };
         let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {
             let work = match limits.machine.gpus {
                 0 => WholeWork::of(graph, &session.control)?,
                 _ => WholeWork::default(),
             };
-            let estimating = Estimating { session, graph, plan, counter, work, has_rows };
+            let estimating = Estimating { planning, plan, work, has_rows };
             Ok((estimating.now(), estimating.with_more()?))
         })?;
         let least_to_count = self.least_host_memory()?;
@@ -95,7 +94,7 @@ impl Planned {
             vertices: graph.vertices().into(),
             edges: graph.edges(),
             backend: self.backends[0].name().into(),
-            method: self.backends[0].method().into(),
+            method: method.into(),
             methods: self.methods.clone(),
             partitions,
             device_memory: self.device,

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::job::{CutSettings, Mode, Partitioner};
-use crate::plan::{GraphCut, Plan, RecordedCut};
+use crate::plan::GraphCut;
 use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
@@ -17,9 +17,9 @@ pub(super) fn recorded(
     settings: &CutSettings,
     identity: &str,
     vertices: Option<u32>,
-) -> Result<Option<(PlanRecord, RecordedCut)>> {
+) -> Result<Option<(PlanRecord, GraphCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
-    let of_job = || fingerprint(settings, identity, &PartsRecord::recorded(&record, &cut));
+    let of_job = || fingerprint(settings, identity, &cut, record.block_bytes);
     if run.is_shared() || record.fingerprint == of_job() {
         return Ok(Some((record, cut)));
     }
@@ -27,53 +27,19 @@ pub(super) fn recorded(
     Ok(None)
 }
 
-/// How a graph is cut.
-enum CutRecord<'a> {
-    Ranges(&'a [LocalsAndHeads]),
-    /// The part of each vertex.
-    Sets(&'a [u32]),
-}
-
-/// The partitions of a plan.
-pub(super) struct PartsRecord<'a> {
-    parts: u32,
-    mode: Mode,
-    /// The largest row block.
-    block: Bytes,
-    cut: CutRecord<'a>,
-}
-
-impl<'a> PartsRecord<'a> {
-    pub(super) fn of(plan: &'a Plan) -> Self {
-        let cut = match &plan.cut {
-            GraphCut::Ranges(ranges, _) => CutRecord::Ranges(ranges),
-            GraphCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
-        };
-        Self { parts: plan.parts(), mode: plan.cut.mode(), block: plan.row_block_limit, cut }
-    }
-
-    fn recorded(record: &PlanRecord, cut: &'a RecordedCut) -> Self {
-        let cut = match cut {
-            RecordedCut::Ranges(ranges) => CutRecord::Ranges(ranges),
-            RecordedCut::Sets(locals) => CutRecord::Sets(locals.part_of()),
-        };
-        Self { parts: record.parts, mode: record.mode, block: record.block_bytes, cut }
-    }
-}
-
 /// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of
 /// row blocks, and how the graph is cut.
-pub(super) fn fingerprint(settings: &CutSettings, identity: &str, of: &PartsRecord<'_>) -> u128 {
-    let PartsRecord { parts, mode, block, cut } = of;
-    let (partitioner, seed, prune) = (resolved(&settings.partitioner, *mode), settings.seed, settings.prune);
-    let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{mode}\n{prune}\n{}", block.get());
+pub(super) fn fingerprint(settings: &CutSettings, identity: &str, cut: &GraphCut, row_block: Bytes) -> u128 {
+    let (parts, mode) = (cut.parts(), cut.mode());
+    let (partitioner, seed, prune) = (resolved(&settings.partitioner, mode), settings.seed, settings.prune);
+    let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{mode}\n{prune}\n{}", row_block.get());
     let mut key = text.into_bytes();
     let ends = |ranks: &LocalsAndHeads| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
     match cut {
-        CutRecord::Ranges(ranges) => {
+        GraphCut::Ranges(ranges) => {
             ranges.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
         }
-        CutRecord::Sets(part_of) => key.extend_from_slice(bytemuck::cast_slice(part_of)),
+        GraphCut::Sets(locals) => key.extend_from_slice(bytemuck::cast_slice(locals.part_of())),
     }
     xxh3_128(&key)
 }

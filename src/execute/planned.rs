@@ -10,13 +10,13 @@ use super::backends::GraphToCount;
 use super::building::{Building, BuildingSpace};
 use super::chosen::ChosenBackends;
 use super::graph::Prepared;
-use super::plan_record::{PartsRecord, fingerprint, recorded, resolved};
+use super::plan_record::{fingerprint, recorded, resolved};
 use super::planning::Planning;
 use super::session::Session;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::job::{CutSettings, Partitioner, Parts};
 use crate::plan::choose::MethodEstimate;
-use crate::plan::{BudgetFrom, Floor, Plan, PlanLimits, RecordedCut, refuse_parts};
+use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use trimill_graph::OrientedGraph;
@@ -92,7 +92,7 @@ impl Planned {
         let counting = estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes));
         let footprint = backends.first().map(|backend| backend.footprint()).unwrap_or(Footprint::NOTHING);
         let builds = self.builds;
-        counting + Planning { session, graph, footprint: &footprint, limits, builds }.building(plan)
+        counting + Planning { session, graph, method, footprint: &footprint, limits, builds }.building(plan)
     }
 
     /// What builds its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
@@ -168,11 +168,11 @@ impl Prepared {
         machine::reset_peak();
         let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
             let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
-            let builds = division.building.is_some();
-            let planning =
-                Planning { session: &session, graph: &graph, footprint: &footprint, limits: &limits, builds };
+            let (method, builds) = (backends[0].method(), division.building.is_some());
+            let (session, graph, limits) = (&session, &graph, &limits);
+            let planning = Planning { session, graph, method, footprint: &footprint, limits, builds };
             let plan = parallel::within(&session.pool, || match &recorded {
-                Some((record, cut)) => planning.planner().replan(cut, record.block_bytes),
+                Some((record, cut)) => planning.planner().replan(cut.clone(), record.block_bytes),
                 None => planning.plan(&child_peak),
             })?;
             Ok((plan, Bytes(child_peak.into_inner())))
@@ -202,7 +202,7 @@ impl Prepared {
         stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, Bytes::of::<u32>(graph.vertices().into())));
         stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
         let before = recorded.map(|(record, _)| record.fingerprint);
-        let fingerprint = before.unwrap_or_else(|| fingerprint(&job.cut, &identity, &PartsRecord::of(&plan)));
+        let fingerprint = before.unwrap_or_else(|| fingerprint(&job.cut, &identity, &plan.cut, plan.row_block_limit));
         if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
             run.record_plan(fingerprint, &plan)?;
         }
@@ -231,7 +231,7 @@ impl Prepared {
 
 impl Session {
     /// The plan that an earlier start recorded in the run directory, if there is one, of a graph of so many vertices.
-    fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, RecordedCut)>> {
+    fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
         let recorded = parallel::within(&self.pool, || recorded(run, &self.job.cut, identity, Some(vertices)))?;
         if run.is_shared() && recorded.is_none() {

@@ -13,11 +13,15 @@ use trimill_graph::OrientedGraph;
 use trimill_system::error::Result;
 
 /// A graph to be partitioned, and the settings for that.
+#[derive(Clone, Copy)]
 pub(super) struct Planning<'a> {
     pub(super) session: &'a Session,
     pub(super) graph: &'a OrientedGraph,
+    /// The method that counts.
+    pub(super) method: &'a str,
     pub(super) footprint: &'a Footprint,
     pub(super) limits: &'a PlanLimits,
+    /// Whether the host's memory suffices for building.
     pub(super) builds: bool,
 }
 

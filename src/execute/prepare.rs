@@ -14,7 +14,7 @@ use crate::count::method::Choice;
 use crate::job::{Job, Mode, OutputSettings, SpillSettings};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
-use crate::report::{PreparedReport, Stage};
+use crate::report::{PreparedReport, SCHEMA_VERSION, Stage, VERSION};
 use crate::run_dir::{PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
 use trimill_graph::Direction;
@@ -210,6 +210,8 @@ impl Planned {
 fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
     let SharedFiles { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
     PreparedReport {
+        schema_version: SCHEMA_VERSION,
+        version: VERSION.into(),
         vertices,
         edges,
         mode: prepared.mode,

@@ -129,17 +129,13 @@ impl ShardCounter<'_> {
         let mut backends = std::mem::take(&mut planned.backends);
         let Planned { graph, plan, session, .. } = &planned;
         let details = Details::new(session, graph, self.fingerprint)?;
-        let GraphCut::Ranges(ranges, blocks) = &plan.cut else {
+        let GraphCut::Ranges(ranges) = &plan.cut else {
             return Err(Error::defect("sets of vertices in the in-place mode"));
         };
-        let mut parts = parts.to_vec();
-        if backends.len() > 1 {
-            parts.sort_by_key(|&part| std::cmp::Reverse(plan.predictions[part as usize].stream));
-        }
         let partitions = PartitionsToCount {
-            items: parts.into_iter().map(Item::Range).collect(),
+            items: parts.iter().copied().map(Item::Range).collect(),
             known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
-            ranges: Some(Ranges { graph, ranges, blocks }),
+            ranges: Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
             device_memory: planned.device,
             journal: Some(self.journal),
             details: &details,
@@ -155,10 +151,8 @@ impl ShardCounter<'_> {
         session.open_gpus(Bytes(u64::MAX))?;
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
         let mut chosen = session.backends(to_count, None)?;
-        let mut spills = chosen.open(&manifest, &dir, |part| parts.contains(&part), &session.control)?;
-        if chosen.backends.len() > 1 {
-            spills.largest_first();
-        }
+        let wanted = |part| parts.contains(&part);
+        let spills = chosen.open(&manifest, &dir, wanted, &session.control)?;
         let details = Details::new(session, graph, self.fingerprint)?;
         let SpillsToCount { items, sizes, predictions } = spills;
         let partitions = PartitionsToCount {

@@ -70,14 +70,6 @@ impl ChosenBackends {
     }
 }
 
-impl SpillsToCount {
-    /// Has the largest counted first, so that several devices finish at about the same time.
-    pub(super) fn largest_first(&mut self) {
-        let Self { items, predictions, .. } = self;
-        items.sort_by_key(|item| std::cmp::Reverse(predictions[item.part() as usize].stream));
-    }
-}
-
 /// What a spill holds, and what counting it takes.
 fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
     let header = spill.header();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::directories::default_cache_dir;
 use crate::rates::Rates;
-use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, GpuFound};
+use crate::report::{DoctorReport, VERSION};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::temporary_folder;
 use trimill_system::machine;
@@ -34,7 +34,7 @@ pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         None => ("cpu", half),
     };
     DoctorReport {
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: VERSION.into(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
         memory: machine::memory(),

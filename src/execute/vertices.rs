@@ -26,6 +26,7 @@ use crate::vertices::order::VerticesOfGraph;
 use crate::vertices::summary::{LccSummary, quantiles, summarised};
 use trimill_counting::PartitionSource;
 use trimill_graph::OrientedGraph;
+use trimill_input::arcs::ArcSource;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::NOTE;
 use trimill_system::error::{Error, Result};

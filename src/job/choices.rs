@@ -215,13 +215,14 @@ impl JsonSchema for Parts {
 }
 
 /// How a device is fed: which rows pass while a partition's resident rows are on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Mode {
     /// The rows of the graph below the partition's rank range; nothing is induced, pruned or spilled.
     InPlace,
     /// The rows of the partition's proxies, pruned and spilled with it.
+    #[default]
     Spilled,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::*;
+use trimill_input::arcs::ArcSource;
 use trimill_input::{ArcSink, InputSettings, Source};
 use trimill_system::memory::HostMemory;
 use trimill_system::{parallel, threads};

@@ -23,7 +23,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
             sum.rows += row.len() as f64;
             row.iter().enumerate().for_each(|(before, &b)| sum.add(b, before, lengths));
         }
-        GraphCut::Ranges(all, _) => add_row(sums, all, rank, row, lengths),
+        GraphCut::Ranges(all) => add_row(sums, all, rank, row, lengths),
     })?;
     let of = |(part, work): (usize, SampledWork)| {
         let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);

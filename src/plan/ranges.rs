@@ -50,10 +50,11 @@ impl Planner<'_> {
         let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
         let assigning = start.elapsed();
         let start = Instant::now();
-        let blocks = RowBlocks::new(graph, row_block_limit)?;
-        let (sizes, predictions) = self.predictions(&ranges, &blocks)?;
+        let row_blocks = RowBlocks::new(graph, row_block_limit)?;
+        let (sizes, predictions) = self.predictions(&ranges, &row_blocks)?;
         Ok(Plan {
-            cut: GraphCut::Ranges(ranges, blocks),
+            cut: GraphCut::Ranges(ranges),
+            row_blocks,
             row_block_limit,
             sizes,
             predictions,

@@ -7,40 +7,27 @@ use std::time::{Duration, Instant};
 
 use super::{GraphCut, Plan, Planner};
 use crate::stream::row_blocks::RowBlocks;
-use trimill_partitioners::partition::locals::Locals;
-use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
-
-/// How a graph was cut, as a plan of a run directory records it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecordedCut {
-    Ranges(Vec<LocalsAndHeads>),
-    /// The partition where each vertex is local.
-    Sets(Locals),
-}
 
 impl Planner<'_> {
     /// Plans the recorded partitions, with row blocks of at most `row_block_limit`.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
-    pub fn replan(&self, recorded: &RecordedCut, row_block_limit: Bytes) -> Result<Plan> {
+    pub fn replan(&self, cut: GraphCut, row_block_limit: Bytes) -> Result<Plan> {
         let limits = self.limits;
         let start = Instant::now();
-        let (cut, (sizes, predictions)) = match recorded {
-            RecordedCut::Ranges(ranges) => {
+        let (row_blocks, (sizes, predictions)) = match &cut {
+            GraphCut::Ranges(ranges) => {
                 let blocks = RowBlocks::new(self.graph, row_block_limit)?;
                 let found = self.predictions(ranges, &blocks)?;
-                (GraphCut::Ranges(ranges.clone(), blocks), found)
+                (blocks, found)
             }
-            RecordedCut::Sets(locals) => {
-                let found = self.sized(locals, row_block_limit)?;
-                (GraphCut::Sets(locals.clone()), found)
-            }
+            GraphCut::Sets(locals) => (RowBlocks::default(), self.sized(locals, row_block_limit)?),
         };
         let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);
-        let plan = Plan { cut, row_block_limit, sizes, predictions, times, parts_asked, estimates: None };
+        let plan = Plan { cut, row_blocks, row_block_limit, sizes, predictions, times, parts_asked, estimates: None };
         let largest = plan.largest_peak();
         if largest > limits.device {
             // A quarter more than is missing: a method's tables may grow with the budget.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::predict::{Prediction, predict};
 use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
+use crate::stream::row_blocks::RowBlocks;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
@@ -106,6 +107,7 @@ impl Planner<'_> {
         let (sizes, predictions) = self.sized(&locals, row_block_limit)?;
         Ok(Plan {
             cut: GraphCut::Sets(locals),
+            row_blocks: RowBlocks::default(),
             row_block_limit,
             sizes,
             predictions,

@@ -93,7 +93,7 @@ pub struct GraphReport {
 }
 
 /// How a method did on a graph.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MethodReport {
     /// The name as asked for.
     pub method: String,
@@ -209,27 +209,7 @@ impl Spread {
 impl MethodReport {
     /// A method that was not run yet.
     pub fn new(name: MethodName) -> Self {
-        Self {
-            method: name.method,
-            backend: name.backend,
-            counted_by: None,
-            parts: None,
-            warmed_up: false,
-            runs: Vec::new(),
-            kernel_seconds: None,
-            copy_seconds: None,
-            preprocess_seconds: None,
-            seconds: None,
-            edges_per_second: None,
-            probes_per_second: None,
-            device_bytes: None,
-            host_bytes: None,
-            kernel_speedup: None,
-            speedup: None,
-            triangles: Vec::new(),
-            correct: None,
-            problem: None,
-        }
+        Self { method: name.method, backend: name.backend, ..Self::default() }
     }
 
     /// Fills in what follows from the runs.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::SCHEMA_VERSION;
+use super::{SCHEMA_VERSION, VERSION};
 use trimill_system::path_text;
 
 /// What `trimill cluster` wrote.
@@ -29,7 +29,6 @@ pub struct ClusterReport {
 impl ClusterReport {
     /// A report of `files`.
     pub fn new(directory: PathBuf, shards: NonZeroU32, files: Vec<PathBuf>, commands: Vec<String>) -> Self {
-        let version = env!("CARGO_PKG_VERSION").into();
-        Self { schema_version: SCHEMA_VERSION, version, directory, shards, files, commands }
+        Self { schema_version: SCHEMA_VERSION, version: VERSION.into(), directory, shards, files, commands }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::SCHEMA_VERSION;
+use super::{SCHEMA_VERSION, VERSION};
 use trimill_system::error::{Error, Kind};
 
 /// A job that failed, as one JSON object.
@@ -32,7 +32,7 @@ impl Failure {
     pub fn new(job: Option<&str>, error: &Error) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
+            version: VERSION.into(),
             job: job.map(str::to_owned),
             error: Reason::from(error),
         }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Stage;
 use super::partitions::PartitionFigures;
-use super::{SCHEMA_VERSION, Stage};
 use crate::job::Prune;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
 /// What `trimill partition` wrote to disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartitionReport {
     /// The version of this object: 1.
     pub schema_version: u32,
@@ -40,25 +40,4 @@ pub struct PartitionReport {
     pub peak_host_bytes: Bytes,
     /// The budget on the device that the partitions were cut for.
     pub device_memory: Bytes,
-}
-
-impl Default for PartitionReport {
-    /// Nothing was measured yet.
-    fn default() -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
-            directory: PathBuf::new(),
-            vertices: 0,
-            edges: 0,
-            partitioner: String::new(),
-            prune: Prune::default(),
-            seed: 0,
-            parts: 0,
-            partitions: Vec::new(),
-            stages: Vec::new(),
-            peak_host_bytes: Bytes::ZERO,
-            device_memory: Bytes::ZERO,
-        }
-    }
 }

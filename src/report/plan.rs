@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::SCHEMA_VERSION;
 use super::partitions::PartitionFigures;
+use super::{SCHEMA_VERSION, VERSION};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 pub use crate::plan::modes::Estimates;
@@ -12,7 +12,7 @@ pub use trimill_system::disk::{DiskNeed, DiskNeeds};
 use trimill_system::memory::HostFloor;
 
 /// The plan of a job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PlanReport {
     /// The version of this object: 1.
@@ -87,10 +87,11 @@ pub struct PlanReport {
 }
 
 /// Why a graph is cut into so many partitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartsReason {
     /// The whole graph fits at once.
+    #[default]
     Whole,
     /// As few as fit.
     Fewest,
@@ -161,58 +162,17 @@ pub struct Alternative {
     pub fits: bool,
 }
 
-impl Default for PlanReport {
-    /// Nothing was measured yet.
-    fn default() -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
-            job: None,
-            fits: true,
-            vertices: 0,
-            edges: 0,
-            backend: String::new(),
-            method: String::new(),
-            partitioner: String::new(),
-            prune: Prune::default(),
-            parts: 0,
-            parts_reason: PartsReason::Whole,
-            partitions: Vec::new(),
-            device_memory: Bytes::ZERO,
-            smallest_device_memory: Bytes::ZERO,
-            block_bytes: Bytes::ZERO,
-            host_memory: Bytes::ZERO,
-            smallest_host_memory: Bytes::ZERO,
-            host_floors: Vec::new(),
-            stream_bytes: Bytes::ZERO,
-            disk_bytes: Bytes::ZERO,
-            disks: Vec::new(),
-            graph_bytes: Bytes::ZERO,
-            preparing: PreparingFigures::default(),
-            counting_seconds: 0.0,
-            peeling_seconds: None,
-            seconds: 0.0,
-            more_memory: Vec::new(),
-            duplication: 0.0,
-            alternatives: Vec::new(),
-            advice: Vec::new(),
-            mode: Mode::Spilled,
-            estimates: None,
-            methods: Vec::new(),
-        }
-    }
-}
-
 impl PlanReport {
-    /// Fills in what follows from the partitions: each one's `fits`, `parts`, `stream_bytes` and `duplication`; `fits` stays
-    /// set only if all partitions fit.
+    /// Fills in the versions, and what follows from partitions and disks: `fits`, that of each partition, `parts`, `stream_bytes` and
+    /// `duplication`.
     #[must_use]
     pub fn complete(mut self) -> Self {
+        (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());
         for partition in &mut self.partitions {
             partition.fits = Some(partition.peak_bytes_predicted <= self.device_memory);
         }
-        self.fits &= self.partitions.iter().all(|partition| partition.fits == Some(true));
-        self.fits &= self.disks.iter().all(DiskNeeds::can_fit);
+        let partitions = self.partitions.iter().all(|partition| partition.fits == Some(true));
+        self.fits = partitions && self.disks.iter().all(DiskNeeds::can_fit);
         self.parts = self.partitions.len() as u32;
         self.stream_bytes = self.partitions.iter().map(|partition| partition.stream_bytes).sum();
         let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();

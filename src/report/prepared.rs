@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{SCHEMA_VERSION, Stage};
+use super::Stage;
 use crate::job::Mode;
 use crate::shards::costliest;
 use trimill_system::bytes::Bytes;
 use trimill_system::path_text;
 
 /// What `trimill prepare` made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreparedReport {
     /// The version of this object: 1.
     pub schema_version: u32,
@@ -49,31 +49,6 @@ pub struct PreparedReport {
     pub stages: Vec<Stage>,
     /// Time for all of it.
     pub seconds: f64,
-}
-
-impl Default for PreparedReport {
-    /// Nothing was measured yet.
-    fn default() -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
-            directory: PathBuf::new(),
-            vertices: 0,
-            edges: 0,
-            partitioner: String::new(),
-            mode: Mode::InPlace,
-            parts: 0,
-            shards: None,
-            costs: Vec::new(),
-            graph_bytes: Bytes::ZERO,
-            spilled_bytes: Bytes::ZERO,
-            counts_bytes: Bytes::ZERO,
-            device_memory: Bytes::ZERO,
-            peak_host_bytes: Bytes::ZERO,
-            stages: Vec::new(),
-            seconds: 0.0,
-        }
-    }
 }
 
 impl PreparedReport {

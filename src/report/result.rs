@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::partitions::PartitionFigures;
-use super::{SCHEMA_VERSION, transitivity};
+use super::{SCHEMA_VERSION, VERSION, transitivity};
 use crate::job::{Mode, Prune};
 pub use crate::plan::choose::MethodEstimate;
 use crate::truss::by_k::Trusses;
@@ -24,7 +24,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::timeline::Timeline;
 
 /// The result of a job, with all measurements.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunResult {
     /// The version of this object: 1.
@@ -161,50 +161,12 @@ impl Stage {
     }
 }
 
-impl Default for RunResult {
-    /// Nothing was measured yet.
-    fn default() -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
-            job: None,
-            triangles: 0,
-            vertices: 0,
-            edges: 0,
-            wedges: 0,
-            transitivity: 0.0,
-            input: InputReport::default(),
-            backend: String::new(),
-            method: String::new(),
-            partitioner: String::new(),
-            prune: Prune::default(),
-            parts: 0,
-            partitions: Vec::new(),
-            stages: Vec::new(),
-            peak_host_bytes: Bytes::ZERO,
-            driver_host_bytes: Bytes::ZERO,
-            device_memory: Bytes::ZERO,
-            host_memory: Bytes::ZERO,
-            duplication: 0.0,
-            compression_ratio: None,
-            seed: 0,
-            seconds: 0.0,
-            devices: Vec::new(),
-            mode: Mode::Spilled,
-            methods: Vec::new(),
-            clustering: None,
-            truss: None,
-            degrees: None,
-            timeline: None,
-        }
-    }
-}
-
 impl RunResult {
-    /// Sorts the partitions by id and fills in what follows from the rest: `triangles`, `transitivity`, `parts`,
+    /// Sorts the partitions by id and fills in the versions, and what follows from the rest: `triangles`, `transitivity`, `parts`,
     /// `duplication`, `compression_ratio`.
     #[must_use]
     pub fn complete(mut self) -> Self {
+        (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());
         self.partitions.sort_by_key(|partition| partition.id);
         self.parts = self.partitions.len() as u32;
         self.triangles = self.sum_of_triangles();

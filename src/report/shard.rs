@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::SCHEMA_VERSION;
 use super::partitions::PartitionFigures;
+use super::{SCHEMA_VERSION, VERSION};
 use crate::job::Mode;
 use trimill_system::path_text;
 
 /// What a shard counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShardReport {
     /// The version of this object: 1.
     pub schema_version: u32,
@@ -44,17 +44,12 @@ impl ShardReport {
     pub fn new(directory: PathBuf, shard: String, parts: u32, mode: Mode) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
+            version: VERSION.into(),
             directory,
             shard,
-            backend: String::new(),
-            method: String::new(),
             mode,
-            partitions: Vec::new(),
             parts,
-            missing: 0,
-            merged: false,
-            seconds: 0.0,
+            ..Self::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{InputReport, SCHEMA_VERSION};
+use super::{InputReport, SCHEMA_VERSION, VERSION};
 use crate::truss::by_k::Trusses;
 use crate::vertices::summary::Clustering;
 
@@ -39,7 +39,7 @@ impl VerifyReport {
     pub fn complete(self) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
+            version: VERSION.into(),
             transitivity: super::transitivity(self.triangles, self.wedges),
             ..self
         }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::failure::Failure;
 use super::json::Json;
 use super::page::{self, EarlierResult, PageEntry, ResultKind};
-use super::{BenchReport, PlanReport, RunResult, trace};
+use super::{BenchReport, PlanReport, RunResult, VERSION, trace};
 use crate::job::Job;
 use crate::job::repeat::ChosenSettings;
 use crate::rates::Rates;
@@ -189,7 +189,7 @@ pub fn of_failure(failure: &Failure) -> Result<PageEntry> {
 /// The text of a page.
 pub fn page(entries: &[PageEntry]) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    page::page(entries, env!("CARGO_PKG_VERSION"), now)
+    page::page(entries, VERSION, now)
 }
 
 /// Writes a page to `path`.

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::sealed_file;
 use crate::job::Mode;
-use crate::plan::{GraphCut, Plan, RecordedCut};
+use crate::plan::{GraphCut, Plan};
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::bytes::Bytes;
@@ -64,7 +64,7 @@ impl PlanRecord {
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
         let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.mode(), plan.row_block_limit) };
         match &plan.cut {
-            GraphCut::Ranges(ranges, _) => {
+            GraphCut::Ranges(ranges) => {
                 record.vertices = ranges.last().map_or(0, |ranks| ranks.locals.end);
                 record.ranges.clone_from(ranges);
             }
@@ -95,11 +95,11 @@ impl PlanRecord {
     }
 
     /// Its partitions, which must be those of a graph of `vertices` vertices, if a number is named.
-    pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<RecordedCut> {
+    pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<GraphCut> {
         let vertices = vertices.unwrap_or(self.vertices);
         match self.mode {
-            Mode::InPlace => self.ranges(dir, vertices).map(RecordedCut::Ranges),
-            Mode::Spilled => self.locals(dir, vertices).map(RecordedCut::Sets),
+            Mode::InPlace => self.ranges(dir, vertices).map(GraphCut::Ranges),
+            Mode::Spilled => self.locals(dir, vertices).map(GraphCut::Sets),
         }
     }
 

@@ -9,6 +9,7 @@ use trimill::testing::control::Control;
 use trimill::testing::count::verify::Verifier;
 use trimill::testing::error::Kind;
 use trimill::testing::input::Source;
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill_generate::{Family, StarKind, generate};

@@ -25,7 +25,7 @@ use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::sets::VertexInfo;
-use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, RecordedCut, floor, is_ample};
+use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, floor, is_ample};
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
 use trimill_counting::{CountBackend, Footprint};
@@ -101,18 +101,14 @@ fn check(case: u64, graphs: &[Known]) {
         assert!(order.iter().map(streamed).is_sorted_by(|a, b| a >= b), "{told}");
         assert!(order.into_iter().collect::<BTreeSet<_>>().into_iter().eq(plan.order(1)), "{told}");
         // Planning again from the recorded cut gives the same plan.
-        let settled = match plan.cut.clone() {
-            GraphCut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
-            GraphCut::Sets(locals) => RecordedCut::Sets(locals),
-        };
-        let second = planned(planner.replan(&settled, plan.row_block_limit));
+        let second = planned(planner.replan(plan.cut.clone(), plan.row_block_limit));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
     }
 }
 
 /// For rank ranges all figures must be as predicted.
 fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn CountBackend, told: &str) {
-    let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{told}: no ranges") };
+    let GraphCut::Ranges(ranges) = &plan.cut else { panic!("{told}: no ranges") };
     let chunk = backend.resident_chunk().map(|chunk| chunk.get());
     let mut triangles = 0;
     assert!(LocalsAndHeads::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
@@ -221,7 +217,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
         let (footprint, control) = (backend.footprint(), Control::silent());
         let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
         let plan = planner.ranges(Some(2)).unwrap();
-        let GraphCut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
+        let GraphCut::Ranges(ranges) = &plan.cut else { panic!("{row_block:?}") };
         let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
         let [first, second] = [&first.locals, &second.locals];
         assert!(graph.begins_block(second.start) && first.len().abs_diff(second.len()) < 60_000, "{ranges:?}");

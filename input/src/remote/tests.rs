@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use self::server::{Answer, Asked, Object, Server};
 use super::*;
+use crate::arcs::ArcSource;
 use crate::stat::Watched;
 use crate::storage::{ReadOrder, RemoteBytes, Storage};
 use crate::{ArcSink, InputSettings, Source};

@@ -3,7 +3,7 @@
 //! A spill in memory stores blocks uncompressed, one on disk as zstd frames of level 1: on a crawl, whose rows resemble each
 //! other, these take a third of the bytes. Measurements are in docs/spill-format.md.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
 use trimill_system::error::{Error, Result};
@@ -12,7 +12,8 @@ use trimill_system::error::{Error, Result};
 const LEVEL: i32 = 1;
 
 /// How the bytes of a block are stored.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Codec {
     /// As they are.
     Plain,
@@ -37,20 +38,6 @@ impl Codec {
             1 => Some(Self::Zstd),
             _ => None,
         }
-    }
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Zstd => "zstd",
-        }
-    }
-}
-
-impl Serialize for Codec {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 

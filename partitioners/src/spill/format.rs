@@ -5,10 +5,12 @@
 
 use std::path::Path;
 
+use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
 use trimill_system::error::{Error, Result};
+use trimill_system::hex;
 
 /// The version of the format that is written and read.
 pub(super) const VERSION: u32 = 2;
@@ -28,12 +30,13 @@ pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
 }
 
 /// What is known of a partition before its sections are written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PartitionHeader {
+    /// The fingerprint of the job that the partition belongs to.
+    #[serde(with = "hex::of_u128")]
+    pub fingerprint: u128,
     /// The number of the partition, from 0.
     pub partition: u32,
-    /// The fingerprint of the job that the partition belongs to.
-    pub fingerprint: u128,
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,

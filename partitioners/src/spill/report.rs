@@ -26,21 +26,8 @@ pub struct SpillReport {
     /// The header's checksum, which covers the whole file.
     #[serde(with = "hex::of_u64")]
     pub checksum: u64,
-    /// The fingerprint of the job.
-    #[serde(with = "hex::of_u128")]
-    pub fingerprint: u128,
-    pub partition: u32,
-    pub locals: u32,
-    /// Locals and kept proxies together.
-    pub numbered: u32,
-    /// Proxies of the induced subgraph.
-    pub proxies_induced: u64,
-    /// Proxies left by pruning.
-    pub proxies_kept: u64,
-    /// Arcs of the induced subgraph.
-    pub arcs_induced: u64,
-    /// Arcs left by pruning.
-    pub arcs_kept: u64,
+    #[serde(flatten)]
+    pub header: PartitionHeader,
     /// The ranks of all vertices; each is a row without arcs.
     pub ranks: SectionReport,
     pub resident: SectionReport,
@@ -113,30 +100,13 @@ impl SpillReader {
             total.decoded_bytes += section.decoded_bytes;
         }
         total.ratio = ratio(total.raw_bytes, total.stored_bytes);
-        let PartitionHeader {
-            partition,
-            fingerprint,
-            locals,
-            numbered,
-            proxies_induced,
-            proxies_kept,
-            arcs_induced,
-            arcs_kept,
-        } = *self.header();
         SpillReport {
             file: self.path().to_path_buf(),
             bytes: self.bytes(),
             version: VERSION,
             codec: self.codec(),
             checksum: self.checksum(),
-            fingerprint,
-            partition,
-            locals,
-            numbered,
-            proxies_induced,
-            proxies_kept,
-            arcs_induced,
-            arcs_kept,
+            header: self.header().clone(),
             ranks,
             resident,
             row_blocks,

@@ -167,11 +167,9 @@ pub(crate) struct RunCommand {
     pub(crate) only: Vec<String>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub(crate) report: ReportArgs,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub(crate) answer: AnswerArgs,
 }
 
@@ -222,7 +220,6 @@ pub(crate) enum CacheCommand {
     /// List the prepared graphs
     List {
         #[command(flatten)]
-        #[allow(missing_docs)]
         cache: CacheArgs,
     },
     /// Remove some of them
@@ -236,13 +233,11 @@ pub(crate) enum CacheCommand {
         max: Option<Bytes>,
 
         #[command(flatten)]
-        #[allow(missing_docs)]
         cache: CacheArgs,
     },
     /// Remove all of them
     Clear {
         #[command(flatten)]
-        #[allow(missing_docs)]
         cache: CacheArgs,
     },
 }

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::{ArcSink, Source};
 use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;

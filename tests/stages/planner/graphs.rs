@@ -40,8 +40,8 @@ impl Known {
 
     /// Streams a rank range through `backend`.
     pub(crate) fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn CountBackend) -> CountedPartition {
-        let GraphCut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
-        let source = RankRange::new(&self.graph, blocks, &ranges[part as usize]).unwrap();
+        let GraphCut::Ranges(ranges) = &plan.cut else { panic!("no ranges") };
+        let source = RankRange::new(&self.graph, &plan.row_blocks, &ranges[part as usize]).unwrap();
         passed(Box::new(source), backend)
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, Source};
 use zip::write::SimpleFileOptions;

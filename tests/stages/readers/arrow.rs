@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, NameSink, NamedArcs, Source};
 

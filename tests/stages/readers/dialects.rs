@@ -4,6 +4,7 @@ use std::path::Path;
 
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{Header, InputSettings, Source};
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ArcSink, Source};
 

@@ -1,5 +1,6 @@
 //! Real graphs and their published figures.
 
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 
 use super::support::{arcs, data, edges, open};
@@ -28,7 +29,7 @@ fn real_graphs_have_the_known_arcs_loops_vertices_and_edges() {
         let source = open(&data(name)).unwrap();
         assert_eq!(source.format(), format, "{name}");
         assert_eq!(source.declared_vertices(), declared, "{name}");
-        assert_eq!(source.one_based(), matches!(format, Format::MatrixMarket | Format::Metis), "{name}");
+        assert_eq!(source.first_id() == 1, matches!(format, Format::MatrixMarket | Format::Metis), "{name}");
         let arcs = arcs(&source).unwrap();
         assert_eq!(arcs.len(), count, "arcs of {name}");
         assert!(source.arcs_at_most() >= count as u64, "{name}: at most {}", source.arcs_at_most());

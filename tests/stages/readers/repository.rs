@@ -1,5 +1,6 @@
 //! Files as Network Repository hands them out: matrices without a banner, and `.edges` in several dialects.
 
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 
 use super::support::{Folder, arcs, open};

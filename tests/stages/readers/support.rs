@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use trimill::testing::control::Control;
 use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::{ArcSink, Source};
 
 #[derive(Default)]
