@@ -43,7 +43,7 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{GraphCut, Plan};
+use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
@@ -140,10 +140,6 @@ impl RunDir {
                 .at(&self.path)
                 .expected("the run directory of 'trimill prepare INPUT --run-dir DIR'")
         })
-    }
-
-    pub fn record_prepared(&self, prepared: &PreparedJob) -> Result<()> {
-        prepared.write(&self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -261,10 +257,6 @@ impl RunDir {
         sealed_file::unless_damaged(PlanRecord::read(&self.path), "the job is planned anew")
     }
 
-    pub fn record_plan(&self, fingerprint: u128, plan: &Plan) -> Result<()> {
-        PlanRecord::write(&self.path, fingerprint, plan)
-    }
-
     pub fn journal(&self, fingerprint: u128, parts: u32) -> Journal {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
@@ -300,10 +292,6 @@ impl RunDir {
     /// Where temporary files go if no other place is named. Files of an earlier start are not used.
     pub fn work(&self) -> PathBuf {
         self.path.join("work")
-    }
-
-    pub fn remove_work(&self) {
-        remove_tree(&self.work());
     }
 
     /// Where the prepared graph goes, if not into the cache.

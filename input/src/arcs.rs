@@ -24,10 +24,14 @@ pub trait ArcSource: Sync {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
     /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
-    fn declared_vertices(&self) -> Option<u64>;
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
 
     /// The lowest id of the declared vertices: 1 for formats that count from one.
-    fn first_id(&self) -> u64;
+    fn first_id(&self) -> u64 {
+        0
+    }
 
     /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
     fn symmetric(&self) -> bool {

@@ -308,10 +308,6 @@ fn after_end() -> Error {
 }
 
 impl Reader for Arrow {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.rows))
     }

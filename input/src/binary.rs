@@ -108,10 +108,6 @@ fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {
 }
 
 impl Reader for Binary {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.files.iter().map(|file| file.bytes / self.layout.bytes()).sum()
     }

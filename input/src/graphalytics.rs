@@ -171,10 +171,6 @@ impl Graphalytics {
 }
 
 impl Reader for Graphalytics {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.declared_edges.unwrap_or(u64::MAX).min(self.edges.arcs_at_most())
     }

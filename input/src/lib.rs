@@ -164,7 +164,9 @@ pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32
 
 /// A reader whose file is open and whose header was checked. What is not described here is as in [`arcs::ArcSource`].
 trait Reader: Send + Sync {
-    fn declared_vertices(&self) -> Option<u64>;
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
 
     fn arcs_at_most(&self) -> u64;
 

@@ -226,10 +226,6 @@ fn is_usual(names: &[String]) -> bool {
 }
 
 impl Reader for NamedEdges {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     /// As of lists of numbers: the shortest line has 4 bytes.
     fn arcs_at_most(&self) -> u64 {
         let most = |file: &InputFile| if file.compression.is_some() { file.bytes } else { file.bytes.div_ceil(4) };

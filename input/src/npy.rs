@@ -101,10 +101,6 @@ impl NpyPairs {
 }
 
 impl Reader for Npy {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.files.iter().map(|edges| edges.arcs).sum()
     }

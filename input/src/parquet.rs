@@ -157,10 +157,6 @@ impl ParquetFile {
 }
 
 impl Reader for Parquet {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.rows))
     }

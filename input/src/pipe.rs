@@ -139,10 +139,6 @@ impl PairStream {
 }
 
 impl Reader for PairStream {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     /// Any number.
     fn arcs_at_most(&self) -> u64 {
         u64::MAX

@@ -260,10 +260,6 @@ impl List {
 }
 
 impl Reader for EdgeListText {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     /// The shortest line of a plain file has 4 bytes; compressed text takes more than a byte an arc (3 to 5 in
     /// the graphs measured so far).
     fn arcs_at_most(&self) -> u64 {

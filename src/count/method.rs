@@ -116,13 +116,8 @@ impl Choice {
 
     /// Whether it also counts the triangles at each vertex and on each edge.
     fn counts_details(self) -> bool {
-        let on_cpu = |method| method == CpuMethod::Bitmap;
         let on_gpu = |method| matches!(method, CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed);
-        match self {
-            Self::Cpu(method) => on_cpu(method),
-            Self::Cuda(method) => on_gpu(method),
-            Self::Either(cuda, cpu) => on_gpu(cuda) && on_cpu(cpu),
-        }
+        self.all(|method| method == CpuMethod::Bitmap, on_gpu)
     }
 
     /// Whether it counts partitions, and not whole graphs only.
@@ -137,11 +132,23 @@ impl Choice {
             CudaMethod::Baseline(_, method) => method.scope() == Scope::Partitions,
             CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed => true,
         };
+        self.all(on_cpu, on_gpu)
+    }
+
+    /// Whether all methods that may be taken have what is asked.
+    fn all(self, on_cpu: impl Fn(CpuMethod) -> bool, on_gpu: impl Fn(CudaMethod) -> bool) -> bool {
         match self {
             Self::Cpu(method) => on_cpu(method),
             Self::Cuda(method) => on_gpu(method),
             Self::Either(cuda, cpu) => on_gpu(cuda) && on_cpu(cpu),
         }
+    }
+
+    /// None if a method can do what is asked, else the names of those that can.
+    fn others(backend: Backend, name: Option<&str>, can: fn(Self) -> bool) -> Result<Option<String>> {
+        let able = |name| Self::of(backend, name).is_ok_and(can);
+        let names = || Method::names(backend).filter(|name| able(Some(name))).collect::<Vec<_>>().join(", ");
+        Self::of(backend, name).map(|choice| (!can(choice)).then(names))
     }
 
     /// Whether the threads of a block can be chosen, if a GPU counts.
@@ -164,28 +171,20 @@ impl Choice {
 
     /// Refuses a method that counts whole graphs only, where there are, or may be, several partitions: `cut` says what cuts the graph.
     pub fn check_partitions(backend: Backend, name: Option<&str>, cut: &str) -> Result<()> {
-        if Self::of(backend, name)?.counts_partitions() {
-            return Ok(());
-        }
-        let counts = |name: &&str| Self::of(backend, Some(name)).is_ok_and(Self::counts_partitions);
-        let names: Vec<&str> = Method::names(backend).filter(counts).collect();
+        let Some(others) = Self::others(backend, name, Self::counts_partitions)? else { return Ok(()) };
         let name = name.unwrap_or_default();
         Err(Error::usage(format!("the method '{name}' counts whole graphs only, and {cut}"))
-            .expected(format!("one partition, or one of the methods {}", names.join(", "))))
+            .expected(format!("one partition, or one of the methods {others}")))
     }
 
     /// Refuses a method that counts the total only, where the triangles at each vertex or on each edge are wanted.
     pub fn check_details(backend: Backend, name: Option<&str>) -> Result<()> {
-        if Self::of(backend, name)?.counts_details() {
-            return Ok(());
-        }
-        let counts = |name: &&str| Self::of(backend, Some(name)).is_ok_and(Self::counts_details);
-        let names: Vec<&str> = Method::names(backend).filter(counts).collect();
+        let Some(others) = Self::others(backend, name, Self::counts_details)? else { return Ok(()) };
         Err(Error::usage(format!(
             "the method '{}' counts the total only, not the triangles at vertices or on edges",
             name.unwrap_or_default()
         ))
-        .expected(format!("one of {}", names.join(", "))))
+        .expected(format!("one of {others}")))
     }
 }
 

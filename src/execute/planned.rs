@@ -204,7 +204,7 @@ impl Prepared {
         let before = recorded.map(|(record, _)| record.fingerprint);
         let fingerprint = before.unwrap_or_else(|| fingerprint(&job.cut, &identity, &plan.cut, plan.row_block_limit));
         if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
-            run.record_plan(fingerprint, &plan)?;
+            PlanRecord::write(run.path(), fingerprint, &plan)?;
         }
         Ok(Planned {
             partitioner: resolved(&job.cut.partitioner, plan.cut.mode()).clone(),

@@ -15,7 +15,7 @@ use crate::job::{Job, Mode, OutputSettings, SpillSettings};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
 use crate::report::{PreparedReport, SCHEMA_VERSION, Stage, VERSION};
-use crate::run_dir::{PreparedJob, RunDir, SharedFiles, unless_damaged};
+use crate::run_dir::{self, PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
 use trimill_graph::Direction;
 use trimill_partitioners::spill::Manifest;
@@ -195,8 +195,8 @@ impl Planned {
             shards,
             costs,
         };
-        run.record_prepared(&prepared)?;
-        run.remove_work();
+        prepared.write(run.path())?;
+        run_dir::remove_tree(&run.work());
         Ok(PreparedReport {
             peak_host_bytes: machine::peak_memory().saturating_sub(self.driver).max(self.peak),
             stages,

@@ -97,10 +97,6 @@ impl ArcSource for NumberedArcs<'_> {
         Some(self.names.count())
     }
 
-    fn first_id(&self) -> u64 {
-        0
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.arcs
     }

@@ -61,7 +61,7 @@ impl PlanRecord {
         }
     }
 
-    pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
+    pub fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
         let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.mode(), plan.row_block_limit) };
         match &plan.cut {
             GraphCut::Ranges(ranges) => {

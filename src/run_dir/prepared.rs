@@ -78,7 +78,7 @@ impl PreparedJob {
         }
     }
 
-    pub(super) fn write(&self, dir: &Path) -> Result<()> {
+    pub fn write(&self, dir: &Path) -> Result<()> {
         sealed_file::write(&dir.join(NAME), self)
     }
 

@@ -67,10 +67,6 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
         self.vertices()
     }
 
-    fn first_id(&self) -> u64 {
-        0
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.arcs()
     }

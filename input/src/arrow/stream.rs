@@ -175,10 +175,6 @@ impl OpenStream {
 }
 
 impl Reader for ArrowStream {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
     /// Any number.
     fn arcs_at_most(&self) -> u64 {
         u64::MAX

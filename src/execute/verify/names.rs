@@ -87,14 +87,6 @@ impl ArcSource for NumberedByTree<'_> {
         self.source.scan_names(&NumberArcs { numbers: &self.numbers, sink }, control)
     }
 
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
-    fn first_id(&self) -> u64 {
-        0
-    }
-
     fn arcs_at_most(&self) -> u64 {
         self.source.arcs_at_most()
     }
