@@ -91,7 +91,6 @@ pub struct Assigner<'a> {
     pub host_memory: Bytes,
     /// Bytes of a row block when rows are read for METIS.
     pub block: Bytes,
-    /// Where METIS's files go.
     pub work_dir: &'a Path,
     pub control: &'a Control,
     /// The most bytes that a METIS child took.

@@ -34,14 +34,11 @@ use reference::Reference;
 use rounds::RunLimits;
 use worker::Workers;
 
-/// Methods to be compared on graphs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchRequest {
-    /// The graphs.
     pub graphs: Vec<BenchGraph>,
     /// The methods as typed, `NAME` or `NAME@BACKEND`; empty: all that the machine can run.
     pub methods: Vec<String>,
-    /// The method that the others are compared with, as typed.
     pub baseline: Option<String>,
     /// The backend of methods that are named without one.
     pub backend: Backend,
@@ -53,7 +50,6 @@ pub struct BenchRequest {
     pub verify: bool,
 }
 
-/// A graph of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchGraph {
     /// The job that each method runs, but for its backend and method.
@@ -65,11 +61,9 @@ pub struct BenchGraph {
 /// The hidden command of the program that counts for a comparison.
 const BENCH_CHILD: &str = "bench-child";
 
-/// Runs a comparison, with `program` (trimill) in the children. `done` receives the report after each graph.
-///
-/// # Errors
-/// A wrong name, settings that contradict each other, a missing file, no program for the children, an error of `done`, a
-/// stop. Problems with one graph's data or with one method are part of the report instead.
+/// Runs a comparison, with `program` (trimill) in the children. `done` receives the report after each graph. Errors: a wrong name,
+/// settings that contradict each other, a missing file, no program for the children, an error of `done`, a stop. Problems with one
+/// graph's data or with one method are part of the report instead.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Path>,
@@ -107,7 +101,6 @@ pub fn bench(
     Ok(report)
 }
 
-/// What all graphs of a comparison have in common.
 struct Comparison<'a> {
     request: &'a BenchRequest,
     methods: &'a [MethodName],

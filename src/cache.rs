@@ -74,14 +74,11 @@ pub struct Cache {
     optional: bool,
 }
 
-/// A cached graph, for listing.
 #[derive(Debug, Clone)]
 pub struct CachedGraph {
     /// Its name for `trimill cache remove`.
     pub key: String,
-    /// The identity of the input.
     pub source: String,
-    /// Vertices with an edge.
     pub vertices: u32,
     pub edges: u64,
     /// Bytes on disk.

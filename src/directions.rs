@@ -37,9 +37,7 @@ pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
 }
 
 /// The number of arcs between the neighbours of each vertex of a graph with so many triangles, by rank. Runs in the current thread pool.
-///
-/// # Errors
-/// Where `source` is not what the graph was made of; what reading it, or the graph, meets; when stopped.
+/// Errors: where `source` is not what the graph was made of; what reading it, or the graph, meets; when stopped.
 pub(crate) fn arcs_between_neighbours(
     graph: &OrientedGraph,
     source: &dyn ArcSource,

@@ -48,10 +48,8 @@ const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
 const ARCS_THAT_WAIT: u64 = 8;
 
-/// Reads all arcs of `source`, whose ids are names, and numbers these.
-///
-/// # Errors
-/// Those of the input; more than 2^32 - 2 names; [`trimill_system::error::Kind::Resource`] below the least memory.
+/// Reads all arcs of `source`, whose ids are names, and numbers these. Errors: those of the input; more than 2^32 - 2 names;
+/// `Kind::Resource` below the least memory.
 pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<NumberedArcs<'a>> {
     let threads = space.memory.threads();
     space.memory.left(&least(space))?;
@@ -135,10 +133,8 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
     Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), Bytes::ZERO))
 }
 
-/// Collects arcs into runs.
 struct Collecting {
     waiting: WaitingRuns,
-    /// Bytes of a run.
     of_run: u64,
     /// Those that no thread is adding to at the moment.
     builders: Mutex<Vec<RunBuilder>>,

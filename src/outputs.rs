@@ -23,14 +23,10 @@ use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, paren
 use trimill_system::error::{Error, Result};
 use trimill_system::path_text;
 
-/// What is counted besides the total.
 #[derive(Debug, Clone, Copy)]
 pub struct CountsWanted {
-    /// The triangles at each vertex.
     pub vertices: bool,
-    /// The triangles on each edge.
     pub edges: bool,
-    /// The trussness of each edge, which follows from these.
     pub truss: Option<TrussWanted>,
     /// What of the input the coefficients of all vertices are of, where these are wanted.
     pub lcc: Option<LccWanted>,
@@ -38,7 +34,6 @@ pub struct CountsWanted {
     pub bytes_per_thread: Bytes,
 }
 
-/// The files, and arrays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     #[serde(with = "path_text::optional")]
@@ -51,7 +46,6 @@ pub struct Asked {
     pub lcc: Option<PathBuf>,
     #[serde(with = "path_text::optional")]
     pub per_edge: Option<PathBuf>,
-    /// The sizes of all trusses.
     #[serde(with = "path_text::optional")]
     pub by_k: Option<PathBuf>,
     /// Filled for a caller in this process.
@@ -85,10 +79,6 @@ impl Asked {
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 
-    /// Checks that the files can be written.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`], or [`trimill_system::error::Kind::Usage`] for a directory.
     pub fn check_places(&self) -> Result<()> {
         self.paths().try_for_each(|path| check_output(path))
     }
@@ -127,10 +117,7 @@ impl Asked {
         Ok(needs)
     }
 
-    /// Checks that the formats can hold the ids of the graph.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: an array that would be almost empty.
+    /// Checks that the formats can hold the ids of the graph. Errors, `Kind::Usage`: an array that would be almost empty.
     pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
         let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
         match self.per_vertex.iter().find(array) {

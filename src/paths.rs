@@ -67,7 +67,6 @@ enum How {
 }
 
 impl Job {
-    /// What it reads and writes.
     pub fn paths(&self) -> Paths {
         let announced = self.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let mut paths = Paths { job: self.name.clone(), force: self.output.force, announced, all: Vec::new() };
@@ -160,11 +159,8 @@ pub fn file_of(output: &Path) -> Option<PathBuf> {
     disk::file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
-/// Compares the paths of all jobs with each other and with what is there. Changes nothing that is there.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`]: see the table above. [`trimill_system::error::Kind::Resource`]: a report or a trace that
-/// cannot be written.
+/// Compares the paths of all jobs with each other and with what is there. Changes nothing that is there. Errors, `Kind::Usage`: see the
+/// table above. `Kind::Resource`: a report or a trace that cannot be written.
 pub fn check(all: &[Paths]) -> Result<()> {
     let mut found: Vec<ResolvedPath<'_>> = Vec::new();
     for paths in all {

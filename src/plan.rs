@@ -83,7 +83,6 @@ impl BudgetFrom {
 
 #[derive(Debug, Clone, Copy)]
 pub struct PlanLimits {
-    /// Bytes of the device.
     pub device: Bytes,
     pub device_from: BudgetFrom,
     /// The largest row block that is chosen where the user chose none: the host's memory holds two of them.
@@ -140,7 +139,6 @@ impl GraphCut {
     }
 }
 
-/// Partitions that fit, and what each will take.
 #[derive(Debug)]
 pub struct Plan {
     pub cut: GraphCut,
@@ -176,14 +174,12 @@ impl Plan {
     }
 }
 
-/// The smallest budgets that work.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Floor {
     pub device: Bytes,
     pub row_block: Bytes,
 }
 
-/// The floor of a graph under a method.
 pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
     let longest = graph.longest_row;
     let row_block = smallest_row_block_limit(longest);
@@ -209,17 +205,14 @@ pub fn whole(graph: &GraphSize, footprint: &Footprint) -> Bytes {
     (space.whole + space.overhead).max(floor(graph, footprint).device)
 }
 
-/// Plans how a graph is counted by a method within limits.
 #[derive(Clone, Copy)]
 pub struct Planner<'a> {
     pub graph: &'a OrientedGraph,
-    /// What the method takes.
     pub footprint: &'a Footprint,
     pub limits: &'a PlanLimits,
     pub control: &'a Control,
 }
 
-/// A budget that is above the floor, and how it is divided.
 struct Divided {
     space: Space,
     row_block_limit: Bytes,
@@ -228,10 +221,7 @@ struct Divided {
 }
 
 impl Planner<'_> {
-    /// Divides the budget.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
+    /// Divides the budget. Errors: `Kind::Resource` when the budget or the row block is below the floor, which the message names; when a
     /// method needs the whole graph and it does not fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);

@@ -35,14 +35,12 @@ pub fn prepare(
     Preparation { device: None, source, origin: None, space, control }.prepare(None, stages)
 }
 
-/// A device on which a graph is prepared.
 pub struct OnDevice<'a> {
     pub device: &'a mut (dyn StartingDevice + 'a),
     /// Whether the job fails if the device cannot prepare the graph; else the CPU does it.
     pub required: bool,
 }
 
-/// What a graph is prepared from, and where.
 pub struct Preparation<'a, 'd> {
     pub device: Option<OnDevice<'d>>,
     pub source: &'a dyn ArcSource,

@@ -72,7 +72,6 @@ impl Default for Rates {
     }
 }
 
-/// The contents of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredRates {

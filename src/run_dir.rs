@@ -85,7 +85,6 @@ fn foreign(path: &Path, found: u128, expected: u128) -> Error {
         .expected(format!("{expected:032x}"))
 }
 
-/// A result, and the job that it is of.
 #[derive(Serialize)]
 struct Finished<'a> {
     #[serde(with = "hex::of_u128")]
@@ -133,7 +132,6 @@ impl RunDir {
         self.lock.is_none()
     }
 
-    /// What was prepared for shards.
     pub fn prepared(&self) -> Result<PreparedJob> {
         PreparedJob::read(&self.path)?.ok_or_else(|| {
             Error::resource("holds no prepared job")
@@ -212,7 +210,6 @@ impl RunDir {
         if self.has_result() { disk::remove(&self.path.join(RESULT)) } else { Ok(()) }
     }
 
-    /// The graph of a prepared job.
     pub fn graph(&self, prepared: &PreparedJob) -> Result<OrientedGraph> {
         let path = self.graphs().join(&prepared.made.graph);
         let graph = graph_file::open(&path).map_err(|error| with_prepare_advice(error, &self.path))?;
@@ -261,7 +258,6 @@ impl RunDir {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
 
-    /// Records the complete result of the job with this fingerprint.
     pub fn finish(&self, fingerprint: u128, result: &RunResult) -> Result<()> {
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }

@@ -31,7 +31,6 @@ pub fn check(shards: NonZeroU32) -> Result<()> {
 pub struct Shard {
     /// Its number, from 0.
     index: u32,
-    /// How many there are.
     of: NonZeroU32,
 }
 

@@ -72,7 +72,6 @@ impl SumKey for ByArc {
     }
 }
 
-/// The keys of some counts.
 #[derive(Debug, Clone, Copy)]
 pub enum CountedKeys<'a> {
     /// Consecutive keys from this one on.

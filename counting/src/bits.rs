@@ -68,13 +68,11 @@ impl VertexSet {
         Self { words, ranks, len, count }
     }
 
-    /// Bytes of a set over `0..len`.
     pub const fn bytes(len: u32) -> Bytes {
         let words = (len as u64).div_ceil(64);
         Bytes(words * 12)
     }
 
-    /// Turns the set back into one under construction.
     pub fn thaw(self) -> VertexSetBuilder {
         VertexSetBuilder { words: self.words.into_iter().map(AtomicU64::new).collect(), len: self.len }
     }

@@ -27,7 +27,6 @@ pub struct Device {
     /// The driver's number.
     pub ordinal: u32,
     pub name: String,
-    /// The budget, which this program has allocated.
     pub budget: Bytes,
     /// What was in use before: the context, the driver's own, other programs.
     pub context: Bytes,
@@ -96,10 +95,8 @@ pub trait CountBackend: Send {
         let _ = graph;
         Err(Error::defect("a backend that does not peel"))
     }
-    /// Begins a partition of this size, or a share of the edges of a whole graph. The backend was set up for the `detail`.
-    ///
-    /// # Errors
-    /// When the device refuses, or the method counts the total only.
+    /// Begins a partition of this size, or a share of the edges of a whole graph. The backend was set up for the `detail`. Errors: when
+    /// the device refuses, or the method counts the total only.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
@@ -127,13 +124,10 @@ pub struct DeviceWork {
     pub time: Duration,
 }
 
-/// Times by the clock of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceTimes {
     pub kernels: Duration,
-    /// Copying to the device.
     pub copies: Duration,
-    /// Preprocessing the input there, before counting.
     pub preprocessing: Duration,
 }
 
@@ -145,7 +139,6 @@ impl AddAssign for DeviceTimes {
     }
 }
 
-/// A partition being counted.
 pub trait PartitionCounter: Send {
     /// Takes the next run of the resident section; returns a run that it no longer needs, for reuse. All runs come before the first
     /// row block, ascending.
@@ -189,7 +182,6 @@ pub struct VertexCounts {
     pub locals: NumberRuns,
 }
 
-/// What a counter measures of its device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterMemory {
     /// The device is the host's memory: this much on top of the resident section and of the row blocks as they were read.

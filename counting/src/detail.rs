@@ -40,10 +40,8 @@ impl EdgeShare {
     pub const ALL: Self = Self { index: 0, of: 1 };
 }
 
-/// What is counted besides the triangles of a partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// Nothing.
     #[default]
     Total,
     /// The triangles at the vertices of a window.
@@ -67,7 +65,6 @@ impl VertexCounters {
         u64::from(size.numbered).max(locals_at + size.locals)
     }
 
-    /// How many counters are on the device.
     pub fn held(&self) -> u64 {
         self.window.end - self.window.start
     }

@@ -37,14 +37,12 @@ unsafe impl Pod for EncodedPart {}
 /// A run of encoded rows.
 #[derive(Debug, Clone, Copy)]
 pub struct EncodedRows<'a> {
-    /// The encoded bytes.
     pub bytes: &'a [u8],
     /// The file blocks, in order; together they hold all rows of the run.
     pub parts: &'a [EncodedPart],
 }
 
 impl EncodedRows<'_> {
-    /// The arcs of all parts.
     pub fn arcs(&self) -> u64 {
         self.parts.iter().map(|part| u64::from(part.arcs)).sum()
     }

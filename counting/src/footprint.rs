@@ -2,7 +2,6 @@
 
 use trimill_system::bytes::Bytes;
 
-/// The size of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionExtent {
     pub locals: u64,
@@ -10,7 +9,6 @@ pub struct PartitionExtent {
     pub arcs: u64,
     /// Locals and proxies.
     pub numbered: u32,
-    /// The most bytes of a row block.
     pub row_block_limit: u64,
 }
 

@@ -20,7 +20,6 @@ use trimill_system::parallel;
 /// `successors[offsets[i]..offsets[i + 1]]`, strictly ascending, all below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
-    /// The local number of each local vertex.
     pub numbers: Vec<u32>,
     /// Where each row begins in `successors`; one more at the end.
     pub offsets: Vec<u64>,
@@ -34,7 +33,6 @@ pub struct Resident {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResidentSize {
     pub locals: u64,
-    /// The successors of all rows.
     pub arcs: u64,
 }
 
@@ -149,7 +147,6 @@ pub enum RowsLocation {
 /// strictly ascending, all successors below the row's own number.
 #[derive(Debug, Default)]
 pub struct RowBlock {
-    /// The range of local numbers that this row block covers.
     pub range: Range<u32>,
     rows: usize,
     /// The most bytes that it was asked to hold so far.
@@ -173,7 +170,6 @@ impl RowBlock {
     }
 
     #[cfg(feature = "testing")]
-    /// A row block with these rows.
     pub fn of(range: Range<u32>, offsets: &[u32], successors: &[u32]) -> Result<Self> {
         let mut row_block = Self::default();
         let (own_offsets, own_successors) =
@@ -183,10 +179,8 @@ impl RowBlock {
         Ok(row_block)
     }
 
-    /// Becomes a row block over `range`, and returns its offsets (one more than `rows`) and its successors, to be filled.
-    ///
-    /// # Errors
-    /// When there is no memory; it has then no rows.
+    /// Becomes a row block over `range`, and returns its offsets (one more than `rows`) and its successors, to be filled. Errors: when
+    /// there is no memory; it has then no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
         let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());
@@ -242,7 +236,6 @@ impl PartialEq for RowBlock {
 /// The view of a [`RowBlock`] that counters get.
 #[derive(Debug, Clone)]
 pub struct RowBlockView<'a> {
-    /// The range of numbers that it covers.
     pub range: Range<u32>,
     /// Where each row begins in `successors`; one more at the end.
     pub offsets: &'a [u32],
@@ -285,7 +278,6 @@ impl<'a> RowBlockView<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowBlockSize {
-    /// The numbers that it covers.
     pub range: u32,
     pub rows: u64,
     pub arcs: u64,

@@ -12,7 +12,6 @@ pub trait Lent: Send + Sync {
     fn words_mut(&mut self) -> &mut [u32];
 }
 
-/// A reusable buffer of words.
 #[derive(Default)]
 pub struct WordBuffer {
     memory: WordMemory,
@@ -36,10 +35,8 @@ impl WordBuffer {
         Self { memory: WordMemory::Lent(memory), len: 0 }
     }
 
-    /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when there is not enough memory; it is then empty.
+    /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size. Errors:
+    /// `Kind::Resource` when there is not enough memory; it is then empty.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         self.len = 0;
         let refused = || {

@@ -205,7 +205,6 @@ impl GeneratedRows for ProductRows<'_> {
     }
 }
 
-/// Copies of a given graph side by side.
 pub(super) struct Copies<'a> {
     one: Product<'a>,
     copies: u64,

@@ -80,7 +80,6 @@ impl Quadrants {
         quadrants_of(&self.numbers, &mut self.digits[kept..]);
     }
 
-    /// An arc of a matrix of `2^scale` rows.
     #[inline]
     fn arc(&mut self, scale: u32) -> [u64; 2] {
         self.refill();

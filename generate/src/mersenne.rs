@@ -2,7 +2,6 @@
 //! independent numbers, which the compiler makes vector instructions of. The crate `rand_mt` makes the same numbers one after another; the
 //! tests compare them.
 
-/// Numbers of a state.
 pub(super) const STATE: usize = 624;
 
 /// How far the numbers are apart that a new one is made of.
@@ -29,7 +28,6 @@ impl Mersenne {
         Self { state }
     }
 
-    /// The next numbers.
     pub(super) fn fill(&mut self, numbers: &mut [u32; STATE]) {
         fill(&mut self.state, numbers);
     }

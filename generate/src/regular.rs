@@ -98,7 +98,6 @@ impl Sequence for Hamming {
     }
 }
 
-/// Cliques in a ring.
 #[derive(Debug)]
 pub(super) struct RingOfCliques {
     cliques: u64,

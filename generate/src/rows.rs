@@ -44,16 +44,13 @@ impl RowArcs {
     }
 }
 
-/// What rows are made for.
 #[derive(Clone, Copy)]
 pub(super) struct RowsWanted<'a> {
-    /// The file, for messages.
     pub(super) path: &'a Path,
     pub(super) arcs: RowArcs,
     pub(super) control: &'a Control,
 }
 
-/// Rows that can be made in any order.
 pub(super) trait GeneratedRows: Sync {
     fn vertices(&self) -> u64;
 
@@ -76,7 +73,6 @@ pub(super) trait GeneratedRows: Sync {
     }
 }
 
-/// The rows of `sequence`.
 pub(super) fn rows<'a>(sequence: &'a dyn Sequence, wanted: &RowsWanted<'_>) -> Result<Box<dyn GeneratedRows + 'a>> {
     match sequence.rows(wanted)? {
         Some(rows) => Ok(rows),
@@ -100,7 +96,6 @@ pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
     chunks
 }
 
-/// The rows of all vertices.
 pub(super) struct Adjacency {
     /// Where the room for each row begins in `successors`, and where the room for the last one ends.
     begins: Vec<u64>,

@@ -39,7 +39,6 @@ pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
         .collect()
 }
 
-/// One star of the product.
 #[derive(Debug, Clone, Copy)]
 struct Factor {
     leaves: u64,

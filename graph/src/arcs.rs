@@ -43,15 +43,11 @@ const fn widened(narrow: u64, bits: u32) -> u64 {
     narrow >> bits << 32 | narrow & !(u64::MAX << bits)
 }
 
-/// Appends the encoding of `keys`, which ascend, to `encoded`.
 pub fn encode(keys: &[u64], encoded: &mut Vec<u8>) {
     keys.chunks(BLOCK).for_each(|block| encode_block(block, encoded));
 }
 
 /// Decodes as many keys as `keys` has room for; returns what is behind them.
-///
-/// # Errors
-/// Bytes that are not the encoding of so many keys.
 pub fn decode<'a>(mut encoded: &'a [u8], keys: &mut [u64]) -> Result<&'a [u8], Wrong> {
     for block in keys.chunks_mut(BLOCK) {
         encoded = decode_block(encoded, block)?;

@@ -12,7 +12,6 @@ pub struct CleanReport {
     pub loops_removed: u64,
     /// Arcs that occurred before, in the same direction.
     pub duplicates_removed: u64,
-    /// Reverse arcs that were missing.
     pub arcs_added: u64,
     /// Distinct arcs whose reverse is not in the input. If the input was meant to be undirected and lists both
     /// directions, this is 0.

@@ -106,7 +106,6 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Writes the names of the input's ids, after the ids.
     pub fn names(&mut self, names: &Names) -> Result<()> {
         let mut section = SectionWriter::new(&self.file, self.next());
         names.each_part(|part| section.put(part))?;
@@ -132,12 +131,10 @@ impl GraphWriter {
         self.file.write_at(bytes, self.next() + position)
     }
 
-    /// Where the next section begins.
     fn next(&self) -> u64 {
         self.layout.end().next_multiple_of(PAGE)
     }
 
-    /// Writes an array as the next section.
     fn section<T: Pod>(&mut self, name: &str, values: &[T]) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let at = self.next();

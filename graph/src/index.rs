@@ -9,14 +9,11 @@ use std::ops::Range;
 
 use super::layout::Layout;
 
-/// A file block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEntry {
-    /// The rank of its first row.
     pub first_rank: u64,
     /// The arcs of all rows before it.
     pub first_arc: u64,
-    /// Where it begins among the bytes of all blocks.
     pub position: u64,
     /// The xxh3 of its bytes.
     pub checksum: u64,
@@ -39,7 +36,6 @@ pub struct DegreeRun {
     pub vertices: u32,
 }
 
-/// The file blocks, in rank order.
 #[derive(Debug, Clone)]
 pub(super) struct BlockIndex {
     /// One more at the end, which holds the end of the last block.
@@ -94,7 +90,6 @@ impl BlockIndex {
         self.entries[i].checksum
     }
 
-    /// The block that has the row of `rank`.
     pub(super) fn block_of(&self, rank: u32) -> usize {
         self.entries.partition_point(|entry| entry.first_rank <= u64::from(rank)) - 1
     }

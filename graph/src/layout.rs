@@ -10,7 +10,6 @@ use trimill_system::error::{Error, Result};
 
 /// Sections begin at multiples of this.
 pub(super) const PAGE: u64 = 4096;
-/// What to do about a file that cannot be used.
 pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
 /// Bytes of an index entry, and of a run of equal degrees.
 pub(super) const ENTRY: u64 = 32;
@@ -24,11 +23,9 @@ pub(super) const ROWS: &str = "rows";
 pub(super) const INDEX: &str = "index";
 pub(super) const DEGREES: &str = "degrees";
 
-/// A section of a graph file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphSection {
     pub name: String,
-    /// Where it begins in the file.
     pub at: u64,
     pub bytes: u64,
     /// The xxh3 of its bytes; none where its parts have their own.
@@ -40,14 +37,11 @@ pub struct GraphSection {
 /// Counts, and the sections of the file if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Vertices with an edge.
     pub vertices: u32,
     pub edges: u64,
-    /// Whether the input's ids are stored.
     pub has_ids: bool,
     /// Where ids are not stored: the input's id of vertex 0; the others follow without a gap.
     pub offset_of_ids: u64,
-    /// The id of the first declared vertex.
     pub first_id: u64,
     /// How many lines a single-column assignment file has; `None` if ids are sparse.
     pub declared_lines: Option<u64>,
@@ -67,7 +61,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A section by its name.
     pub(super) fn section(&self, name: &str) -> Option<&GraphSection> {
         self.sections.iter().find(|section| section.name == name)
     }
@@ -112,7 +105,6 @@ impl Layout {
         Err(Error::data("", found).expected("ids that are declared").advice(REMAKE))
     }
 
-    /// Where the sections end.
     pub(super) fn end(&self) -> u64 {
         self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }

@@ -28,7 +28,6 @@ fn spread(number: u32) -> u64 {
     all | mark(1 << 7, 0x80) | mark(1 << 14, 0x8000) | mark(1 << 21, 0x80_0000) | mark(1 << 28, 0x8000_0000)
 }
 
-/// How many bytes the encoding of a number has.
 #[inline(always)]
 fn length_of(number: u32) -> u32 {
     let longer = |least: u32| u32::from(number >= least);

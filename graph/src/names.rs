@@ -16,10 +16,8 @@ use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 
-/// Names of a block.
 const BLOCK: u64 = 64;
 
-/// The most bytes of a name.
 pub const LONGEST_NAME: usize = 1 << 14;
 
 /// Bytes that are written at a time, or read to be copied or checked.
@@ -32,7 +30,6 @@ pub fn put_name(name: &[u8], shared: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&name[shared..]);
 }
 
-/// A length in LEB128.
 fn put_length(mut length: usize, out: &mut Vec<u8>) {
     while length >= 0x80 {
         out.push(length as u8 | 0x80);
@@ -82,7 +79,6 @@ pub struct NamesWriter {
     /// What is not written yet, and where it begins.
     waiting: Vec<u8>,
     at: u64,
-    /// Where each block ends.
     ends: Vec<u64>,
     count: u64,
     last: Vec<u8>,
@@ -94,7 +90,6 @@ impl NamesWriter {
         Ok(Self { file, dir, waiting: Vec::new(), at: 0, ends: Vec::new(), count: 0, last: Vec::new() })
     }
 
-    /// Adds a name, which comes after those before.
     pub fn add(&mut self, name: &[u8]) -> Result<()> {
         let begins = self.count.is_multiple_of(BLOCK);
         if begins && self.count > 0 {
@@ -118,7 +113,6 @@ impl NamesWriter {
         Ok(())
     }
 
-    /// All names.
     pub fn finish(mut self) -> Result<Names> {
         if self.count > 0 {
             self.end_block();
@@ -136,16 +130,12 @@ impl NamesWriter {
     }
 }
 
-/// The names of ids.
 #[derive(Debug)]
 pub struct Names {
     file: File,
-    /// What messages call the file.
     path: PathBuf,
-    /// Where the section begins in the file, and how long it is.
     start: u64,
     bytes: u64,
-    /// Where each block ends in the section.
     ends: Vec<u64>,
     count: u64,
     /// The bytes of all blocks, where they are in memory.
@@ -186,12 +176,10 @@ impl Names {
         self.count
     }
 
-    /// Bytes of the section.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
     }
 
-    /// Bytes of the blocks that are in memory.
     pub fn held_bytes(&self) -> Bytes {
         Bytes(self.held.as_ref().map_or(0, |held| held.len() as u64))
     }
@@ -259,10 +247,7 @@ pub struct NameReader<'a> {
 }
 
 impl NameReader<'_> {
-    /// The name of an id.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] for an id that has none, and blocks that hold no names.
+    /// The name of an id. Errors: `Kind::Data` for an id that has none, and blocks that hold no names.
     pub fn name(&mut self, id: u64) -> Result<&[u8]> {
         if self.id == Some(id) {
             return Ok(&self.name);

@@ -1,6 +1,5 @@
 //! Offsets of rows, of 32 or 64 bits.
 
-/// An offset into successors.
 pub trait Offset: Copy + Default + Send + Sync {
     /// From a `u64` that is known to fit.
     fn of(value: u64) -> Self;

@@ -41,7 +41,6 @@ pub struct OrientedGraph {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphSize {
-    /// Vertices with an edge.
     pub vertices: u32,
     pub edges: u64,
     /// The most successors of a vertex.
@@ -60,7 +59,6 @@ pub struct GraphFigures {
     pub report: CleanReport,
 }
 
-/// The input's ids of all vertices.
 #[derive(Debug)]
 pub struct Ids {
     /// All of them, ascending, if they are not consecutive.
@@ -130,7 +128,6 @@ impl OrientedGraph {
         })
     }
 
-    /// The number of vertices with an edge.
     pub fn vertices(&self) -> u32 {
         self.layout.vertices
     }
@@ -153,7 +150,6 @@ impl OrientedGraph {
         &self.layout.report
     }
 
-    /// Bytes of all encoded rows.
     pub fn stored_bytes(&self) -> Bytes {
         Bytes(self.layout.block_bytes)
     }
@@ -253,7 +249,6 @@ impl OrientedGraph {
         }
     }
 
-    /// Whether the input's ids are names.
     pub fn has_names(&self) -> bool {
         match &*self.store {
             BlockStore::Memory(sections) => sections.names.is_some(),

@@ -14,7 +14,6 @@ use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
-/// The order in which a pass goes through the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Rank 0 first.
@@ -38,7 +37,6 @@ impl<'a> RowRun<'a> {
         self.first..self.first + self.begins.len() as u32 - 1
     }
 
-    /// The row of `rank`, which is in the block.
     #[inline]
     pub fn row(&self, rank: u32) -> &'a [u32] {
         let i = (rank - self.first) as usize;
@@ -81,7 +79,6 @@ impl<'a> RowRun<'a> {
     }
 }
 
-/// Memory for a run of rows.
 #[derive(Default)]
 struct Buffer {
     begins: Vec<u64>,

@@ -23,7 +23,6 @@ struct DecodeScratch {
     lengths: Vec<u32>,
 }
 
-/// The rows of one block among those that are read, and where they go.
 struct RowsOfBlock<'a, O> {
     block: usize,
     rows: Range<u32>,

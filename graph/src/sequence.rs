@@ -19,7 +19,6 @@
 
 use std::iter::zip;
 
-/// The most bits of a number.
 const NUMBER_BITS: u32 = u32::BITS;
 
 /// The most bits of a further group that writers use.
@@ -28,7 +27,6 @@ const MOST_MORE: u32 = 4;
 /// The most bits of all groups of a number: the last one has a bit of it.
 const LONGEST: u64 = (NUMBER_BITS + MOST_MORE - 1) as u64;
 
-/// What is wrong with encoded numbers.
 pub type Wrong = &'static str;
 
 const TOO_LONG: Wrong = "a number of more than 32 bits";
@@ -41,7 +39,6 @@ pub struct Groups {
     pub more: u32,
 }
 
-/// How many numbers have each length in bits.
 type Lengths = [u32; LENGTHS];
 const LENGTHS: usize = NUMBER_BITS as usize + 1;
 
@@ -112,7 +109,6 @@ fn lengths_of(numbers: &[u32]) -> Lengths {
     std::array::from_fn(|i| tables.iter().map(|table| table[i]).sum())
 }
 
-/// Appends the sequence of `numbers` to `out`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub fn encode(numbers: &[u32], out: &mut Vec<u8>) {
     let lengths = lengths_of(numbers);
@@ -138,7 +134,6 @@ pub fn encode(numbers: &[u32], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// Writes control bits and data.
 struct BitWriter<'a> {
     /// What is left of the control words, the current one, and how many of its bits are written.
     control: &'a mut [u8],
@@ -217,10 +212,8 @@ pub struct NumberSequence<'a> {
 }
 
 impl<'a> NumberSequence<'a> {
-    /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes behind it.
-    ///
-    /// # Errors
-    /// Bytes that cannot hold it, a header that no writer makes, more or fewer numbers, or bits behind the last one.
+    /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes behind it. Errors: bytes that cannot hold it, a header
+    /// that no writer makes, more or fewer numbers, or bits behind the last one.
     pub fn split(bytes: &'a [u8], many: u64) -> Result<(Self, &'a [u8]), Wrong> {
         let (header, rest) = bytes.split_first_chunk::<8>().ok_or(CUT)?;
         let header = u64::from_le_bytes(*header);
@@ -241,10 +234,8 @@ impl<'a> NumberSequence<'a> {
         Ok((sequence, rest))
     }
 
-    /// Decodes all numbers, of which there are as many as `into` is long.
-    ///
-    /// # Errors
-    /// A number of more than 32 bits. The contents of `into` are then not valid.
+    /// Decodes all numbers, of which there are as many as `into` is long. Errors: a number of more than 32 bits. The contents of `into`
+    /// are then not valid.
     pub fn decode(&self, into: &mut [u32]) -> Result<(), Wrong> {
         assert!(into.len() == self.many, "room for all numbers");
         // Where few numbers have any bits, the others need not be looked at.
@@ -266,7 +257,6 @@ impl<'a> NumberSequence<'a> {
     }
 }
 
-/// The lowest `length` bits of a word.
 #[inline(always)]
 const fn lowest(word: u64, length: u64) -> u64 {
     word & !(u64::MAX << (length & 63))

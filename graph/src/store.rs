@@ -14,7 +14,6 @@ use trimill_system::error::{Error, Result};
 #[derive(Debug)]
 pub(super) struct GraphFile {
     pub(super) file: File,
-    /// What messages call it.
     pub(super) path: PathBuf,
     /// The checksum of the footer, which has those of all sections: it identifies the whole file.
     pub(super) checksum: u64,
@@ -23,7 +22,6 @@ pub(super) struct GraphFile {
 }
 
 impl GraphFile {
-    /// Reads the bytes from `at` on into `into`.
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
         disk::read_at(&self.file, into, at).map_err(|error| Error::read(&self.path, error))
     }
@@ -32,7 +30,6 @@ impl GraphFile {
 /// The bytes of some consecutive file blocks, in memory.
 #[derive(Debug)]
 pub struct BlockBytes {
-    /// Where they begin among the bytes of all blocks.
     pub position: u64,
     pub bytes: Vec<u8>,
 }
@@ -49,7 +46,6 @@ pub(super) enum BlockStore {
 
 #[derive(Debug)]
 pub struct MemorySections {
-    /// The blocks, in order.
     pub chunks: Vec<BlockBytes>,
     /// The vertex of each rank.
     pub order: Vec<u32>,
@@ -60,7 +56,6 @@ pub struct MemorySections {
 }
 
 impl MemorySections {
-    /// Bytes that they take.
     pub(super) fn bytes(&self) -> Bytes {
         let blocks = Bytes(self.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
         blocks + Bytes::of::<u32>(self.order.len() as u64) + Bytes::of::<u64>(self.ids.len() as u64)

@@ -14,7 +14,6 @@ use trimill_system::parallel;
 use super::DegreeRun;
 use super::sequence::{NumberSequence, Wrong, encode};
 
-/// Numbers of a chunk.
 pub(super) const CHUNK: usize = 1 << 16;
 
 /// The most bytes of a chunk: 33 control bits a number, 32 of data, and the headers and ends of two sequences.

@@ -48,7 +48,6 @@ const FIRST: u64 = 8;
 /// What follows the footer: its length, and the mark.
 const TAIL: u64 = 4 + MAGIC.len() as u64;
 
-/// A graph in one or several tables.
 pub(super) struct Arrow {
     tables: Vec<ArrowFile>,
     /// Bytes that a thread reads at a time.
@@ -59,7 +58,6 @@ pub(super) struct Arrow {
     work_dir: PathBuf,
 }
 
-/// A file whose messages were found and checked.
 struct ArrowFile {
     file: InputFile,
     columns: [ArrowColumn; 2],
@@ -77,7 +75,6 @@ struct StoredBatch {
 }
 
 impl Arrow {
-    /// Reads the metadata of plain files.
     pub(super) fn open(
         files: Vec<InputFile>,
         reading: &InputSettings,
@@ -173,7 +170,6 @@ struct FoundMessages {
     batches: Vec<StoredBatch>,
 }
 
-/// What the footer of a file lists.
 fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages> {
     let wrong =
         |found: String| Error::data("", found).expected("a complete Arrow file").advice("write or fetch it again");
@@ -221,7 +217,6 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
     Ok(FoundMessages { columns, dictionaries, batches: batches.into_iter().map(|(_, batch)| batch).collect() })
 }
 
-/// What a stream in a file has.
 fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages> {
     let FoundMessage { metadata, body, bytes } = FoundMessage::at(file, 0)?.ok_or_else(no_schema)?;
     let (columns, _) = columns_of(&metadata, reading)?;
@@ -244,7 +239,6 @@ fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages
     Ok(FoundMessages { columns, dictionaries, batches })
 }
 
-/// A message in a file.
 struct FoundMessage {
     metadata: Vec<u8>,
     /// Where its body begins, and its bytes, which are all there.
@@ -294,7 +288,6 @@ fn no_schema() -> Error {
     damaged("a stream that does not begin with a schema")
 }
 
-/// The error for a stream that ends after so many batches as if more were to come.
 fn without_end(batches: u64) -> Error {
     Error::data("", format!("{batches} record batches without the mark of a stream's end behind them"))
         .expected("that mark, which tells a whole stream from one that was cut")

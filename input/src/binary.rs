@@ -36,7 +36,6 @@ impl Record {
     }
 }
 
-/// A graph in one or several files of records.
 pub(super) struct Binary {
     files: Vec<InputFile>,
     layout: Record,

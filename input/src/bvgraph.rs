@@ -43,13 +43,11 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
-/// Arcs handed over at once.
 const BATCH: usize = 1 << 14;
 
 /// The most bits an arc of a graph whose order has locality. Crawls in the order of their URLs take 1 to 4, with permuted ids 15 and more.
 const WELL_COMPRESSED: u64 = 8;
 
-/// A graph whose properties were read and checked.
 pub(super) struct Bvgraph {
     file: InputFile,
     properties: Properties,
@@ -169,7 +167,6 @@ impl Bvgraph {
     }
 }
 
-/// A chunk, and the memory of what decodes it.
 struct ChunkToDecode<'a, O> {
     chunk: BvChunk,
     reader: Option<ChunkReader<'a, O>>,

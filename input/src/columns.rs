@@ -8,7 +8,6 @@
 
 use super::number::{digits, separates};
 
-/// The columns that each line of a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Columns {
     /// Whether the first column numbers the lines, as in tables written by Python (pandas) and R.
@@ -19,9 +18,7 @@ pub(super) struct Columns {
     pub(super) text: bool,
 }
 
-/// The rest of a line after its second number.
 pub(super) struct RestOfLine {
-    /// Where the next line begins.
     pub(super) end: usize,
     count: u32,
     text: bool,

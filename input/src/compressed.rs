@@ -19,7 +19,6 @@ pub(super) struct TextBlock {
 }
 
 impl TextBlock {
-    /// The line of the byte at `at`.
     pub(super) fn line_of(&self, at: usize) -> u64 {
         self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..at]).count() as u64
     }

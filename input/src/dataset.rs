@@ -25,24 +25,17 @@ use trimill_system::url::{is_url, public};
 /// Directories in directories: more may be a link that leads back.
 const MOST_LEVELS: u32 = 32;
 
-/// What an error expects in a directory.
 const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
 
 /// The files of inputs, of which directories and patterns stand for several. A path that does not exist, and is no pattern that matches
-/// something, is left as it is: whoever opens it says what is wrong.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`]: a directory without files that could be a graph, or that cannot be read: a part of a graph is
-/// never left out for that.
+/// something, is left as it is: whoever opens it says what is wrong. Errors, `Kind::Data`: a directory without files that could be a
+/// graph, or that cannot be read: a part of a graph is never left out for that.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     // Its server knows its files.
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }
 
-/// The same, with the files that lists and descriptions on servers name.
-///
-/// # Errors
-/// Those of opening and reading these.
+/// The same, with the files that lists and descriptions on servers name. Errors: those of opening and reading these.
 pub(super) fn files_anywhere(
     inputs: &[PathBuf],
     cloud_credentials: bool,
@@ -67,7 +60,6 @@ pub(super) fn files_anywhere(
     })
 }
 
-/// The files that an input stands for.
 struct NamedFiles {
     files: Vec<PathBuf>,
     /// The type of the vertices, if that is known.
@@ -210,7 +202,6 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     })
 }
 
-/// Whether its name begins with one of these letters.
 fn begins_with(path: &Path, letters: &[u8]) -> bool {
     path.file_name().is_some_and(|name| name.as_bytes().first().is_some_and(|first| letters.contains(first)))
 }

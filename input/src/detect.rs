@@ -40,10 +40,7 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
     !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
-/// The format of an open file.
-///
-/// # Errors
-/// When it cannot be determined, or may be either of two.
+/// The format of an open file. Errors: when it cannot be determined, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let suffix = suffix(file.name());
     let by_suffix = format_of_suffix(&suffix);
@@ -207,7 +204,6 @@ fn is_numbers(head: &[u8]) -> bool {
         .any(|line| line.trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
 }
 
-/// The format of a `.graph` that is text.
 fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
     let first = lines(head).find(|line| !line.is_empty());
     if first.is_some_and(|line| metis::parse_header(line).is_some()) {

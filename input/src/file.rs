@@ -26,7 +26,6 @@ const SMALLEST_PACKED: u64 = 18;
 /// A file that is open, is not empty, and can be read at any position.
 #[derive(Debug)]
 pub(super) struct InputFile {
-    /// What messages call it.
     pub(super) path: PathBuf,
     /// Its name in the archive that it was unpacked from.
     pub(super) member: Option<PathBuf>,
@@ -101,7 +100,6 @@ impl InputFile {
         Ok(input)
     }
 
-    /// The same file once more.
     pub(super) fn again(&self) -> Result<Self> {
         let file = self.file.again().map_err(|e| Error::read(&self.path, e))?;
         Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
@@ -203,7 +201,6 @@ impl InputFile {
         })
     }
 
-    /// The error for a stream that could not be read further.
     pub(super) fn damaged(&self, error: io::Error) -> Error {
         let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !is_told(&error)) else {
             return Error::read(&self.path, error);

@@ -59,7 +59,6 @@ impl Format {
         Self::Graphalytics,
     ];
 
-    /// The name as it is typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bvgraph => "bvgraph",
@@ -114,7 +113,6 @@ impl Format {
         self.takes_several_files() || matches!(self, Self::MatrixMarket)
     }
 
-    /// All names, separated by `, `.
     pub(crate) fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }

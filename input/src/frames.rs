@@ -32,7 +32,6 @@ type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 pub(super) struct Frames<'a> {
     file: &'a Storage,
     task: Option<&'a Task>,
-    /// Where the next frame begins in the file.
     at: u64,
     /// The bytes of the file from there on.
     packed: Vec<u8>,

@@ -25,10 +25,8 @@ use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
-/// Where the offsets begin.
 const OFFSETS: u64 = 17;
 
-/// A graph whose header and size were checked.
 pub(super) struct GapbsSg {
     file: InputFile,
     directed: bool,

@@ -22,10 +22,8 @@ use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 pub use vertices::VertexList;
 
-/// The suffixes of the three files.
 const SUFFIXES: [&str; 3] = [".properties", ".v", ".e"];
 
-/// The paths of the three files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GraphalyticsFiles {
     pub(super) properties: PathBuf,
@@ -56,10 +54,8 @@ impl GraphalyticsFiles {
         Some(Self { vertices: in_folder(told.vertices, vertices), edges: in_folder(told.edges, edges), properties })
     }
 
-    /// The files that inputs name, which are one of the three, their base name, or all three.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: other inputs beside them.
+    /// The files that inputs name, which are one of the three, their base name, or all three. Errors, `Kind::Usage`: other inputs beside
+    /// them.
     pub(super) fn among(inputs: &[PathBuf], format: Option<Format>) -> Result<Option<Self>> {
         let ([first, others @ ..], None | Some(Format::Graphalytics)) = (inputs, format) else { return Ok(None) };
         let of = |path: &PathBuf| Self::of(path, format.is_some()).filter(|_| path.as_os_str() != "-");
@@ -136,7 +132,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// A graph whose properties were read and checked.
 pub(super) struct Graphalytics {
     edges: EdgeListText,
     /// Where the properties are, and how many edges they say there are.

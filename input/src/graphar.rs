@@ -25,16 +25,13 @@ const EDGES: [&str; 2] = [".edge.yml", ".edge.yaml"];
 const VERTICES: &str = "vertex_count";
 const COUNT: &str = "edge_count";
 
-/// The most bytes of a description.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// The most parts, and the most chunks, where their numbers come from a file.
 const MOST_CHUNKS: u64 = 1 << 20;
 
-/// The most files that an error lists.
 const MOST_LISTED: usize = 12;
 
-/// The chunks with the edges of one type.
 pub(super) struct GrapharEdges {
     pub(super) chunks: Vec<PathBuf>,
     /// The type of the vertices at both ends.
@@ -43,7 +40,6 @@ pub(super) struct GrapharEdges {
 
 /// A way in which the edges are ordered.
 struct EdgeOrder {
-    /// The folder of its files.
     dir: PathBuf,
     /// The key with the number of vertices of a part.
     part_size: &'static str,

@@ -38,7 +38,6 @@ impl Header {
     /// Both, in the order in which help texts list them.
     pub const ALL: [Self; 2] = [Self::Yes, Self::No];
 
-    /// The name as it is typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -66,9 +65,7 @@ impl FromStr for Header {
 /// The numbers of a line that may be a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HeaderNumbers {
-    /// Vertices.
     pub(super) n: u64,
-    /// Edges.
     pub(super) m: u64,
     /// Whether one of these numbers is the tail of the next line's arc, and the line is no loop.
     pub(super) goes_on: bool,
@@ -78,7 +75,6 @@ pub(super) struct HeaderNumbers {
 pub(super) enum HeaderVerdict {
     Arc,
     Header,
-    /// It could be either.
     Either,
     /// It has other columns than an arc, and other sizes than a header.
     Neither,
@@ -126,7 +122,6 @@ pub(super) fn judge(
     }
 }
 
-/// What is collected of a file's arcs.
 #[derive(Debug)]
 pub(super) struct ArcStatistics {
     /// Lines with an arc.

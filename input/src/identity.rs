@@ -95,10 +95,8 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// The identity of the files at `paths`, which exist; hashes those that are not settled.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] for a file that is not a regular one, cannot be read, or is being changed.
+    /// The identity of the files at `paths`, which exist; hashes those that are not settled. Errors: `Kind::Data` for a file that is not
+    /// a regular one, cannot be read, or is being changed.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();

@@ -17,10 +17,8 @@ impl PropertyValues {
         Self(text.lines().filter(|text| !text.trim_start().starts_with(['#', '!'])).filter_map(line).collect())
     }
 
-    /// Of a document in YAML: each value by its keys, and numbers in lists, separated by `/`.
-    ///
-    /// # Errors
-    /// What is wrong with it. Aliases are refused, since they can stand for more than memory holds.
+    /// Of a document in YAML: each value by its keys, and numbers in lists, separated by `/`. Errors: what is wrong with it. Aliases are
+    /// refused, since they can stand for more than memory holds.
     pub(super) fn of_yaml(text: &str) -> Result<Self, String> {
         let mut reader = YamlReader::default();
         for event in Parser::new_from_str(text) {
@@ -47,7 +45,6 @@ impl PropertyValues {
 /// The most mappings and lists in each other.
 const MOST_LEVELS: usize = 16;
 
-/// Collects the values of a document.
 #[derive(Default)]
 struct YamlReader {
     values: HashMap<String, String>,
@@ -105,7 +102,6 @@ impl YamlReader {
         Ok(())
     }
 
-    /// The name of the value that comes next.
     fn name(&self) -> String {
         let part = |level: &YamlLevel| match level {
             YamlLevel::Mapping(key) => key.clone().unwrap_or_default(),

@@ -12,10 +12,8 @@ use super::hints::bare_cr;
 use super::storage::FilePart;
 use trimill_system::error::{Error, Result};
 
-/// How much a task reads at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadSizes {
-    /// Bytes of a range.
     pub(super) window: u64,
     /// Bytes of the longest line of an edge list or a matrix.
     pub(super) longest_line: u64,

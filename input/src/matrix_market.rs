@@ -20,14 +20,12 @@ use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, NOTE, Task};
 use trimill_system::error::{Error, Kind, Result};
 
-/// A matrix whose header was read and checked.
 pub(super) struct MatrixMarket {
     file: InputFile,
     sizes: ReadSizes,
     matrix: Matrix,
     columns: Columns,
     entries: u64,
-    /// Where the entries begin.
     start: u64,
     has_banner: bool,
 }
@@ -158,7 +156,6 @@ impl MatrixMarket {
     }
 }
 
-/// The contents of the first line.
 struct Banner {
     values: bool,
     /// Whether each entry stands for its mirror image, too.

@@ -29,7 +29,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::{Error, Result};
 
-/// A graph whose header was read and checked.
 pub(super) struct Metis {
     file: InputFile,
     header: MetisHeader,

@@ -5,9 +5,7 @@ use super::hints::bare_cr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MetisHeader {
-    /// Vertices, `n`.
     pub(super) vertices: u64,
-    /// Undirected edges, `m`.
     pub(super) edges: u64,
     /// Columns before the first neighbour: the vertex's size and weights.
     pub(super) before_neighbours: u64,

@@ -48,11 +48,7 @@ impl NamedArcs {
         })
     }
 
-    /// Adds the name of an end.
     #[cfg(feature = "parquet")]
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub(super) fn push(&mut self, name: &[u8]) -> Result<(), String> {
         if std::str::from_utf8(name).is_err() {
             return Err("bytes that are not text in UTF-8".into());
@@ -89,16 +85,11 @@ pub(super) fn names_expected() -> String {
     format!("two names of 1 to {LONGEST_NAME} bytes for each arc")
 }
 
-/// Takes arcs with names.
 pub trait NameSink: Sync {
-    /// Called from many threads at once.
-    ///
-    /// # Errors
-    /// Those of the receiving stage; the reader stops at once and passes them on.
+    /// Called from many threads at once. Errors: those of the receiving stage; the reader stops at once and passes them on.
     fn arcs(&self, batch: &NamedArcs) -> Result<()>;
 }
 
-/// A graph in one or several lists of names.
 pub(super) struct NamedEdges {
     lists: Vec<NamedList>,
     sizes: ReadSizes,

@@ -19,13 +19,11 @@ use array::{Negative, NpyArray, NpyIntegers};
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
-/// A graph in one or several arrays.
 pub(super) struct Npy {
     files: Vec<NpyPairs>,
     window: u64,
 }
 
-/// An array of two columns.
 struct NpyPairs {
     array: NpyArray,
     fortran: bool,

@@ -46,9 +46,6 @@ impl FirstError {
 }
 
 /// Runs `work` on all chunks in parallel; returns the sum of the results.
-///
-/// # Errors
-/// That of the first chunk that fails.
 pub(super) fn in_order<T: Sync>(chunks: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
     let first = FirstError::new();
     let sums = parallel::map(chunks.iter().enumerate(), |(number, chunk)| {
@@ -67,9 +64,6 @@ pub(super) fn in_order<T: Sync>(chunks: &[T], work: impl Fn(&T) -> Result<u64> +
 /// This thread calls `fill` on one item after another (`false`: there are no more) while others call `drain` on them.
 ///
 /// At most two items per thread wait; then this thread drains too, so memory is bounded. Items are reused.
-///
-/// # Errors
-/// That of the first item that could not be filled or drained.
 pub(super) fn produce_and_drain<T: Default + Send>(
     mut fill: impl FnMut(&mut T) -> Result<bool>,
     drain: impl Fn(&mut T) -> Result<()> + Sync,

@@ -29,17 +29,13 @@ use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 use trimill_system::text::printable;
 
-/// Rows that are decoded at a time.
 const ROWS: usize = 1 << 12;
 
-/// A graph in one or several tables.
 pub(super) struct Parquet {
     tables: Vec<ParquetFile>,
-    /// Whether its ids are names.
     names: bool,
 }
 
-/// A file whose metadata was read and checked.
 struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
@@ -102,7 +98,6 @@ impl ParquetFile {
         u64::try_from(self.metadata.row_group(group).num_rows()).unwrap_or_default()
     }
 
-    /// The arcs of a row group.
     fn scan(&self, group: usize, mut batch: ArcBatch<'_>) -> Result<u64> {
         let mut ends = [IdColumn::new(self, group, 0)?, IdColumn::new(self, group, 1)?];
         let (mut done, mut from, mut to) = (0, Vec::new(), Vec::new());
@@ -121,7 +116,6 @@ impl ParquetFile {
         batch.finish()
     }
 
-    /// The arcs of a row group, whose ids are names.
     fn scan_names(&self, group: usize, sink: &dyn NameSink, control: &Control) -> Result<u64> {
         let mut ends = [ColumnValues::<ByteArrayType>::new(self, group, 0)?, ColumnValues::new(self, group, 1)?];
         let (mut done, rows, mut batch) = (0, self.rows_of(group), NamedArcs::default());

@@ -25,7 +25,6 @@ pub(super) fn is_named(input: &Path) -> bool {
     plain.ends_with(SUFFIX)
 }
 
-/// The files that a list names.
 pub(super) fn parts(list: &InputFile) -> Result<Vec<PathBuf>> {
     let bytes = list.head(MOST_BYTES + 1)?;
     let wrong = |line: usize, found: &str| {

@@ -27,7 +27,6 @@ const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// Bytes that are read at a time, by one thread.
 const BUFFER: usize = 1 << 20;
 
-/// Bytes of a pair.
 const PAIR: usize = 8;
 
 /// Bytes from a pipe, and what messages call it.
@@ -45,7 +44,6 @@ impl Pipe {
         Self { path: path.to_path_buf(), file, head: Vec::new() }
     }
 
-    /// Standard input.
     pub(super) fn stdin() -> Result<Self> {
         let path = Path::new("(standard input)");
         let file = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?;
@@ -88,10 +86,7 @@ impl Pipe {
         Ok(&self.head)
     }
 
-    /// Whether it begins like a compressed file.
-    ///
-    /// # Errors
-    /// Where it begins like what comes [instead of a graph](in_place_of_a_graph).
+    /// Whether it begins like a compressed file. Errors: where it begins like what comes [instead of a graph](in_place_of_a_graph).
     pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
         self.peek(TELLING as usize, control)?;
         match in_place_of_a_graph(&self.head) {

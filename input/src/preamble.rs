@@ -19,7 +19,6 @@ use trimill_system::error::{Error, Result};
 /// The most bytes that are read after that line.
 pub(super) const SAMPLE: u64 = 1 << 16;
 
-/// Where arcs begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     /// Bytes (after decompression) before the first arc.

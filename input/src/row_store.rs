@@ -16,7 +16,6 @@ use trimill_system::mapped::zeros;
 
 /// Rows in the order of the input.
 pub(super) struct RowStore {
-    /// The length of the row of each id.
     lengths: Vec<AtomicU32>,
     chunks: Vec<Vec<u32>>,
     /// Where each chunk begins, and where the last one ends.
@@ -24,12 +23,10 @@ pub(super) struct RowStore {
 }
 
 impl RowStore {
-    /// Whether the rows of so many ids and arcs fit.
     pub(super) fn fits(ids: u64, arcs: u64, memory: Bytes) -> bool {
         ids.saturating_add(arcs) <= memory.get() / 4
     }
 
-    /// No rows yet, of so many ids.
     pub(super) fn new(ids: u64) -> Self {
         Self { lengths: zeros(ids as usize), chunks: Vec::new(), starts: vec![0] }
     }
@@ -88,7 +85,6 @@ impl RowStore {
     }
 }
 
-/// The rows of a chunk.
 pub(super) struct StoredRows<'a> {
     lengths: &'a [AtomicU32],
     successors: Mutex<Vec<u32>>,

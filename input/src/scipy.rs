@@ -22,7 +22,6 @@ use pairs::CoordinatePairs;
 use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 
-/// A matrix whose arrays were found and checked.
 pub(super) struct SciPy {
     vertices: u64,
     entries: Entries,
@@ -76,7 +75,6 @@ impl SciPy {
         Ok(matrix)
     }
 
-    /// The bytes of the arrays that are read.
     pub(super) fn bytes(&self) -> u64 {
         match &self.entries {
             Entries::Compressed(rows) => rows.bytes(),

@@ -36,7 +36,6 @@ use trimill_system::memory::HostMemory;
 /// A graph that can be read, as often as needed, unless [it is read once](ArcSource::is_read_once).
 pub struct Source {
     format: Format,
-    /// What the user said about it.
     reading: InputSettings,
     /// Its files as they were before they were opened, without those that are not regular files.
     watched: Vec<Watched>,
@@ -46,7 +45,6 @@ pub struct Source {
     reader: Box<dyn Reader>,
 }
 
-/// Where and how an input is opened.
 pub(super) struct HowToOpen<'a> {
     /// For copies.
     pub(super) work_dir: &'a Path,
@@ -72,14 +70,12 @@ impl Source {
     /// Opens one file, several files of one text or binary graph, as they are or as a directory or a pattern ([`super::files_of`]), or `-` alone for
     /// standard input.
     ///
-    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their
-    /// base name. Of an archive the member that is the graph is read. Standard input and pipes are copied to an anonymous
-    /// temporary file in `work_dir`, because an input is read twice; so are members of archives, and the contents of a compressed file that is not an edge list.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] for files that are missing, empty, damaged or of an unknown format;
-    /// [`trimill_system::error::Kind::Usage`] for inputs that cannot go together; [`trimill_system::error::Kind::Resource`] when `work_dir`
-    /// cannot be written; [`trimill_system::error::Kind::Interrupted`] when `control` is stopped while something is copied.
+    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their base name. Of
+    /// an archive the member that is the graph is read. Standard input and pipes are copied to an anonymous temporary file in `work_dir`,
+    /// because an input is read twice; so are members of archives, and the contents of a compressed file that is not an edge list.
+    /// Errors: `Kind::Data` for files that are missing, empty, damaged or of an unknown format; `Kind::Usage` for inputs that cannot go
+    /// together; `Kind::Resource` when `work_dir` cannot be written; `Kind::Interrupted` when `control` is stopped while something is
+    /// copied.
     pub fn open_as(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
         Self::open_how(inputs, reading, &HowToOpen { work_dir, sizes: ReadSizes::USUAL, streams: false, control })
     }
@@ -221,12 +217,10 @@ impl Source {
         Ok(Self { format: Format::Graphalytics, reading, watched, identified, bytes, reader })
     }
 
-    /// The format, given or found.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// What the user said about the first lines of edge lists.
     pub fn header(&self) -> Option<Header> {
         self.reading.header
     }

@@ -24,9 +24,7 @@ const MOST_GROWTH: u64 = 1 << 15;
 
 pub(super) struct Spool<'a> {
     file: File,
-    /// What messages call the bytes.
     what: &'static str,
-    /// The input that they come from.
     from: &'a Path,
     dir: &'a Path,
     written: u64,

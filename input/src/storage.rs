@@ -26,14 +26,12 @@ pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
     /// A number that stays the same as long as its contents do, if the server says so much.
     fn tag(&self) -> Option<u128>;
 
-    /// The bytes of a range.
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 
     /// Reads a range from its beginning to its end; what comes next is fetched meanwhile.
     fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
 }
 
-/// How a range is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadOrder {
     /// In order, perhaps only the beginning.
@@ -68,7 +66,6 @@ pub(super) enum Storage {
     Remote(Arc<dyn RemoteBytes>),
 }
 
-/// A range of the bytes of an input.
 pub(super) enum FilePart {
     Mapped(MappedPart),
     Fetched(Vec<u8>),
@@ -86,7 +83,6 @@ impl Storage {
         matches!(self, Self::Remote(_))
     }
 
-    /// The same once more.
     pub(super) fn again(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Local(file) => Self::Local(file.try_clone()?),
@@ -136,7 +132,6 @@ impl Deref for FilePart {
     }
 }
 
-/// Reads from a position on.
 pub(super) struct Pread<'a> {
     file: &'a Storage,
     pub(super) at: u64,
@@ -151,7 +146,6 @@ impl<'a> Pread<'a> {
         Self { file, at, task, forward: file.forward(at..u64::MAX, ReadOrder::Stream) }
     }
 
-    /// A range.
     pub(super) fn part(file: &'a Storage, range: Range<u64>) -> io::Take<Self> {
         let length = range.end - range.start;
         Self { file, at: range.start, task: None, forward: file.forward(range, ReadOrder::Stream) }.take(length)

@@ -31,7 +31,6 @@ pub(super) struct EdgeListText {
     named: bool,
 }
 
-/// One of its files.
 struct List {
     file: InputFile,
     first: FirstLine,

@@ -18,7 +18,6 @@ use super::parallel::{in_order, produce_and_drain};
 use trimill_system::control::{Control, Task};
 use trimill_system::error::Result;
 
-/// The lines of a file.
 pub(super) struct TextLines<'a> {
     pub(super) file: &'a InputFile,
     /// Bytes (after decompression) before the first of them.

@@ -21,7 +21,6 @@ use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Kind, Result};
 
-/// A partition on disk, and what it took to build.
 pub struct BuiltPartition {
     pub part: u32,
     pub spill: SpillSummary,
@@ -29,7 +28,6 @@ pub struct BuiltPartition {
     _held: Option<TakenRoom>,
     pub inducing: Duration,
     pub pruning: Duration,
-    /// How long filtering, encoding and writing took.
     pub spilling: Duration,
 }
 
@@ -39,15 +37,12 @@ pub struct Builder<'a> {
     pub graph: &'a OrientedGraph,
     /// The partition where each vertex is local.
     pub locals: &'a Locals,
-    /// The sizes of all partitions.
     pub sizes: &'a [PartitionSize],
     pub row_block_limit: Bytes,
     pub prune: Prune,
     /// The directory of spills that do not fit in memory.
     pub dir: &'a Path,
-    /// Memory that is left for spills.
     pub room: &'a SpillMemory,
-    /// Identifies the spills of this job.
     pub fingerprint: u128,
     /// Whether spills outlive the job: they are then synced to disk.
     pub durable: bool,
@@ -79,7 +74,6 @@ impl Builder<'_> {
 }
 
 impl BuiltPartition {
-    /// A spill that is on disk already.
     pub fn on_disk(part: u32, spill: SpillSummary) -> Self {
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
         Self { part, spill, _held: None, inducing, pruning, spilling }

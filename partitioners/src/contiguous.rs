@@ -8,10 +8,7 @@ use rayon::prelude::*;
 /// Vertices that a thread assigns at a time.
 const RUN: usize = 1 << 16;
 
-/// Chunks of equal numbers of vertices, as in LSTC; two chunks differ by at most one vertex.
-///
-/// # Panics
-/// When `parts` is 0.
+/// Chunks of equal numbers of vertices, as in LSTC; two chunks differ by at most one vertex. Panics when `parts` is 0.
 #[must_use]
 pub fn contiguous_vertices(vertices: u32, parts: u32) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");
@@ -21,12 +18,9 @@ pub fn contiguous_vertices(vertices: u32, parts: u32) -> Vec<u32> {
 
 /// Chunks of equal weight. For the partitioner `contiguous` of trimill, the weight of a vertex is its number of arcs.
 ///
-/// The weights, placed end to end on a line, are cut into `parts` equal pieces; a vertex belongs to the part that the middle
-/// of its weight falls in. So each cut differs from its ideal place by at most half the weight of the vertex there, and a
-/// part from its ideal weight by at most the weight of the heaviest vertex. If all weights are 0, vertices are counted.
-///
-/// # Panics
-/// When `parts` is 0.
+/// The weights, placed end to end on a line, are cut into `parts` equal pieces; a vertex belongs to the part that the middle of its
+/// weight falls in. So each cut differs from its ideal place by at most half the weight of the vertex there, and a part from its ideal
+/// weight by at most the weight of the heaviest vertex. If all weights are 0, vertices are counted. Panics when `parts` is 0.
 #[must_use]
 pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u64 + Sync) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");

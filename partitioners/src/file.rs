@@ -42,18 +42,14 @@ pub struct Declared<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAssignment {
-    /// The part of each compact id.
     pub assignment: Vec<u32>,
     /// The largest part in the file plus one, lines of isolated vertices included. At most [`MAX_PARTS`].
     pub parts: u32,
 }
 
-/// Reads the assignment file at `path`.
-///
-/// # Errors
-/// Of [`Kind::Data`](trimill_system::error::Kind::Data), with path and line: an unreadable or empty file, fields that are not numbers, negative numbers, parts
-/// of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many lines, a vertex
-/// without a line or with two.
+/// Reads the assignment file at `path`. Errors: of `Kind::Data`, with path and line: an unreadable or empty file, fields that are not
+/// numbers, negative numbers, parts of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many
+/// lines, a vertex without a line or with two.
 pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
     let unreadable = |error| Error::read(path, error);
     let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
@@ -194,7 +190,6 @@ fn wrong(found: impl Into<String>) -> Error {
     Error::data("", found)
 }
 
-/// The one or two columns of a line.
 fn columns(line: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
     let mut fields = line.split(|&b| b.is_ascii_whitespace() || b == b',').filter(|field| !field.is_empty());
     match (fields.next(), fields.next(), fields.next()) {

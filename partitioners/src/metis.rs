@@ -75,12 +75,10 @@ pub struct MetisAssignment {
     pub child_peak_bytes: u64,
 }
 
-/// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: for one part,
-/// for at least as many parts as (contracted) vertices, and if there is no edge between these.
-///
-/// # Errors
-/// 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a graph that exceeds METIS's limits or the budget; files that cannot be
-/// written; a child that cannot be started or ends without an assignment, for instance by a signal; a request to stop.
+/// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: for one part, for at least as many
+/// parts as (contracted) vertices, and if there is no edge between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0
+/// vertices; a graph that exceeds METIS's limits or the budget; files that cannot be written; a child that cannot be started or ends
+/// without an assignment, for instance by a signal; a request to stop.
 pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
     let parts = options.parts;
     let run = options.contract.unwrap_or(1);

@@ -13,10 +13,7 @@ use rayon::prelude::*;
 /// Vertices that share a stream. Changing this number changes every assignment.
 const BLOCK: usize = 1 << 16;
 
-/// The part of each of `vertices` vertices, drawn from `0..parts`; the same `seed` gives the same assignment.
-///
-/// # Panics
-/// When `parts` is 0.
+/// The part of each of `vertices` vertices, drawn from `0..parts`; the same `seed` gives the same assignment. Panics when `parts` is 0.
 #[must_use]
 pub fn random(vertices: u32, parts: u32, seed: u64) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");

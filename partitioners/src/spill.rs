@@ -69,7 +69,6 @@ pub fn foreign_in(dir: &Path) -> Option<PathBuf> {
     spills_in(dir).find(|path| fingerprint_of(path).is_none())
 }
 
-/// What in `dir` has the name of a spill.
 pub fn spills_in(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter(|entry| is_spill_name(&entry.file_name())).map(|entry| entry.path())

@@ -54,7 +54,6 @@ fn all(backend: Backend, gpu: bool) -> Vec<MethodName> {
     backends.iter().flat_map(of).filter(|name| name.method != AUTO || name.backend == backends[0]).collect()
 }
 
-/// What `NAME` or `NAME@BACKEND` stands for.
 fn named(typed: &str, backend: Backend, gpu: bool) -> Result<MethodName> {
     let (name, own) = match typed.rsplit_once('@') {
         None => (typed, backend),

@@ -16,7 +16,6 @@ pub(super) enum RunOutcome {
     Failed(Reason),
 }
 
-/// A run, and how long it took as seen by the parent.
 pub(super) struct Turn {
     pub(super) outcome: RunOutcome,
     pub(super) elapsed: Duration,

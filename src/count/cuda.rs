@@ -57,15 +57,12 @@ pub struct Cuda {
     method: Box<dyn CountingMethod>,
     /// The shape of `lstc`, and whether a job asked for it.
     shape: (Shape, bool),
-    /// The most bytes of a run of the resident section.
     chunk: Bytes,
-    /// Whether triangles are counted on edges.
     edges: bool,
     /// Where the triangles at each vertex are counted: the vertices of the graph, and the most bytes of counters.
     vertices: Option<(u32, Bytes)>,
 }
 
-/// The settings of a job for the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KernelSettings {
     pub block_threads: Option<u32>,
@@ -76,11 +73,8 @@ pub struct KernelSettings {
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal`. Nothing is reserved yet.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`trimill_system::error::Kind::Usage`]: block
-    /// threads or a tile out of bounds.
+    /// Opens GPU number `ordinal`. Nothing is reserved yet. Errors, `Kind::Resource`: why there is no usable GPU, and what to do.
+    /// `Kind::Usage`: block threads or a tile out of bounds.
     pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
         let KernelSettings { block_threads, tile, timeout } = settings;
         let usual = Shape::default();
@@ -138,7 +132,6 @@ impl Cuda {
         }
     }
 
-    /// Sets the most bytes of a run of the resident section.
     pub fn set_run_bytes(&mut self, chunk: Bytes) {
         self.chunk = chunk;
     }
@@ -156,7 +149,6 @@ impl Cuda {
         footprint(&*self.method, self.edges, Bytes(COUNTER_BYTES * counters))
     }
 
-    /// Counts the triangles on edges, too.
     pub fn count_edges(&mut self) {
         self.edges = true;
     }
@@ -199,7 +191,6 @@ impl Cuda {
         Ok(self.gpu.memory().map(|(free, _)| Bytes(free))?)
     }
 
-    /// The numbers of all GPUs.
     pub fn all() -> Result<Vec<u32>> {
         let found = trimill_kernels::find().map_err(GpuError::from)?;
         Ok(found.devices.iter().map(|device| device.ordinal).collect())

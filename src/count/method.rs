@@ -86,22 +86,16 @@ fn published() -> [Method; 0] {
     []
 }
 
-/// The backend and method of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The CPU, by this method.
     Cpu(CpuMethod),
-    /// A GPU, by this method.
     Cuda(CudaMethod),
     /// A GPU, or where none can be used the CPU.
     Either(CudaMethod, CpuMethod),
 }
 
 impl Choice {
-    /// Resolves a backend and the name of a method.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: there is no method of this name, or it is not the backend's.
+    /// Resolves a backend and the name of a method. Errors, `Kind::Usage`: there is no method of this name, or it is not the backend's.
     pub fn of(backend: Backend, name: Option<&str>) -> Result<Self> {
         let name = name.unwrap_or("auto");
         let &Method { cpu, cuda, .. } = Method::named(name)?;

@@ -8,7 +8,6 @@ use trimill_system::mapped::prefetch;
 pub(super) struct SuccessorRows<'a> {
     /// Where each resident row begins in `entries`; one more at the end.
     offsets: &'a [u64],
-    /// The successors of all resident rows.
     entries: &'a [u32],
     row_block: &'a RowBlockView<'a>,
     rows: RowsLocation,
@@ -60,7 +59,6 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// The numbers of the row block.
     pub(super) fn range(&self) -> &'a Range<u32> {
         &self.row_block.range
     }
@@ -100,7 +98,6 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// Row `i` of the resident section.
     #[inline(always)]
     pub(super) fn resident(&self, i: usize) -> &'a [u32] {
         &self.entries[self.offsets[i] as usize..self.offsets[i + 1] as usize]

@@ -41,7 +41,6 @@ pub struct Verdict {
     pub triangles: u128,
     /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
     pub wedges: u128,
-    /// Arcs of the input.
     pub arcs: u64,
     /// Arcs from a vertex to itself, repetitions too.
     pub loops: u64,
@@ -59,7 +58,6 @@ pub struct Verdict {
 /// What was counted at each vertex with an edge, in ascending order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifiedVertices {
-    /// The ids of the input.
     pub ids: Vec<u64>,
     /// Degrees after cleaning.
     pub degrees: Vec<u32>,
@@ -116,18 +114,11 @@ impl Verifier {
     }
 
     #[cfg(feature = "testing")]
-    /// Counts what was collected.
-    ///
-    /// # Panics
-    /// When the numbers contradict each other, which would be a defect of this module.
     pub fn finish(self, control: &Control) -> Result<Verdict> {
         self.finish_with_counts(false, control).map(|(verdict, ..)| verdict)
     }
 
     /// Counts what was collected, also at each vertex, and where `per_edge`, on each edge.
-    ///
-    /// # Panics
-    /// When the numbers contradict each other, which would be a defect of this module.
     pub fn finish_with_counts(
         self,
         per_edge: bool,

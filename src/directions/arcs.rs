@@ -19,7 +19,6 @@ const IN_WORD: u64 = 32;
 /// The lower bit of each edge of a word.
 const LOWER: u64 = u64::MAX / 3;
 
-/// No rank.
 const NONE: u32 = u32::MAX;
 
 /// Decoded rows, and a mark for each direction of each edge, by its place in rank order.
@@ -32,10 +31,8 @@ pub(super) struct DirectedRows {
 }
 
 impl DirectedRows {
-    /// Of a graph and the input that it was made of.
-    ///
-    /// # Errors
-    /// An arc whose edge the graph lacks, or an edge without an arc: the input is another one now.
+    /// Of a graph and the input that it was made of. Errors: an arc whose edge the graph lacks, or an edge without an arc: the input is
+    /// another one now.
     pub(super) fn read(graph: &OrientedGraph, source: &dyn ArcSource, control: &Control) -> Result<Self> {
         let mut firsts: Vec<u64> = zeros(graph.vertices() as usize + 1);
         let mut heads: Vec<u32> = zeros(graph.edges() as usize);

@@ -13,15 +13,12 @@ use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
-/// Vertices whose counts are added at a time.
 const AT_A_TIME: usize = 1 << 18;
 
 impl EdgesOfGraph<'_> {
     /// Adds the triangles at all vertices to `totals`, which are zeros. In windows of ranks that take `memory` with the passes, 8 bytes a
-    /// rank; each takes a pass over the graph and the sums. Not to be called from `pool`.
-    ///
-    /// # Errors
-    /// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
+    /// rank; each takes a pass over the graph and the sums. Not to be called from `pool`. Errors: when the graph or the sums cannot be
+    /// read, or the sums are no counts of triangles; when stopped.
     pub fn at_vertices(&self, totals: &Sums<ByRank>, pool: &ThreadPool) -> Result<()> {
         let Self { graph, sums, memory, control, .. } = *self;
         let pass = pass_bytes(memory);

@@ -180,7 +180,6 @@ impl<'a> LargerEnds<'a> {
         Ok((starts, edges))
     }
 
-    /// Puts the edges of a run into the lists.
     fn scatter(&self, run: &EdgeRun<'_>, scratch: &mut RunScratch, window: &EdgeChunk<'_>) {
         let RunScratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
@@ -230,7 +229,6 @@ impl<'a> LargerEnds<'a> {
 
 /// A window that is being filled. A list is filled from its end.
 struct EdgeChunk<'a> {
-    /// Its first vertex.
     first: u32,
     /// The end of the places of each list that are free.
     ends: &'a [AtomicU64],
@@ -247,7 +245,6 @@ impl EdgeChunk<'_> {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
     }
 
-    /// Puts an edge into a place.
     fn put(&self, place: u64, edge: u64) {
         // It is out of bounds only if two passes found different edges, which `fill` reports afterwards.
         if let Some(free) = self.edges.get(place as usize) {

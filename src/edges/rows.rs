@@ -30,7 +30,6 @@ impl EdgeFigure {
         truss.map_or(Self::Triangles, |wanted| Self::Trussness { least: wanted.until.unwrap_or(0) })
     }
 
-    /// The names of the columns.
     pub(super) fn names(self) -> Vec<&'static str> {
         match self {
             Self::Triangles => vec!["u", "v", "triangles"],
@@ -47,7 +46,6 @@ impl EdgeFigure {
     }
 }
 
-/// An edge and what was counted on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeCount {
     /// The smaller id.

@@ -29,7 +29,6 @@ pub(crate) struct RunScratch {
 }
 
 impl RunScratch {
-    /// Reads the sums of a run.
     pub(crate) fn read(&mut self, sums: &Sums<ByArc>, run: &EdgeRun<'_>) -> Result<()> {
         self.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
         sums.read(run.arcs.start, &mut self.sums)
@@ -57,7 +56,6 @@ impl WaitingEdges {
     }
 }
 
-/// A run of rows.
 pub(crate) struct EdgeRun<'a> {
     block: RowRun<'a>,
     /// The rows without the arcs that are left out, where some are: where each begins, and the end; and all successors.

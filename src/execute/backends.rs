@@ -28,7 +28,6 @@ use trimill_system::lock;
 use trimill_system::memory::HostMemory;
 use trimill_system::parallel;
 
-/// What is known of a graph when its counter is chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphToCount {
     pub size: GraphSize,

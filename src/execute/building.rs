@@ -30,17 +30,14 @@ const VARIABLE: &str = "TRIMILL_BATCH";
 /// Spills are taken to compress to no less than their bound divided by this: with less free disk space a job fails at once.
 const COMPRESSED: u64 = 5;
 
-/// How partitions are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Building {
-    /// The most partitions of a batch.
     pub many: usize,
     pub block: Bytes,
     /// The most bytes on disk at a time.
     pub disk: Bytes,
 }
 
-/// The memory and the disk for building partitions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BuildingSpace<'a> {
     /// Bytes of the host's memory.
@@ -92,7 +89,6 @@ impl Building {
     }
 }
 
-/// Builds partitions as a [`Building`] says.
 pub struct Builders<'a> {
     pub batches: SpillsBuilder<'a>,
     pub many: usize,

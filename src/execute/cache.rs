@@ -35,10 +35,6 @@ fn report(cache: &Cache, entries: Vec<CachedGraph>) -> CacheReport {
     }
 }
 
-/// Lists the cache.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
@@ -46,10 +42,7 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
 }
 
 /// Removes the graphs that `which` names, by key (a unique prefix is enough) or by input, and then the least recently used ones until the
-/// rest takes at most `max`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] for a name that matches no cached graph; nothing is removed then.
+/// rest takes at most `max`. Errors: `Kind::Data` for a name that matches no cached graph; nothing is removed then.
 pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
@@ -88,9 +81,6 @@ pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Res
 }
 
 /// Removes everything.
-///
-/// # Errors
-/// When a file cannot be removed.
 pub fn clear(dir: Option<&Path>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let removed = cache.remove(|_| true)?;

@@ -11,7 +11,6 @@ use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
-/// The backends of a job, and the memory that they may take.
 pub struct ChosenBackends {
     /// At least one; one for each device.
     pub backends: Vec<Box<dyn CountBackend>>,
@@ -19,13 +18,11 @@ pub struct ChosenBackends {
     pub device: Bytes,
     /// The largest row block that is chosen where the user chose none.
     pub largest_row_block: Bytes,
-    /// The smallest budget that works.
     pub floor: Floor,
     /// The methods between which `auto` chose; none where there was nothing to choose.
     pub methods: Vec<MethodEstimate>,
     /// Bytes of the host's memory that counting takes, row blocks on their way to a GPU among them.
     pub on_host: Bytes,
-    /// The host's memory, divided.
     pub division: Division,
     /// The least bytes of the host's memory that counting takes.
     pub least_on_host: Bytes,

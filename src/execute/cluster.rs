@@ -9,9 +9,6 @@ use crate::run_dir::RunDir;
 use trimill_system::error::{Error, Result};
 
 /// Writes the scripts, in which `program` counts.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] where no job is prepared; paths that scripts cannot name; files that cannot be written.
 pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;

@@ -36,10 +36,8 @@ use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
 
-/// Counts the triangles of `edges`, or if there are none of the job's input.
-///
-/// # Errors
-/// The error of any stage. Where only files could not be written, the result is the error's answer.
+/// Counts the triangles of `edges`, or if there are none of the job's input. Errors: the error of any stage. Where only files could not
+/// be written, the result is the error's answer.
 pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);
@@ -77,9 +75,6 @@ pub fn count_on(
 }
 
 /// Counts a graph that is prepared: `stages` are those of preparing it.
-///
-/// # Errors
-/// As [`count`].
 pub fn count_prepared(
     job: Job,
     graph: OrientedGraph,
@@ -130,7 +125,6 @@ impl Opened<'_> {
 }
 
 impl Planned {
-    /// Counts what is planned, and writes what is asked for beside the result.
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
         let seconds = self.counting_seconds();

@@ -46,7 +46,6 @@ pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u3
     (fixed, fixed + least_window(vertices))
 }
 
-/// Bytes of a window of vertices.
 pub(super) fn window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32) -> Bytes {
     host.usable().saturating_sub(while_writing(counts, host, vertices).0)
 }
@@ -70,7 +69,6 @@ pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertic
     (fixed, fixed + edges::order::least_window(vertices, edges))
 }
 
-/// Bytes of a window of edges.
 pub(super) fn edge_window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> Bytes {
     host.usable().saturating_sub(edges_while_writing(counts, host, vertices, edges).0)
 }

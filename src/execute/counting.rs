@@ -37,7 +37,6 @@ use trimill_system::error::Result;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
 
-/// The name of the builder thread in messages.
 const BUILDER: &str = "the thread that builds partitions";
 
 #[derive(Debug)]

@@ -20,7 +20,6 @@ use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::error::{Error, Kind, Result};
 
-/// The sums of a job.
 pub(super) enum Details<'g> {
     Total,
     Vertices(VertexSums<'g>),

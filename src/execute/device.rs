@@ -40,7 +40,6 @@ pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWor
 pub(super) struct PartitionsToCount<'a> {
     pub(super) items: Vec<Item>,
     pub(super) known: PlannedFigures<'a>,
-    /// Those that are rank ranges.
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) device_memory: Bytes,
     pub(super) journal: Option<&'a Journal>,
@@ -133,7 +132,6 @@ pub(super) fn device_result(
     })
 }
 
-/// What counts, for the record of a partition.
 pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> CountedBy {
     CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
 }
@@ -155,7 +153,6 @@ impl<'a> SharedWork<'a> {
     }
 }
 
-/// What counts a partition.
 struct By {
     device: Option<u32>,
     /// The most encoded bytes of a file block that it decodes, where it takes encoded rows.

@@ -27,7 +27,6 @@ pub(super) fn cache(dir: Option<&Path>, max: Option<Bytes>) -> Option<Cache> {
     }
 }
 
-/// Where a job spills and prepares.
 pub(super) struct Places {
     pub(super) spill: PathBuf,
     pub(super) work: PathBuf,

@@ -10,21 +10,15 @@ use trimill_system::control::Control;
 use trimill_system::disk::temporary_folder;
 use trimill_system::error::{Error, Result};
 
-/// What `trimill doctor` is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoctorRequest {
     /// The directory that a job would work in, and where spills go while rates are measured.
     pub work_dir: Option<PathBuf>,
-    /// The directory of the cache.
     pub cache_dir: Option<PathBuf>,
-    /// Whether rates are to be measured.
     pub measure: bool,
 }
 
 /// Surveys the machine; with `measure` a graph is counted in several ways, and the rates are stored in the cache directory.
-///
-/// # Errors
-/// When there is no space to measure in, or no cache directory; when stopped.
 pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport> {
     if request.measure {
         let cache = request.cache_dir.clone().or_else(default_cache_dir);

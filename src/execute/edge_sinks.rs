@@ -52,9 +52,7 @@ enum ArcPlaces {
     Listed(ListedPlaces),
 }
 
-/// The spilled mode.
 struct ListedPlaces {
-    /// The rank of each number.
     ranks: Vec<u32>,
     locals: NumberRuns,
     /// The local whose row comes next, and how many of its arcs were added.
@@ -202,7 +200,6 @@ impl ListedPlaces {
         Ok(())
     }
 
-    /// The numbers of the row block's rows.
     fn numbers_of(&self, rows: &RowBlockView<'_>) -> Vec<u32> {
         if rows.holds_all() {
             return rows.range.clone().collect();

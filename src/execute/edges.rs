@@ -28,7 +28,6 @@ use trimill_system::error::{Error, Result};
 use trimill_system::mapped::trim_heap;
 use trimill_system::parallel;
 
-/// The sums of a job.
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,
     pub(super) of: JobSums<ByArc>,
@@ -37,14 +36,12 @@ pub(super) struct OnEdges<'g> {
     unfinished: Unfinished<EdgesOfPartition>,
 }
 
-/// A partition that is being counted.
 struct EdgesOfPartition {
     added: Added,
     file: Option<PartWriter<ByArc>>,
 }
 
 impl<'g> OnEdges<'g> {
-    /// Zeros.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let of = JobSums::new(session, graph.edges(), fingerprint)?;
         Ok(Self { graph, of, block: session.host_block(), unfinished: Unfinished::default() })

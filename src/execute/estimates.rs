@@ -15,7 +15,6 @@ use trimill_graph::OrientedGraph;
 use trimill_system::bytes::Bytes;
 use trimill_system::memory::{HostMemory, Needs};
 
-/// What a job takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobEstimate {
     pub(super) parts: u32,
@@ -42,7 +41,6 @@ pub(super) struct Estimating<'a> {
 }
 
 impl Estimating<'_> {
-    /// What the job takes as it is planned.
     pub(super) fn now(&self) -> JobEstimate {
         self.of(self.plan, &self.planning, self.planning.session.host)
     }

@@ -16,10 +16,8 @@ use trimill_system::error::Result;
 use trimill_system::parallel;
 use trimill_system::threads;
 
-/// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerateRequest {
-    /// Which.
     pub family: Family,
     /// The graph that a product is made from; it is cleaned first.
     pub graph: Option<Box<Job>>,
@@ -43,9 +41,6 @@ impl GenerateRequest {
 }
 
 /// Makes the graph that `request` asks for; products of a given graph clean that graph first.
-///
-/// # Errors
-/// Invalid parameters, a given graph that cannot be read, a file that cannot be written.
 pub fn generate(request: &GenerateRequest, control: &Control) -> Result<GenerateReport> {
     let start = Instant::now();
     let pool = threads::pool(request.threads)?;

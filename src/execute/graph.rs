@@ -33,7 +33,6 @@ pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
     Bytes(useful.saturating_add(FIXED.get()))
 }
 
-/// A session whose input is open.
 pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
     /// What identifies the input; none where it is not a file.
@@ -44,7 +43,6 @@ pub struct Opened<'e> {
     pub(crate) session: Session,
 }
 
-/// A session whose graph is prepared.
 pub struct Prepared {
     pub(super) graph: OrientedGraph,
     /// What identifies the input, with a hash of its contents where there is a cache; none where it is not a file.

@@ -45,7 +45,6 @@ pub struct Division {
     pub counting: Bytes,
     /// For building partitions; none if there is too little for that.
     pub building: Option<Bytes>,
-    /// For spills that wait in memory.
     pub spills: Bytes,
 }
 
@@ -150,7 +149,6 @@ impl HostNeeds {
             .try_for_each(|needs| self.host.left(&needs).map(drop))
     }
 
-    /// The floors of all ways in which the job may count.
     pub(super) fn floors(&self, least: Bytes, gpus: u64) -> Vec<HostFloor> {
         let host = self.host;
         let graph = host.floor(&self.streaming(gpus).buffers(least));
@@ -244,7 +242,6 @@ impl HostNeeds {
             .buffers(Bytes(3 * LEAST_BLOCK.get()))
     }
 
-    /// What counting spilled partitions needs.
     fn spilled(&self, gpus: u64) -> Needs {
         // For the partition on each device: its vertices' ranks; if edges are counted, also its locals and the numbers of a row block.
         let (ranks, rows) = match (self.counts.edges, self.counts.vertices) {
@@ -299,7 +296,6 @@ pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
 pub(super) struct OnGpus {
     /// Bytes of a run of resident rows.
     pub(super) chunk: Bytes,
-    /// The largest row block.
     pub(super) block: Bytes,
     /// In total: runs, row blocks and staging buffers of all GPUs.
     pub(super) all: Bytes,

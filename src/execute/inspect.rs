@@ -10,9 +10,6 @@ use trimill_system::error::{Error, Result};
 use trimill_system::url::is_url;
 
 /// Inspects a spill, or all spills of a manifest, which are then compared with it.
-///
-/// # Errors
-/// Spills or a manifest that are missing, damaged, or not of the same job.
 pub fn inspect(path: &Path, verify: bool, control: &Control) -> Result<Value> {
     if is_url(path) {
         return Err(Error::usage("a URL").at(path).expected("the path of a spill; only inputs are on servers"));

@@ -36,7 +36,6 @@ const STEPS: u64 = 8;
 /// Bytes that are written and read to measure a disk.
 const DISK_BYTES: u64 = 512 << 20;
 
-/// Bytes of a write or read.
 const STEP: usize = 4 << 20;
 
 /// The scale of the graph that this machine is measured with: edges in proportion to the cores, so that every stage takes long
@@ -103,7 +102,6 @@ struct Best {
     edges: f64,
     /// Arcs that the partitions of the spilled mode kept.
     kept: f64,
-    /// Arcs that were streamed.
     streamed: f64,
 }
 

@@ -20,12 +20,10 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 
-/// Adds the partitions of the job that is prepared in the run directory of `how`, within the budgets of `how`. Files of the job's
-/// shards are removed afterwards. Also returns the directory that the job names for its result.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written:
-/// what would have been returned is then the error's answer.
+/// Adds the partitions of the job that is prepared in the run directory of `how`, within the budgets of `how`. Files of the job's shards
+/// are removed afterwards. Also returns the directory that the job names for its result. Errors: `Kind::Resource` where no job is
+/// prepared there, where partitions are missing, or where a file cannot be written: what would have been returned is then the error's
+/// answer.
 pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
     let Some(path) = how.run_dir.clone() else {
         return Err(Error::usage("no run directory"));

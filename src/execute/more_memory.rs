@@ -27,7 +27,6 @@ const MOST: Bytes = Bytes(1 << 59);
 const AS_FAST: f64 = 1.05;
 
 impl Estimating<'_> {
-    /// What it would take with more memory.
     pub(super) fn with_more(&self) -> Result<Vec<MoreMemory>> {
         let Planning { session, limits, .. } = self.planning;
         let (now, host, device) = (self.now(), session.host.budget(), limits.device);
@@ -118,7 +117,6 @@ impl Estimating<'_> {
         HostMemory::new(budget, self.planning.session.host.threads() as usize)
     }
 
-    /// The job with other budgets.
     fn within(&self, device: Option<Bytes>, host: Bytes) -> Result<JobEstimate> {
         let chosen = self.chosen(device, host)?;
         let ChosenBackends { backends, device, largest_row_block, division, .. } = chosen;

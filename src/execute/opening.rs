@@ -44,7 +44,6 @@ pub(super) struct Gpus {
 pub(super) struct Opening {
     thread: Option<JoinHandle<Result<Gpus>>>,
     opened: Option<Result<Gpus>>,
-    /// What prepares the graph.
     pub(super) prepare: Prepare,
     /// The process's memory before.
     before: Bytes,

@@ -94,7 +94,6 @@ impl<K: SumKey> JobSums<K> {
         PartWriter::new(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }).map(Some)
     }
 
-    /// Whether there is a run directory.
     pub(super) fn has_files(&self) -> bool {
         self.run.is_some()
     }
@@ -146,7 +145,6 @@ impl<K: SumKey> JobSums<K> {
         }
     }
 
-    /// The sums of all partitions.
     pub(super) fn all(&self) -> Result<&Sums<K>> {
         self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }

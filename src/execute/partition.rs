@@ -23,10 +23,6 @@ use trimill_system::error::{Error, Result};
 use trimill_system::expected::ExpectedStage;
 use trimill_system::machine;
 
-/// Spills the partitions of a job.
-///
-/// # Errors
-/// The error of any stage; a job that names no directory for the spills ([`trimill_system::error::Kind::Usage`]).
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     if job.cut.mode == Some(Mode::InPlace) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")

@@ -26,9 +26,6 @@ use trimill_system::error::Result;
 use trimill_system::parallel;
 
 /// Plans a job, for `edges` or if there are none for its input.
-///
-/// # Errors
-/// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
     let (spills_whole, has_rows) = (opened.session.job.spill.keep, opened.has_rows());
@@ -129,7 +126,6 @@ impl Planned {
 }
 
 impl Planned {
-    /// Why there are so many partitions.
     fn parts_reason(&self) -> PartsReason {
         let Self { plan, limits, session, .. } = self;
         let named = session.job.cut.parts != Parts::Auto || matches!(session.job.cut.partitioner, Partitioner::File(_));

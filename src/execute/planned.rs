@@ -46,20 +46,16 @@ pub(super) struct Planned {
     pub(super) spills: Bytes,
     /// Whether the host's memory suffices for building.
     pub(super) builds: bool,
-    /// The floors of the host's memory for this job.
     pub(super) host_floors: Vec<HostFloor>,
     /// Bytes that the drivers of GPUs mapped in the process.
     pub(super) driver: Bytes,
     /// At least one; one for each device.
     pub(super) backends: Vec<Box<dyn CountBackend>>,
     pub(super) devices: usize,
-    /// The budget of the device.
     pub(super) device: Bytes,
-    /// The smallest budget that works.
     pub(super) floor: Floor,
     /// The methods between which `auto` chose.
     pub(super) methods: Vec<MethodEstimate>,
-    /// Identifies the partitions of this job.
     pub(super) fingerprint: u128,
     /// The peak resident memory up to the plan, without what the drivers mapped, and with that of a child process while it ran; if GPUs
     /// were opened meanwhile, it may include a part of what the drivers mapped. The peak is measured anew from
@@ -130,7 +126,6 @@ impl Planned {
     }
 }
 
-/// What a plan is made for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlanRequest {
     /// Whether a graph that is one partition is spilled, too.

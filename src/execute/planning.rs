@@ -12,12 +12,10 @@ use crate::plan::{Plan, PlanLimits, Planner};
 use trimill_graph::OrientedGraph;
 use trimill_system::error::Result;
 
-/// A graph to be partitioned, and the settings for that.
 #[derive(Clone, Copy)]
 pub(super) struct Planning<'a> {
     pub(super) session: &'a Session,
     pub(super) graph: &'a OrientedGraph,
-    /// The method that counts.
     pub(super) method: &'a str,
     pub(super) footprint: &'a Footprint,
     pub(super) limits: &'a PlanLimits,
@@ -67,7 +65,6 @@ impl Planning<'_> {
         planner.sets(assigned)
     }
 
-    /// A partitioner with the settings of the job.
     pub(super) fn assigner<'b>(
         &'b self,
         partitioner: &'b Partitioner,

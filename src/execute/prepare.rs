@@ -29,9 +29,6 @@ use trimill_system::parallel;
 use trimill_system::url::is_url;
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
-///
-/// # Errors
-/// The error of any stage; a job without a run directory ([`trimill_system::error::Kind::Usage`]).
 pub fn prepare(
     job: Job,
     shards: Option<NonZeroU32>,

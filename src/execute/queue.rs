@@ -12,7 +12,6 @@ use trimill_system::lock;
 pub(super) struct Queue<T> {
     state: Mutex<QueueState<T>>,
     changed: Condvar,
-    /// The most items that wait.
     room: usize,
 }
 

@@ -40,7 +40,6 @@ impl Reserve for Cuda {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Budget {
-    /// What the user asked for.
     Asked(Bytes),
     /// 90% of what is free, but at most so much for each worker.
     Free(Bytes),

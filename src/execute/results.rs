@@ -10,7 +10,6 @@ use trimill_graph::GraphFigures;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::bytes::Bytes;
 
-/// What the plan says of all partitions.
 #[derive(Clone, Copy)]
 pub(super) struct PlannedFigures<'a> {
     pub(super) sizes: &'a [PartitionSize],

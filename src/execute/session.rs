@@ -37,7 +37,6 @@ use trimill_system::threads::{self, JobPool};
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
 
-/// What a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To count, or to spill, here.
@@ -206,7 +205,6 @@ impl Session {
         }
     }
 
-    /// Memory and directory for cleaning and orienting.
     pub fn workspace(&self) -> Workspace<'_> {
         let buckets = hook(BUCKETS).and_then(|bytes| bytes.parse().ok()).map(Bytes);
         Workspace {

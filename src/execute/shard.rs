@@ -27,10 +27,7 @@ use trimill_system::control::{Control, NOTE};
 use trimill_system::error::{Error, Result};
 
 /// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] where no job is prepared there, and those of counting; [`trimill_system::error::Kind::Usage`] where the
-/// environment names no shard.
+/// Errors: `Kind::Resource` where no job is prepared there, and those of counting; `Kind::Usage` where the environment names no shard.
 pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardReport> {
     let begin = Instant::now();
     let Some(path) = how.run_dir.clone() else {
@@ -92,7 +89,6 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     Ok(shard)
 }
 
-/// What a shard counts, and where its results go.
 struct ShardCounter<'a> {
     fingerprint: u128,
     journal: &'a Journal,

@@ -44,7 +44,6 @@ impl Planned {
         Ok(needs)
     }
 
-    /// What spilled partitions take.
     pub(super) fn spills_needed(&self, building: &Building) -> DiskNeed {
         DiskNeed {
             what: "the spilled partitions".into(),

@@ -7,7 +7,6 @@ use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
 
-/// Where a job spills.
 pub enum SpillDir {
     /// Removed when this value is dropped: after the job, after an error, after an interruption.
     Temporary(TemporaryDir),

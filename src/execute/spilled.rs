@@ -17,7 +17,6 @@ use trimill_system::error::{Error, Result};
 
 #[derive(Default)]
 pub(super) struct SpillsToCount {
-    /// In the order of the partitions.
     pub(super) items: Vec<Item>,
     /// Of all partitions; zeros of those that are not to be counted.
     pub(super) sizes: Vec<PartitionSize>,
@@ -70,7 +69,6 @@ impl ChosenBackends {
     }
 }
 
-/// What a spill holds, and what counting it takes.
 fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
     let header = spill.header();
     let size = PartitionSize {

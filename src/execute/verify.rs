@@ -24,11 +24,9 @@ use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::parallel;
 
-/// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
-///
-/// # Errors
-/// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped. Where only
-/// files could not be written, the report is the error's answer.
+/// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages. Errors: errors
+/// in the input; `Kind::Resource` for a graph that the host's budget cannot hold; when stopped. Where only files could not be written,
+/// the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.output.files.check_places()?;

@@ -32,14 +32,12 @@ use trimill_system::control::NOTE;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
-/// The sums of a job.
 pub(super) struct VertexSums<'g> {
     graph: &'g OrientedGraph,
     pub(super) of: JobSums<ByRank>,
     unfinished: Unfinished<VerticesOfPartition>,
 }
 
-/// A partition that is being counted, window by window.
 #[derive(Default)]
 struct VerticesOfPartition {
     /// The first counter of the next window.
@@ -49,7 +47,6 @@ struct VerticesOfPartition {
 }
 
 impl<'g> VertexSums<'g> {
-    /// Zeros.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let of = JobSums::new(session, graph.vertices().into(), fingerprint)?;
         Ok(Self { graph, of, unfinished: Unfinished::default() })

@@ -32,7 +32,6 @@ pub(super) struct DeviceOutcome {
     pub(super) times: StageTimes,
 }
 
-/// A partition in the queue.
 pub(super) enum Item {
     Range(u32),
     Built(Box<BuiltPartition>),
@@ -74,7 +73,6 @@ pub(super) struct SharedWork<'a> {
     pub(super) control: &'a Control,
 }
 
-/// What only the spilled mode has.
 pub(super) struct SpillWork<'a> {
     pub(super) builders: Builders<'a>,
     pub(super) builder: Builder<'a>,

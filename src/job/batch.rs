@@ -20,16 +20,13 @@ use super::parse::parse;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
-/// The jobs of a file.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// The file.
     pub path: PathBuf,
     /// The jobs, in the order of the file; their names differ.
     pub jobs: Vec<BatchJob>,
 }
 
-/// A job of a batch.
 #[derive(Debug, Clone)]
 pub struct BatchJob {
     /// Its name in the file, or `job-1`, `job-2`, ... by position.
@@ -41,18 +38,13 @@ pub struct BatchJob {
 }
 
 impl Batch {
-    /// Reads and resolves `path`. With `only`, the jobs that are not named are left out.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] when the file cannot be read, [`trimill_system::error::Kind::Usage`] for what is in it.
+    /// Reads and resolves `path`. With `only`, the jobs that are not named are left out. Errors: `Kind::Data` when the file cannot be
+    /// read, `Kind::Usage` for what is in it.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         Self::parse(&text_of(path)?, path, overrides, only)
     }
 
     /// Resolves a text; `path` gives the folder for relative paths and is named in errors.
-    ///
-    /// # Errors
-    /// As [`Batch::read`].
     pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         // Parsed twice: typed, so that every error has its place; plain, to merge tables.
         let typed: JobFile = parse(text, path)?;

@@ -34,50 +34,38 @@ pub struct Job {
     /// The files of the graph; `-` is standard input. Of a URL only what may be shown is written.
     #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
-    /// What the user says about them.
     #[serde(flatten)]
     pub reading: InputSettings,
-    /// How the graph is cut.
     #[serde(flatten)]
     pub cut: CutSettings,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM, or of the limit of the process's control groups.
     pub host_memory: Option<Bytes>,
-    /// What counts.
     #[serde(flatten)]
     pub counter: CounterSettings,
     /// Where buckets and graphs are prepared; none: beside the spill.
     #[serde(with = "path_text::optional")]
     pub work_dir: Option<PathBuf>,
-    /// What prepares the graph.
     pub prepare: Prepare,
-    /// Where prepared graphs are kept.
     #[serde(flatten)]
     pub cache: CacheSettings,
-    /// Where spilled partitions are.
     #[serde(flatten)]
     pub spill: SpillSettings,
-    /// The directory in which the job is resumed.
     #[serde(with = "path_text::optional")]
     pub run_dir: Option<PathBuf>,
-    /// What is made of the counts.
     #[serde(flatten)]
     pub output: OutputSettings,
     /// The cluster that counts the job; none: this process.
     pub cluster: Option<Cluster>,
 }
 
-/// How a graph is cut into partitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutSettings {
     /// How vertices are assigned; its METIS settings are in here, too.
     pub partitioner: Partitioner,
-    /// The number of partitions.
     pub parts: Parts,
-    /// The seed of random choices.
     pub seed: u64,
-    /// The prune level.
     pub prune: Prune,
     /// The mode; none: the one that is estimated to be faster.
     pub mode: Option<Mode>,
@@ -85,7 +73,6 @@ pub struct CutSettings {
     pub block_bytes: Option<Bytes>,
 }
 
-/// What counts the partitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterSettings {
     pub backend: Backend,
@@ -103,10 +90,8 @@ pub struct CounterSettings {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// The cache of prepared graphs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheSettings {
-    /// Whether it is used.
     #[serde(rename = "cache")]
     pub enabled: bool,
     /// Its directory; none: the user's cache directory.
@@ -117,21 +102,17 @@ pub struct CacheSettings {
     pub max: Option<Bytes>,
 }
 
-/// Where spilled partitions are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpillSettings {
     /// The directory; none: the system's temporary directory.
     #[serde(rename = "spill_dir", with = "path_text::optional")]
     pub dir: Option<PathBuf>,
-    /// Where they wait until they are counted.
     #[serde(rename = "spill_to")]
     pub to: SpillTo,
-    /// Whether they stay.
     #[serde(rename = "keep_spill")]
     pub keep: bool,
 }
 
-/// What a job gives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputSettings {
     /// The directory for `result.json` and `partitions.tsv`.
@@ -141,20 +122,16 @@ pub struct OutputSettings {
     pub force: bool,
     /// Whether the triangles at each vertex are counted, for the result.
     pub clustering: bool,
-    /// What of the truss decomposition is wanted.
     pub truss: Option<TrussWanted>,
     /// What of the input the coefficients of all vertices are of, where they are wanted.
     pub lcc_wanted: Option<LccWanted>,
     /// Files of counts, and arrays.
     #[serde(flatten)]
     pub files: Asked,
-    /// The file for the HTML report.
     #[serde(with = "path_text::optional")]
     pub report: Option<PathBuf>,
-    /// An earlier result that the report compares with.
     #[serde(with = "path_text::optional")]
     pub against: Option<PathBuf>,
-    /// The file for the trace.
     #[serde(with = "path_text::optional")]
     pub trace: Option<PathBuf>,
     /// Whether a timeline is recorded, for one of these.
@@ -173,7 +150,6 @@ impl OutputSettings {
         self.clustering || per_vertex.is_some() || by_degree.is_some() || lcc.is_some()
     }
 
-    /// Whether the triangles on each edge are counted.
     pub fn counts_edges(&self) -> bool {
         let Asked { per_edge, arrays, .. } = &self.files;
         per_edge.is_some() || self.truss.is_some() || matches!(arrays, Some(CountArrays::Edges(_)))
@@ -187,9 +163,6 @@ impl OutputSettings {
     }
 
     /// The same with absolute paths: other processes may start elsewhere.
-    ///
-    /// # Errors
-    /// Where the current directory is not known.
     pub fn absolute(&self) -> Result<Self> {
         let absolute = |path: &Option<PathBuf>| match path {
             Some(path) => std::path::absolute(path).map(Some).map_err(|error| Error::write(path, error)),
@@ -226,7 +199,6 @@ impl Job {
         self
     }
 
-    /// The same without the cache.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.cache.enabled = false;
@@ -234,18 +206,13 @@ impl Job {
     }
 
     /// Checks that this machine has as many threads and as much memory as the job may take.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`].
     pub fn check_machine(&self) -> Result<()> {
         threads::check(self.counter.threads)?;
         memory::check(self.host_memory)
     }
 
-    /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] for a file that is read, [`trimill_system::error::Kind::Resource`] for a directory.
+    /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file. Errors:
+    /// `Kind::Data` for a file that is read, `Kind::Resource` for a directory.
     pub fn check_files(&self) -> Result<()> {
         if self.kept_spills().is_none() {
             let files = trimill_input::files_of(&self.inputs)?;

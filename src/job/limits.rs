@@ -21,7 +21,6 @@ pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The tile of method `lstc`.
 #[cfg(feature = "cli")]
 pub(super) fn tile(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "enum": [0, null] }, { "type": "integer", "minimum": 64, "maximum": 1024 }] })

@@ -38,9 +38,6 @@ struct Named {
 
 impl Override {
     /// Reads `key=value`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`] for a missing `=`, an unknown key or a wrong value.
     pub fn parse(typed: &str) -> Result<Self> {
         let origin = Path::new("--set");
         let Some((key, value)) = typed.split_once('=') else {
@@ -78,9 +75,6 @@ impl Override {
     }
 
     /// Refuses a job that is not among `names`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`], with the likely name.
     pub fn check_job<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
         match &self.job {
             Some(job) => known_job(job, names).map_err(|error| error.at("--set")),

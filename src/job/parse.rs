@@ -7,11 +7,8 @@ use serde::de::DeserializeOwned;
 use super::suggest;
 use trimill_system::error::{Error, Result};
 
-/// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag).
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`] with line, column, a caret under the position and, for an unknown key or name, the
-/// likely one.
+/// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag). Errors: `Kind::Usage` with line, column, a caret under the
+/// position and, for an unknown key or name, the likely one.
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let mut message = error.to_string().trim_end().to_owned();

@@ -13,7 +13,6 @@ use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::bytes::Bytes;
 use trimill_system::url::{is_url, public};
 
-/// What was chosen.
 #[derive(Debug, Clone, Default)]
 pub struct ChosenSettings<'a> {
     /// `cpu` or `cuda`.
@@ -22,9 +21,7 @@ pub struct ChosenSettings<'a> {
     pub partitioner: &'a str,
     pub mode: Option<Mode>,
     pub prune: Prune,
-    /// The budget on the device.
     pub device_memory: Bytes,
-    /// The budget of the host.
     pub host_memory: Bytes,
 }
 
@@ -142,7 +139,6 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Without tables that set nothing.
 fn without_empty(table: toml::Table) -> toml::Table {
     let each = table.into_iter().filter_map(|(key, value)| match value {
         toml::Value::Table(inner) => {

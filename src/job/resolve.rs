@@ -22,11 +22,8 @@ use trimill_system::threads;
 use trimill_system::url::{is_url, public};
 
 impl Job {
-    /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the
-    /// command line).
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`] when there is no input, or two settings contradict each other.
+    /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the command line).
+    /// Errors: `Kind::Usage` when there is no input, or two settings contradict each other.
     pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
         let typist = TypedJob { name: name.as_deref(), base };
         let inputs = typist.inputs(&typed.input)?;

@@ -11,9 +11,6 @@ use trimill_input::Header;
 use trimill_input::format::Format;
 
 /// A number above zero.
-///
-/// # Errors
-/// What is wrong with it, for clap.
 pub fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, String> {
     typed.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "the number is too large".into(),
@@ -22,9 +19,6 @@ pub fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, Strin
 }
 
 /// The name of a page.
-///
-/// # Errors
-/// What is wrong with it, for clap.
 pub fn html(typed: &str) -> Result<PathBuf, String> {
     match typed.strip_suffix(".html") {
         Some(name) if !name.is_empty() => Ok(typed.into()),

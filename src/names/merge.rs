@@ -13,7 +13,6 @@ use trimill_system::parallel;
 use super::run::{NameRun, WaitingRuns, damaged, prefix};
 use crate::clean::workspace::Pool;
 
-/// The least and the most bytes of a buffer.
 const LEAST_BUFFER: u64 = 4 << 10;
 const LARGEST_BUFFER: u64 = 256 << 10;
 
@@ -25,7 +24,6 @@ const RANGES: usize = 4;
 /// With at most so many names in all runs there is one range.
 const FEW_NAMES: u64 = 1 << 16;
 
-/// Runs that are to be merged.
 pub(super) struct Merging<'a> {
     pub(super) waiting: &'a WaitingRuns,
     pub(super) runs: &'a [NameRun],
@@ -55,7 +53,6 @@ impl Merging<'_> {
         2 * buffer + 3 * longest + OF_CURSOR
     }
 
-    /// All ranges, in order.
     pub(super) fn run(&self) -> Result<Vec<MergedRange>> {
         let Self { runs, memory, control, .. } = *self;
         let bytes =
@@ -91,7 +88,6 @@ impl Merging<'_> {
     }
 }
 
-/// A range that is being merged.
 struct RangeMerge<'a> {
     waiting: &'a WaitingRuns,
     cursors: Vec<RunCursor<'a>>,
@@ -180,7 +176,6 @@ impl<'a> RangeMerge<'a> {
     }
 }
 
-/// Reads the names of a run.
 struct RunCursor<'a> {
     run: &'a NameRun,
     to: Option<&'a [u8]>,

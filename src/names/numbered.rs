@@ -13,7 +13,6 @@ use trimill_system::disk::WaitingBytes;
 use trimill_system::error::Result;
 use trimill_system::parallel;
 
-/// Arcs that are handed on at a time.
 const BATCH: usize = 1 << 14;
 
 /// The arcs of a source, each id a number below that of the names.

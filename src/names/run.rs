@@ -15,7 +15,6 @@ use trimill_system::mapped::{with_capacity, zeros};
 const PIECES: usize = 256;
 const LEAST_PIECE: usize = 64;
 
-/// Arcs that wait together.
 const ARCS_AT_ONCE: usize = 1 << 16;
 
 /// Where names, and arcs with numbers, wait until they are needed.
@@ -56,7 +55,6 @@ pub(super) struct NameRun {
     pub(super) pieces: Vec<NamePiece>,
     pub(super) arcs: Vec<WaitingBytes>,
     pub(super) names: u32,
-    /// Bytes of the longest name.
     pub(super) longest: usize,
     pub(super) last: Box<[u8]>,
 }
@@ -75,9 +73,7 @@ pub(super) fn damaged() -> Error {
 
 /// A run that is being collected. Its arrays have their final size, and take memory as they are filled.
 pub(super) struct RunBuilder {
-    /// The names as they came.
     bytes: Vec<u8>,
-    /// Where each ends.
     ends: Vec<u32>,
     most_names: usize,
     /// Numbers of names, plus one, at the place that a name's hash says or behind it; 0 where there is none.

@@ -119,7 +119,6 @@ impl CountArrays {
     }
 }
 
-/// Takes the arrays that a job filled.
 pub fn filled<T: Default>(arrays: &Mutex<T>) -> T {
     std::mem::take(&mut *lock(arrays))
 }

@@ -19,7 +19,6 @@ use trimill_counting::Footprint;
 use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 
-/// A method that may count.
 pub struct Candidate<'a> {
     pub name: &'static str,
     pub footprint: &'a Footprint,
@@ -36,10 +35,8 @@ pub struct MethodEstimate {
     pub seconds: Option<f64>,
 }
 
-/// What counting takes on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CountingEstimate {
-    /// The number of partitions, about.
     pub parts: f64,
     pub seconds: f64,
 }

@@ -115,7 +115,6 @@ impl Speed {
     }
 }
 
-/// The machine that a job runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
     pub rates: Rates,

@@ -47,7 +47,6 @@ impl Planner<'_> {
         Ok(Plan { estimates, ..if spilled < least.in_place { runs } else { ranges } })
     }
 
-    /// Seconds in the in-place mode.
     fn in_place(&self, graph: &OrientedGraph, ranges: &Plan) -> f64 {
         let streamed: Bytes = ranges.predictions.iter().map(|predicted| predicted.stream).sum();
         let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;

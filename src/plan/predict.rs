@@ -8,14 +8,12 @@ use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::bytes::Bytes;
 
-/// Bytes of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Prediction {
     /// The resident section on the device.
     pub resident: Bytes,
     /// The number of row blocks; for a spilled partition approximate.
     pub row_blocks: u64,
-    /// The largest row block.
     pub largest_row_block: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
@@ -25,7 +23,6 @@ pub struct Prediction {
     pub peak: Bytes,
 }
 
-/// Predicts what a partition takes under a method and a budget.
 pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTotals, budget: Bytes) -> Prediction {
     let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
     let numbered = size.numbered() as u32;

@@ -34,7 +34,6 @@ const BEYOND_GPU: f64 = 0.25e9;
 const SORTED: f64 = 3.7;
 const IN_ROW: f64 = 1.6;
 
-/// An estimate of what preparing a graph takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreparingEstimate {
     /// How often the input is read.

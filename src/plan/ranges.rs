@@ -24,10 +24,6 @@ const EVEN: u64 = 64;
 
 impl Planner<'_> {
     /// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
-    /// cannot be read; when stopped.
     pub fn ranges(&self, parts: Option<u32>) -> Result<Plan> {
         let start = Instant::now();
         let Self { graph, limits, control, .. } = *self;

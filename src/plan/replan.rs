@@ -11,10 +11,8 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
 impl Planner<'_> {
-    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
+    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: `Kind::Resource` when a partition does not
+    /// fit; rows that cannot be read; when stopped.
     pub fn replan(&self, cut: GraphCut, row_block_limit: Bytes) -> Result<Plan> {
         let limits = self.limits;
         let start = Instant::now();

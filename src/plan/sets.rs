@@ -39,7 +39,6 @@ impl VertexInfo {
     }
 }
 
-/// The parts of a partitioner.
 pub struct Assigned {
     /// The parts; none where the graph fits as one partition and is not to be spilled.
     locals: Option<Locals>,
@@ -59,7 +58,6 @@ impl Planner<'_> {
         self.one_range().map(Some)
     }
 
-    /// Plans the graph as one rank range.
     fn one_range(&self) -> Result<Plan> {
         let limits = &PlanLimits { parts: 1, shards: 1, ..*self.limits };
         Planner { limits, ..*self }.ranges(None)
@@ -71,10 +69,6 @@ impl Planner<'_> {
     }
 
     /// Asks a partitioner for its parts, and splits those that do not fit.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
-    /// partitioner reports.
     pub fn assigned(&self, vertices: &VertexInfo, assign: &dyn Assign) -> Result<Assigned> {
         let Divided { space, most, .. } = self.divided()?;
         refuse_parts(self.limits, assign.parts())?;

@@ -5,7 +5,6 @@ use trimill_counting::{Footprint, RowBlockSize, smallest_row_block_limit};
 use trimill_graph::GraphSize;
 use trimill_system::bytes::Bytes;
 
-/// A budget under a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
     /// What `overhead` leaves of the budget.
@@ -28,7 +27,6 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Divides `device`.
     pub(super) fn new(graph: &GraphSize, footprint: &Footprint, device: Bytes, largest_row_block: Bytes) -> Self {
         let &GraphSize { vertices, edges, longest_row: longest, .. } = graph;
         let (least_row_block, passing) = (smallest_row_block_limit(longest), passing(footprint));

@@ -16,7 +16,6 @@ use trimill_system::error::Result;
 /// The rows of about so many hubs, and of as many ranks before that of a local, are in the cache of a core.
 const NEAR: u32 = 1 << 14;
 
-/// The work of all arcs of a graph.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct WholeWork {
     pub(super) arcs: f64,
@@ -28,9 +27,6 @@ pub struct WholeWork {
 
 impl WholeWork {
     /// Reads at most 16 million arcs, or a row for each run of them. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// A damaged graph; a stop.
     pub fn of(graph: &OrientedGraph, control: &Control) -> Result<Self> {
         let of_run = |run: &Range<u32>| -> Result<Self> {
             control.check()?;

@@ -223,7 +223,6 @@ fn pinned_in(memory: u64) -> usize {
 }
 
 impl CollectState<'_> {
-    /// Waits until the device has started.
     fn start(&mut self) -> Result<()> {
         let device = match std::mem::replace(&mut self.device, SortingDevice::Useless) {
             SortingDevice::Starting(device) => device,

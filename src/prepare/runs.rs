@@ -36,7 +36,6 @@ struct EncodedRun {
 struct EncodedChunk {
     first_key: u64,
     keys: u64,
-    /// Where each block ends.
     ends: Vec<u32>,
     bytes: WaitingBytes,
 }

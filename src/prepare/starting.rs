@@ -7,7 +7,6 @@ use trimill_system::error::Error;
 /// The engine of a device that prepares graphs.
 pub type DeviceEngine = dyn Engine + Send;
 
-/// A device that may still be starting.
 pub trait StartingDevice: Send {
     /// Whether it has started, or failed to.
     fn has_started(&self) -> bool;

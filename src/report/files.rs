@@ -16,27 +16,19 @@ const RESULT: &str = "result.json";
 const PARTITIONS: &str = "partitions.tsv";
 
 /// Makes `dir` and checks that it can be written, so that a long job does not fail at its end.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when it cannot.
 pub fn prepare(dir: &Path) -> Result<()> {
     disk::make_dir(dir)?;
     NewFile::create(dir, ".trimill-", ".tmp", disk::PRIVATE).map(drop)
 }
 
 /// Makes `dir` and checks that a result can be written into it.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when it cannot.
 pub fn prepare_result(dir: &Path) -> Result<()> {
     disk::make_dir(dir)?;
     NAMES.into_iter().try_for_each(|name| disk::check_output(&dir.join(name)))
 }
 
-/// Writes both files, or neither, into `dir`, which is made where it is missing.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
+/// Writes both files, or neither, into `dir`, which is made where it is missing. Errors: `Kind::Resource` when the disk or the directory
+/// does not allow it; older files stay as they were.
 pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::make_dir(dir)?;
     let (tsv, json) = (dir.join(PARTITIONS), dir.join(RESULT));
@@ -45,9 +37,6 @@ pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
 }
 
 /// A comparison as indented JSON; `file` is named in errors.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`] where it cannot be written as JSON.
 pub fn comparison(file: &Path, report: &BenchReport) -> Result<String> {
     pretty(file, report)
 }

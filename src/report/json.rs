@@ -17,9 +17,6 @@ use trimill_system::error::{Error, Result};
 /// What can be written as JSON. With `impl Serialize` in its place, every crate that writes reports would compile the code for that.
 pub trait Json {
     /// All on one line, without an end of line.
-    ///
-    /// # Errors
-    /// Those of `serde_json`.
     fn line(&self) -> serde_json::Result<String>;
 }
 
@@ -41,9 +38,6 @@ as_json! {
 }
 
 /// Writes `report` as one line.
-///
-/// # Errors
-/// What `out` reports, as an error of standard output.
 pub fn write_line(out: &mut dyn Write, report: &dyn Json) -> Result<()> {
     let line = report.line().map_err(|error| unwritten(error.into()))? + "\n";
     out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
@@ -54,10 +48,7 @@ pub fn unwritten(error: std::io::Error) -> Error {
     Error::write("standard output", error)
 }
 
-/// Reads a result back and checks it.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] when the file cannot be read, is no result, or contradicts itself.
+/// Reads a result back and checks it. Errors: `Kind::Data` when the file cannot be read, is no result, or contradicts itself.
 pub fn read_result(path: &Path) -> Result<RunResult> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a result"))?;
     let result: RunResult = serde_json::from_str(&text).map_err(|error| {

@@ -104,9 +104,6 @@ pub struct EarlierResult {
 
 impl PageEntry {
     /// An entry without a job and rates.
-    ///
-    /// # Errors
-    /// Where `report` cannot be written as JSON.
     pub fn new(kind: ResultKind, title: String, report: &dyn Json) -> Result<Self> {
         let unwritten = |error| Error::defect(format!("a report cannot be written as JSON: {error}"));
         let json = report.line().map_err(unwritten)?;

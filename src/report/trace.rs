@@ -35,9 +35,6 @@ struct Other {
 }
 
 /// The text of the file at `path`, for the job that reports call `title`.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
 pub fn trace(path: &Path, title: &str, timeline: &Timeline) -> Result<String> {
     let mut events = vec![json!({"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}})];
     let mut thread = 0;

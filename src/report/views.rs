@@ -30,26 +30,17 @@ const SPANS: usize = 5000;
 /// A result with a million partitions is smaller.
 const LARGEST_RESULT: u64 = 1 << 30;
 
-/// Checks that a report can be written to `path`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`] for a directory, or a file that is no report; [`trimill_system::error::Kind::Resource`].
+/// Checks that a report can be written to `path`. Errors: `Kind::Usage` for a directory, or a file that is no report; `Kind::Resource`.
 pub fn check_report(path: &Path) -> Result<()> {
     check(path, page::MARK, "a report")
 }
 
 /// The same for a trace.
-///
-/// # Errors
-/// As [`check_report`].
 pub fn check_trace(path: &Path) -> Result<()> {
     check(path, trace::MARK, "a trace")
 }
 
 /// The same for a comparison as JSON.
-///
-/// # Errors
-/// As [`check_report`].
 pub fn check_comparison(path: &Path) -> Result<()> {
     check(path, "{\n  \"schema_version\": ", "a comparison")
 }
@@ -72,10 +63,8 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
         .advice("name another file"))
 }
 
-/// The result of an earlier count, for a page that compares with it: the object that `--json` prints, or `result.json`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`]: a file that cannot be read, or is no such result.
+/// The result of an earlier count, for a page that compares with it: the object that `--json` prints, or `result.json`. Errors:
+/// `Kind::Data`: a file that cannot be read, or is no such result.
 fn earlier(path: &Path) -> Result<EarlierResult> {
     let wrong = |found: String| {
         Error::data(path, found)
@@ -109,17 +98,11 @@ fn earlier(path: &Path) -> Result<EarlierResult> {
 
 impl Job {
     /// The result that its page compares with, to be read before the job begins: the job may write to the same file.
-    ///
-    /// # Errors
-    /// As [`earlier`].
     pub fn earlier(&self) -> Result<Option<EarlierResult>> {
         self.output.against.as_deref().map(earlier).transpose()
     }
 
     /// Its count, for a page, beside an `earlier` result.
-    ///
-    /// # Errors
-    /// Where it cannot be written as JSON.
     pub fn page_of_count(
         &self,
         result: &RunResult,
@@ -149,9 +132,6 @@ impl Job {
     }
 
     /// Its plan, for a page.
-    ///
-    /// # Errors
-    /// Where it cannot be written as JSON.
     pub fn page_of_plan(&self, plan: &PlanReport, rates: (Rates, bool)) -> Result<PageEntry> {
         let chosen = ChosenSettings {
             backend: &plan.backend,
@@ -171,17 +151,11 @@ impl Job {
 }
 
 /// A comparison for a page.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
 pub fn of_bench(report: &BenchReport) -> Result<PageEntry> {
     PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)
 }
 
 /// A job that failed, for a page.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
 pub fn of_failure(failure: &Failure) -> Result<PageEntry> {
     PageEntry::new(ResultKind::Failure, failure.job.clone().unwrap_or_default(), failure)
 }
@@ -192,18 +166,12 @@ pub fn page(entries: &[PageEntry]) -> String {
     page::page(entries, VERSION, now)
 }
 
-/// Writes a page to `path`.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.
+/// Writes a page to `path`. Errors: `Kind::Resource`; an older file then stays as it was.
 pub fn write_report(path: &Path, entries: &[PageEntry]) -> Result<()> {
     disk::write_outputs(&[(path, page(entries).as_bytes())])
 }
 
 /// Writes the trace of a count, under a title, to `path`; an empty one if the count was recorded by an earlier start without a timeline.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.
 pub fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
     let timeline = result.timeline.clone().unwrap_or_default();
     disk::write_outputs(&[(path, trace::trace(path, title, &timeline)?.as_bytes())])

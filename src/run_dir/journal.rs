@@ -76,7 +76,6 @@ fn path(dir: &Path, part: u32) -> PathBuf {
     dir.join(format!("part-{part:05}.json"))
 }
 
-/// The records of a run directory.
 #[derive(Debug)]
 pub struct Journal {
     pub(super) dir: PathBuf,
@@ -104,7 +103,6 @@ impl Journal {
         PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() }.write(&self.dir)
     }
 
-    /// The record of a partition; none where there is none.
     pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
         PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts)
     }

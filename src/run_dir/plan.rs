@@ -19,13 +19,11 @@ use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
-/// The kind of the record, with its version.
 const KIND: &str = "trimill plan 3";
 const NAME: &str = "plan.json";
 /// The name of the file with the partition of each vertex.
 const LOCALS: &str = "locals.zst";
 
-/// What was chosen when the job was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
@@ -35,7 +33,6 @@ pub struct PlanRecord {
     pub fingerprint: u128,
     /// The number of parts, after splitting.
     pub parts: u32,
-    /// The mode that they are counted by.
     pub mode: Mode,
     pub block_bytes: Bytes,
     vertices: u32,
@@ -83,7 +80,6 @@ impl PlanRecord {
         dir.join(NAME)
     }
 
-    /// The plan in `dir`, if there is one.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
         match sealed_file::read::<Self>(&path)? {

@@ -12,13 +12,11 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 
-/// The name of its file.
 pub(super) const NAME: &str = "prepared.json";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
-    /// Always [`Self::KIND`].
     pub kind: String,
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
@@ -27,22 +25,18 @@ pub struct PreparedJob {
     pub job: Job,
     /// The partitioner; never `auto`.
     pub partitioner: Partitioner,
-    /// The mode that the partitions are counted by.
     pub mode: Mode,
     pub made: SharedFiles,
-    /// How many shards were asked for.
     pub shards: Option<NonZeroU32>,
     /// What each partition is expected to cost, in nanoseconds on some machine.
     pub costs: Vec<u64>,
 }
 
-/// What was made for all shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedFiles {
     /// The name of the graph's file in [`super::RunDir::graphs`].
     pub graph: String,
-    /// The checksum that identifies that file.
     #[serde(with = "hex::of_u64")]
     pub graph_checksum: u64,
     /// Bytes of the graph's rows.

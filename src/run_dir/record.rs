@@ -15,20 +15,17 @@ use trimill_system::error::{Error, Result};
 
 use super::plan::PlanRecord;
 
-/// The kind of the record, with its version.
 const KIND: &str = "trimill run directory 3";
 
 /// The text in messages for a setting that was not given.
 const NONE: &str = "none";
 
-/// The job of a run directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobRecord {
     kind: String,
     /// The files of the graph.
     input: Vec<FileIdentity>,
-    /// The format that they are read in.
     format: String,
     partitioner: String,
     metis_contract: Option<u32>,

@@ -9,7 +9,6 @@ use trimill_system::error::{Error, Result};
 pub const COUNT: &str = "TRIMILL_SHARDS";
 
 struct SchedulerVariables {
-    /// What it is called in messages.
     name: &'static str,
     index: &'static str,
     /// The least index and the step between them, where these are not 0 and 1.
@@ -38,11 +37,8 @@ const SCHEDULERS: [SchedulerVariables; 6] = [
     SchedulerVariables { name: "Slurm", index: "SLURM_PROCID", first: None, count: Some("SLURM_NTASKS") },
 ];
 
-/// The shard of this process, and where it was found. `variable` reads the environment; `prepared`: the number of shards that the job
-/// was prepared for.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`]: no scheduler's variables are there, or they contradict each other.
+/// The shard of this process, and where it was found. `variable` reads the environment; `prepared`: the number of shards that the job was
+/// prepared for. Errors, `Kind::Usage`: no scheduler's variables are there, or they contradict each other.
 pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZeroU32>) -> Result<(Shard, String)> {
     let Some(scheduler) = SCHEDULERS.iter().find(|scheduler| variable(scheduler.index).is_some()) else {
         let names = SCHEDULERS.map(|scheduler| scheduler.index).join(", ");

@@ -18,7 +18,6 @@ pub struct Ahead<S> {
     runs: VecDeque<Resident>,
     /// Buffers that the counter's device lent, which wait while prefetched runs are used in their place.
     lent: Vec<Resident>,
-    /// Whether the source has more.
     more: bool,
     reading: Duration,
 }

@@ -12,7 +12,6 @@ use trimill_system::error::Result;
 /// Resident arcs whose counts are read at a time.
 pub const CHUNK: u64 = 1 << 22;
 
-/// Receives the triangles on the arcs of a partition.
 pub trait EdgeSink: Send {
     /// Whether it needs the rows of row blocks, not only their ranges.
     fn needs_rows(&self) -> bool;

@@ -50,7 +50,6 @@ impl StreamedRows {
     }
 }
 
-/// The row blocks of a graph.
 pub struct AllTotals<'a> {
     graph: &'a OrientedGraph,
     blocks: &'a RowBlocks,

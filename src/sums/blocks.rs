@@ -36,7 +36,6 @@ enum SumBlocks<K: SumKey> {
     },
 }
 
-/// Counts whose keys are in one block.
 struct CountsOfBlock {
     block: usize,
     /// Their places among all that are added or read.
@@ -62,15 +61,12 @@ impl<K: SumKey> Sums<K> {
         Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
-    /// Adds a count at each of the keys. Several threads may add at once; runs in the current thread pool.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written; the sums are then useless.
+    /// Adds a count at each of the keys. Several threads may add at once; runs in the current thread pool. Errors: when the file cannot
+    /// be read or written; the sums are then useless.
     pub fn add(&self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
     }
 
-    /// Replaces the sums of a block.
     pub fn put(&self, block: usize, sums: Vec<K::Count>) -> Result<()> {
         assert_eq!(sums.len(), self.len(block), "block {block}");
         match &self.blocks {
@@ -123,13 +119,11 @@ impl<K: SumKey> Sums<K> {
         }
     }
 
-    /// All sums, added up.
     pub fn total(&self) -> Result<u128> {
         let add = |_, sums: &[K::Count]| Ok(sums.iter().map(|&sum| u128::from(sum.into())).sum::<u128>());
         Ok(self.each_block(add)?.into_iter().sum())
     }
 
-    /// Keys of a block.
     fn len(&self, block: usize) -> usize {
         (self.keys - block as u64 * K::BLOCK).min(K::BLOCK) as usize
     }

@@ -33,10 +33,8 @@ const AT_A_TIME: usize = 4;
 /// Bytes of what a record has before the frame: first key, number of keys, length of the frame.
 const HEAD: usize = 16;
 
-/// Bytes of a number of records.
 const NUMBER: usize = 4;
 
-/// Bytes of a checksum.
 const CHECKSUM: usize = 8;
 
 /// The most bytes of a file with `counts` counts, unless they are scattered: as a rule it takes far less, since counts compress.
@@ -47,7 +45,6 @@ pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
 /// The number of no partition: of a checkpoint of the truss decomposition.
 pub const PEELED: u32 = u32::MAX;
 
-/// What a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartKey {
     pub fingerprint: u128,
@@ -75,19 +72,16 @@ impl PartKey {
     }
 }
 
-/// The bytes and their checksum.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = xxh3_64(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
-/// The little-endian number in these bytes.
 fn number(bytes: &[u8]) -> u32 {
     u32::from_le(bytemuck::pod_read_unaligned(bytes))
 }
 
-/// A file that is being written.
 #[derive(Debug)]
 pub struct PartWriter<K> {
     key: PartKey,
@@ -99,7 +93,6 @@ pub struct PartWriter<K> {
 }
 
 impl<K: SumKey> PartWriter<K> {
-    /// Begins the file in `dir`.
     pub fn new(dir: &Path, key: PartKey) -> Result<Self> {
         let (file, position) = (NewFile::create(dir, ".part-", ".tmp", PRIVATE)?, key.header::<K>(0).len() as u64);
         Ok(Self { key, file, to: key.path::<K>(dir), position, records: 0, of: PhantomData })
@@ -161,15 +154,12 @@ pub struct PartCounts<K> {
 struct CountsRecord {
     first: u64,
     keys: usize,
-    /// Where its frame is.
     frame: Range<u64>,
 }
 
 impl<K: SumKey> PartCounts<K> {
-    /// Opens and verifies the file in `dir`; `None` where there is none.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
+    /// Opens and verifies the file in `dir`; `None` where there is none. Errors: `Kind::Data` where it is damaged, or belongs to
+    /// something else.
     pub fn open(dir: &Path, key: PartKey) -> Result<Option<Self>> {
         let path = key.path::<K>(dir);
         let file = match File::open(&path) {
@@ -218,9 +208,6 @@ impl<K: SumKey> PartCounts<K> {
     }
 
     /// Adds them to `sums`. Runs in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`] where the file changed since it was opened.
     pub fn add_to(&self, sums: &Sums<K>) -> Result<()> {
         let failed = |error| Error::read(&self.path, error);
         let file = File::open(&self.path).map_err(failed)?;

@@ -8,7 +8,6 @@ use trimill_graph::names::{NameReader, Names};
 use trimill_system::disk::Output;
 use trimill_system::error::Result;
 
-/// A column: its name, and what it has of a row.
 pub struct CountColumn<R: 'static> {
     pub(crate) name: &'static str,
     pub(crate) value: ColumnValue<R>,
@@ -46,7 +45,6 @@ impl<R> CountColumn<R> {
     }
 }
 
-/// Consecutive rows.
 pub trait CountRows: Sync {
     type Row: 'static;
     const COLUMNS: &'static [CountColumn<Self::Row>];
@@ -78,12 +76,10 @@ pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
 pub trait CountsInOrder {
     type Rows<'r>: CountRows;
 
-    /// The names of the columns.
     fn names(&self) -> Vec<&'static str> {
         <Self::Rows<'static> as CountRows>::COLUMNS.iter().map(|column| column.name).collect()
     }
 
-    /// Whether ids have names.
     fn has_names(&self) -> bool;
 
     /// Calls `write` with all rows, in ascending order, one or more at a time.

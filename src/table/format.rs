@@ -26,10 +26,8 @@ pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".c
 pub const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 impl TableFormat {
-    /// The format of a file that may have one of `suffixes`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`] for another name, and where this build does not write the format.
+    /// The format of a file that may have one of `suffixes`. Errors: `Kind::Usage` for another name, and where this build does not write
+    /// the format.
     pub fn of(path: &Path, suffixes: &[&str]) -> Result<Self> {
         let name = path.as_os_str().to_string_lossy();
         let refuse = |found: &str| Error::usage(found).at(path).expected(expected(suffixes));

@@ -29,11 +29,9 @@ pub enum Compress {
     Zstd,
 }
 
-/// How a table of text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextTable {
     pub(crate) compress: Compress,
-    /// What separates the columns.
     pub(crate) separator: u8,
 }
 
@@ -84,7 +82,6 @@ impl TextTable {
 }
 
 impl Compress {
-    /// As the suffix of a name says.
     pub(crate) fn by_suffix(name: &str) -> Self {
         match name {
             _ if name.ends_with(".gz") => Self::Gzip,

@@ -215,7 +215,6 @@ fn in_parallel<T: Send, R: Send>(
     if is_much { parallel::map(items, part) } else { items.into_iter().map(part).collect() }
 }
 
-/// The items for which `is` holds.
 fn those(items: &[u32], is: impl Fn(u32) -> bool + Sync + Send) -> Vec<u32> {
     match items.len() < FEW {
         true => items.iter().copied().filter(|&item| is(item)).collect(),

@@ -114,12 +114,10 @@ impl Neighbours {
         self.edges[at].store(edge, Relaxed);
     }
 
-    /// How many entries the row of a vertex has.
     pub(super) fn length(&self, vertex: u32) -> usize {
         self.lengths[vertex as usize].load(Relaxed) as usize
     }
 
-    /// Where the row of a vertex is.
     pub(super) fn row(&self, vertex: u32) -> Range<usize> {
         let start = self.starts[vertex as usize] as usize;
         start..start + self.length(vertex)

@@ -27,7 +27,6 @@ const IN_ROW: u32 = 1 << 31;
 /// An end of an edge that falls: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
 pub(super) type FallingEnd = u64;
 
-/// The vertex of an end.
 pub(super) fn vertex(end: FallingEnd) -> u32 {
     (end >> 32) as u32
 }
@@ -36,7 +35,6 @@ pub(super) fn vertex(end: FallingEnd) -> u32 {
 pub(super) struct PeelingScratch {
     /// For each vertex: 0; while a row is treated, for its vertices what is to be taken from the edge, with [`IN_ROW`] and [`FALLS`].
     table: Vec<u32>,
-    /// The edges of a group.
     pairs: Vec<FallingPair>,
     /// The edges that come to fall, and those that come to be gathered.
     pub(super) falling: Vec<u32>,

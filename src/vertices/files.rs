@@ -14,15 +14,11 @@ use crate::table::{new_file, write};
 use trimill_system::disk::Output;
 use trimill_system::error::{Error, Result};
 
-/// The format of the counts at each vertex.
 pub fn format(path: &Path) -> Result<TableFormat> {
     TableFormat::of(path, ALL)
 }
 
-/// The length of an array of the counts, where there may be one.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`]: an array that would be almost empty.
+/// The length of an array of the counts, where there may be one. Errors, `Kind::Usage`: an array that would be almost empty.
 pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
     array_len.ok_or_else(|| {
         Error::usage("most ids up to the largest that this graph declares have no edge, so an array with a place for each would be almost empty")

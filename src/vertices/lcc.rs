@@ -40,10 +40,8 @@ pub struct LccWanted {
 }
 
 impl LccWanted {
-    /// With what an input says: whether its arcs have a direction, and how many vertices it lists at most.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: directions of a graph that has none.
+    /// With what an input says: whether its arcs have a direction, and how many vertices it lists at most. Errors: `Kind::Usage`:
+    /// directions of a graph that has none.
     pub fn of_input(self, directed: Option<bool>, listed: u64) -> Result<Self> {
         if self.asked == Some(true) && directed == Some(false) {
             return Err(Error::usage("directions of a graph whose properties say that it has none")
@@ -92,10 +90,8 @@ impl AllVertices {
     }
 }
 
-/// Reads the list of all vertices, if the input has one, and checks that it has those of the graph.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Data`] if not; [`trimill_system::error::Kind::Resource`] where the list does not fit in memory.
+/// Reads the list of all vertices, if the input has one, and checks that it has those of the graph. Errors: `Kind::Data` if not;
+/// `Kind::Resource` where the list does not fit in memory.
 pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, control: &Control) -> Result<Vec<u64>> {
     let vertices = graph.vertices();
     let needs = Needs::to("compare the vertices with their list").array(8, vertices.into(), "vertices");
@@ -150,7 +146,6 @@ enum LccIds<'a> {
     Counted,
 }
 
-/// A vertex and its coefficient.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VertexLcc {
     pub id: u64,

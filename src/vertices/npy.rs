@@ -12,7 +12,6 @@ use trimill_system::ordered::make_and_write;
 /// Entries of a chunk that is made by a thread.
 const CHUNK: u64 = 1 << 16;
 
-/// The array that is being written.
 pub(super) struct NpyWriter {
     len: u64,
     next: u64,
@@ -39,7 +38,6 @@ impl NpyWriter {
         })
     }
 
-    /// Writes the zeros at the end.
     pub(super) fn finish(mut self, to: &mut Output) -> Result<()> {
         let len = self.len;
         self.up_to(to, len, |_, _| {})

@@ -20,10 +20,8 @@ use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
-/// Bytes for each vertex of a window.
 const PER_VERTEX: u64 = 12;
 
-/// A vertex and what was counted at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexCount {
     /// The input's id.
@@ -32,7 +30,6 @@ pub struct VertexCount {
     pub triangles: u64,
 }
 
-/// The rows of consecutive vertices.
 pub struct VertexRows<'a> {
     ids: &'a Ids,
     vertices: Range<u32>,
@@ -88,7 +85,6 @@ pub trait VerticesInOrder: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>> {
     fn array_len(&self) -> Option<u64>;
 }
 
-/// Counts that are listed in the order of the ids.
 pub struct ListedVertices {
     pub ids: Ids,
     pub degrees: Vec<u32>,
@@ -98,7 +94,6 @@ pub struct ListedVertices {
     pub control: Control,
 }
 
-/// The listed vertices that are written at a time.
 const AT_A_TIME: usize = 1 << 20;
 
 impl VerticesInOrder for ListedVertices {

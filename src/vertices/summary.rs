@@ -71,7 +71,6 @@ pub struct Quantile {
     pub local: f64,
 }
 
-/// The vertices of a degree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfDegree {
     pub degree: u32,
@@ -91,9 +90,6 @@ impl OfDegree {
 }
 
 /// The sums of all degrees, rising, and the summary without [`quantiles`]. `triangles`: of the whole graph.
-///
-/// # Errors
-/// Sums that are not three times the triangles, which would be a defect of this program; when the sums cannot be read.
 pub fn summarised(
     graph: &OrientedGraph,
     totals: &Sums<ByRank>,
@@ -217,9 +213,6 @@ impl BlockSummary {
 }
 
 /// The quantiles that a `summary` reports.
-///
-/// # Errors
-/// When the sums cannot be read.
 pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Clustering) -> Result<Vec<Quantile>> {
     let (degrees, all) = (DegreeFinder::of(graph), u64::from(graph.vertices()));
     let triangles = select(places(all), summary.most_triangles, |visit| {

@@ -68,7 +68,6 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// Reads a size as a number or as text.
 struct BytesVisitor;
 
 impl Visitor<'_> for BytesVisitor {

@@ -33,7 +33,6 @@ pub const TERMINATED: i32 = 143;
 pub struct Helper {
     /// `trimill`, in another process.
     pub program: PathBuf,
-    /// The arguments that make it run as that child.
     pub arguments: Vec<OsString>,
 }
 

@@ -204,7 +204,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// `units` more are done.
     pub fn advance(&self, units: u64) {
         self.observer.advance(self.number, units);
     }
@@ -223,12 +222,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `units` more are done.
     pub fn advance(&self, units: u64) {
         self.control.observer.advance(self.number, units);
     }
 
-    /// As [`Control::check`].
     pub fn check(&self) -> Result<()> {
         self.control.check()
     }

@@ -53,9 +53,6 @@ pub fn before_read() -> io::Result<()> {
 }
 
 /// Fills `bytes` from `position` of `file`.
-///
-/// # Errors
-/// Those of the system, among them the end of the file.
 pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     before_read()?;
     file.read_exact_at(bytes, position)
@@ -94,11 +91,8 @@ pub fn temporary_folder() -> PathBuf {
     Some(std::env::temp_dir()).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
-/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, even after a power
-/// failure.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`]; an older file stays as it was.
+/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, even after a power failure. Errors:
+/// `Kind::Resource`; an older file stays as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);

@@ -19,7 +19,6 @@ pub struct ExpectedStage {
 /// The share of a stage of which what it took so far says how long the rest takes.
 const TELLING: f64 = 0.1;
 
-/// Where a job is.
 #[derive(Debug, Default)]
 pub struct JobShare {
     /// The stages that were expected last, in order.

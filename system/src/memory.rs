@@ -73,10 +73,8 @@ impl HostMemory {
         PROGRAM + Bytes(self.threads * PER_THREAD.get())
     }
 
-    /// What a stage with these needs has left for buffers.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`] below the floor, which the message names with its parts.
+    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor, which the message names with its
+    /// parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
         match self.usable() >= needs.total() {
             true => Ok(self.usable().saturating_sub(needs.arrays())),
@@ -109,7 +107,6 @@ impl HostMemory {
     }
 }
 
-/// The memory that a stage needs at least.
 #[derive(Debug, Clone)]
 pub struct Needs {
     /// What the stage does, such as 'prepare the graph'.

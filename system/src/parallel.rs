@@ -17,9 +17,6 @@ pub fn each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) + Sync
 }
 
 /// Calls `turn` for each of `items` until one fails.
-///
-/// # Errors
-/// One of those that `turn` returned.
 pub fn try_each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
     try_map(items, turn).map(drop)
 }
@@ -42,9 +39,6 @@ pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T
 }
 
 /// As [`map`], until a turn fails.
-///
-/// # Errors
-/// One of those that `turn` returned.
 pub fn try_map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     turn: impl Fn(T) -> Result<R> + Sync,

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Bytes;
 use crate::lock;
 
-/// The most spans of a track.
 const MOST: usize = 20_000;
 
 /// Shorter waits are not recorded: the thread hardly stopped.
@@ -122,7 +121,6 @@ impl Timeline {
 /// What a span is called: a word, and a number where there are many.
 pub type Name = (&'static str, Option<u64>);
 
-/// Where a span belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanPlace {
     pub device: Option<u32>,
@@ -143,7 +141,6 @@ pub struct TimedWork {
 /// What a track is of: the GPU, none for the host, and what it shows.
 type TrackOf = (Option<u32>, TrackKind);
 
-/// Records the spans of a job.
 #[derive(Debug)]
 pub struct Recorder {
     begun: Instant,

@@ -6,10 +6,8 @@ use std::marker::PhantomData;
 use serde::de::{Error, IntoDeserializer, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Reads a number, or none where there is none.
-///
-/// # Errors
-/// For other values, for numbers with a fraction, and for those that `T` does not hold.
+/// Reads a number, or none where there is none. Errors: for other values, for numbers with a fraction, and for those that `T` does not
+/// hold.
 pub fn whole<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     deserializer.deserialize_any(WholeVisitor(PhantomData))
 }

@@ -44,7 +44,6 @@ impl BitSink for BitCount {
     }
 }
 
-/// Rows, one after another, and the bits of each.
 pub(super) struct RowStream {
     bits: BitMemory,
     written: u64,
@@ -74,7 +73,6 @@ impl Default for RowStream {
 }
 
 impl RowStream {
-    /// Adds a number in gamma code.
     pub(super) fn number(&mut self, number: u64) {
         self.gamma(number);
     }
@@ -93,7 +91,6 @@ pub(super) struct BvRowWriter {
     /// The last rows.
     window: Vec<WindowRow>,
     parts: RowEncoding,
-    /// The memory of a row that nobody needs any more.
     spare: Vec<u32>,
 }
 
@@ -222,7 +219,6 @@ impl RowEncoding {
         }
     }
 
-    /// Finds the blocks to copy, and the rest.
     fn copy(&mut self, row: &[u32], from: &[u32]) {
         self.blocks.clear();
         self.rest.clear();

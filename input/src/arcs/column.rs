@@ -50,20 +50,17 @@ pub trait Column: Send + Sync {
     }
 }
 
-/// The number in a place.
 pub(super) fn get(column: &dyn Column, place: u64) -> Result<u64> {
     let mut id = [0];
     column.read(place, &mut id)?;
     Ok(id[0])
 }
 
-/// The error for a number that is no id.
 #[cold]
 fn no_id(number: i128, place: u64) -> Error {
     Error::data("", format!("the number {number} in place {place}")).expected("ids from 0")
 }
 
-/// The error for places beyond the end.
 #[cold]
 fn beyond(first: u64, count: usize, len: u64) -> Error {
     Error::data("", format!("{len} numbers")).expected(format!("{count} more from place {first} on"))

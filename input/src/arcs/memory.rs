@@ -26,7 +26,6 @@ const PIECES: u64 = 1 << 20;
 /// The most arcs, far more than memory holds: numbers that follow from them do not overflow.
 const MOST_ARCS: u64 = 1 << 48;
 
-/// What errors call edges in memory.
 const NAME: &str = "edges";
 
 /// Refuses a source of impossibly many arcs, before anything is sized by them.

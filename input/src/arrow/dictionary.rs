@@ -5,21 +5,15 @@
 
 use std::collections::HashMap;
 
-/// The texts of a dictionary.
 #[derive(Default)]
 pub(super) struct TextDictionary {
     pub(super) bytes: Vec<u8>,
-    /// Where each ends.
     pub(super) ends: Vec<u64>,
     /// The numbers of those that are missing, ascending.
     pub(super) missing: Vec<u64>,
 }
 
 impl TextDictionary {
-    /// The text with a number.
-    ///
-    /// # Errors
-    /// What is found in its place.
     pub(super) fn text(&self, number: u64) -> Result<&[u8], String> {
         let Some(&end) = self.ends.get(number as usize) else {
             return Err(format!("the number {number} of a dictionary of {} texts", self.ends.len()));
@@ -31,7 +25,6 @@ impl TextDictionary {
         Ok(&self.bytes[begin as usize..end as usize])
     }
 
-    /// The bytes that it takes.
     pub(super) fn held(&self) -> u64 {
         (self.bytes.len() + size_of_val(&self.ends[..]) + size_of_val(&self.missing[..])) as u64
     }
@@ -61,7 +54,6 @@ impl TextDictionaries {
         (texts, self.limit.saturating_sub(self.by_id.values().map(TextDictionary::held).sum()))
     }
 
-    /// Keeps a dictionary, of which a message was read.
     pub(super) fn put(&mut self, id: i64, texts: TextDictionary) {
         self.by_id.insert(id, texts);
         self.messages += 1;

@@ -41,12 +41,10 @@ pub(super) fn metadata_length(prefix: [u8; PREFIX as usize]) -> Result<Option<u6
     }
 }
 
-/// The message in some metadata.
 pub(super) fn message(metadata: &[u8]) -> Result<Message<'_>> {
     arrow_ipc::root_as_message(metadata).map_err(|error| damaged(&format!("damaged metadata ({error})")))
 }
 
-/// The bytes of a message's body.
 pub(super) fn body_length(message: Message<'_>) -> Result<u64> {
     u64::try_from(message.bodyLength()).map_err(|_| damaged("a body of a negative length"))
 }

@@ -16,7 +16,6 @@ const MOST_LEVELS: usize = 64;
 /// Bytes of a text, about.
 const SOME_TEXT: u64 = 24;
 
-/// A column with ends of arcs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArrowColumn {
     pub(super) name: String,
@@ -37,7 +36,6 @@ pub(super) struct DictionaryColumn {
     width: u64,
 }
 
-/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArrowValues {
     Integers {
@@ -119,7 +117,6 @@ fn texts(field: Field<'_>) -> Option<(ArrowValues, u64)> {
     }
 }
 
-/// The type of a column in words.
 fn kind(field: Field<'_>) -> String {
     let name = match field.type_as_int() {
         Some(integer) => format!("{}int{}", if integer.is_signed() { "" } else { "u" }, integer.bitWidth()),
@@ -129,7 +126,6 @@ fn kind(field: Field<'_>) -> String {
 }
 
 impl ArrowColumn {
-    /// The bytes of a value, about.
     pub(super) fn bytes(&self) -> u64 {
         self.width + if self.values == ArrowValues::Text { SOME_TEXT } else { 0 }
     }

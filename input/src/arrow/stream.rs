@@ -27,7 +27,6 @@ use trimill_system::{lock, parallel};
 /// The longest schema of a stream that is read as it comes.
 const LONGEST_SCHEMA: u64 = 1 << 20;
 
-/// A stream whose schema was read.
 pub(crate) struct ArrowStream {
     pipe: Mutex<Option<Pipe>>,
     path: PathBuf,
@@ -37,7 +36,6 @@ pub(crate) struct ArrowStream {
     window: u64,
 }
 
-/// A record batch that was read.
 struct ReadBatch {
     number: u64,
     layout: BatchLayout,
@@ -51,7 +49,6 @@ enum ReadBody {
     Copied(Storage),
 }
 
-/// A pipe behind the schema.
 struct OpenStream {
     pipe: Pipe,
     batches: u64,

@@ -12,20 +12,16 @@ use crate::batch::ArcBatch;
 use crate::storage::{Pread, Storage};
 use trimill_system::error::{Error, Result};
 
-/// Rows that are read at a time.
 pub(super) const ROWS: u64 = 1 << 13;
 
-/// Compressed bytes that are read at a time.
 const COMPRESSED: usize = 1 << 16;
 
-/// The body of a record batch.
 pub(super) enum BatchBody<'a> {
     /// From a byte of a file on.
     Stored(&'a Storage, u64),
     Held(&'a [u8]),
 }
 
-/// A record batch that is there.
 pub(super) struct ArrowBatch<'a> {
     pub(super) path: &'a Path,
     /// The first is 0.
@@ -103,7 +99,6 @@ impl ArrowBatch<'_> {
         Ok(plain)
     }
 
-    /// A range of the body as it is.
     fn stored(&self, range: Range<u64>) -> Box<dyn Read + '_> {
         match self.body {
             BatchBody::Stored(file, at) => Box::new(Pread::part(file, at + range.start..at + range.end)),

@@ -23,9 +23,7 @@ pub(super) const WINDOW_BITS: u32 = 57;
 #[derive(Debug)]
 pub(super) struct Impossible;
 
-/// The order of the bits in the bytes of a stream.
 pub(super) trait BitOrder: Send + Sync {
-    /// The bits of eight bytes.
     fn load(bytes: [u8; 8]) -> u64;
     /// Removes the first `bits` < 64.
     fn skip(word: u64, bits: u32) -> u64;
@@ -90,18 +88,13 @@ pub(super) enum StreamError {
     Unreadable(io::Error),
 }
 
-/// A position in a file, and the bytes there.
 pub(super) struct BitReader<'a, O> {
     file: &'a Storage,
     bytes: u64,
-    /// Advanced by the bytes that are read.
     task: Option<&'a Task>,
-    /// Bytes that are read at a time.
     at_once: u64,
     buffer: Vec<u8>,
-    /// Where the buffer begins in the file.
     start: u64,
-    /// The next bit of the buffer.
     at: u64,
     error: StreamError,
     order: PhantomData<O>,

@@ -11,7 +11,6 @@ pub(super) const CHUNK: u64 = 1 << 17;
 /// The most rows before a chunk that are decoded again.
 pub(super) const AGAIN_ROWS: u64 = 1 << 10;
 
-/// Some rows, and what is needed to decode them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BvChunk {
     pub(super) rows: Range<u64>,
@@ -38,7 +37,6 @@ pub(super) enum Before {
 pub(super) struct OffsetPosition {
     /// The bit of the file after the number of the row.
     pub(super) bit: u64,
-    /// Where the row begins in the stream.
     pub(super) begin: u64,
 }
 

@@ -9,7 +9,6 @@ use super::scan::Scanner;
 use trimill_system::control::Task;
 use trimill_system::error::{Error, Result};
 
-/// Cuts the stream of a graph into chunks.
 pub(super) struct BvChunks<'a, O> {
     graph: &'a Bvgraph,
     cutter: Cutter<'a, O>,
@@ -32,10 +31,8 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
         Self { graph, cutter }
     }
 
-    /// The next chunk, `None` after the last row. `degree` receives the degrees of its rows, unless there is a file of offsets.
-    ///
-    /// # Errors
-    /// When a row cannot be read; after the last row, when these are not all arcs, or the file does not end there.
+    /// The next chunk, `None` after the last row. `degree` receives the degrees of its rows, unless there is a file of offsets. Errors:
+    /// when a row cannot be read; after the last row, when these are not all arcs, or the file does not end there.
     pub(super) fn next(&mut self, degree: impl FnMut(u64)) -> Result<Option<BvChunk>> {
         let graph = self.graph;
         match &mut self.cutter {

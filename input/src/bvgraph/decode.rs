@@ -22,13 +22,11 @@ pub(super) enum DecodeFailure {
     Sink(trimill_system::error::Error),
 }
 
-/// The memory of a thread that decodes.
 pub(super) struct BvDecoder<'a> {
     encoding: &'a Encoding,
     /// The last rows, each at its number modulo the length: more than any row so far refers back.
     rows: Vec<Decoded>,
     limit: RingLimit,
-    /// Bytes of the stream.
     bytes: u64,
     parts: RowParts,
     /// Where rows begin, from the first one that rows may refer to.

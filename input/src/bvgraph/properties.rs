@@ -9,7 +9,6 @@ use crate::hints::{TELLING, in_place_of_a_graph};
 use crate::java_properties::PropertyValues;
 use trimill_system::error::{Error, Result};
 
-/// The contents of the file, checked.
 pub(super) struct Properties {
     pub(super) little_endian: bool,
     pub(super) arcs: u64,

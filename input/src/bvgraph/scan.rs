@@ -35,7 +35,6 @@ struct ScannedRow {
 pub(super) struct Scanner<'a, O> {
     encoding: &'a Encoding,
     bits: BitReader<'a, O>,
-    /// The next row.
     node: u64,
     /// The rows before it that are kept.
     rows: VecDeque<ScannedRow>,

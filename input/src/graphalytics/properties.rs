@@ -12,7 +12,6 @@ const MOST_BYTES: u64 = 1 << 20;
 /// What a key ends with, after `graph.NAME`, of the keys by which such a file is known.
 const KEYS: [&str; 3] = [".vertex-file", ".edge-file", ".directed"];
 
-/// What is needed of the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct GraphalyticsProperties {
     /// The names of the other two files, in the same folder.

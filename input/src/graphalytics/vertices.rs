@@ -55,10 +55,8 @@ impl VertexList {
         self.declared.unwrap_or(by_size)
     }
 
-    /// All ids, ascending. Reads the file with all threads of the current pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Data`]: a line that is no id, an id that is there twice, another number of ids than declared.
+    /// All ids, ascending. Reads the file with all threads of the current pool. Errors, `Kind::Data`: a line that is no id, an id that is
+    /// there twice, another number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
         let found = IdsOfLines::default();

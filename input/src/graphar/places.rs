@@ -7,7 +7,6 @@ use std::path::{Component, Path, PathBuf};
 use super::MOST_BYTES;
 use trimill_system::error::{Error, Result};
 
-/// The files of a graph.
 pub(crate) trait GrapharFiles {
     /// What is in a folder, in order; nothing if there is no such folder, or if nobody can say it.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>>;
@@ -38,7 +37,6 @@ pub(crate) trait GrapharFiles {
     }
 }
 
-/// Files of this machine.
 pub(crate) struct LocalGraphar;
 
 impl GrapharFiles for LocalGraphar {
@@ -70,11 +68,8 @@ impl GrapharFiles for LocalGraphar {
     }
 }
 
-/// Members of an archive.
 pub(crate) struct ArchivedGraphar {
-    /// Their places in the archive.
     members: BTreeMap<PathBuf, usize>,
-    /// What was read of them, by their places.
     contents: HashMap<usize, Vec<u8>>,
 }
 

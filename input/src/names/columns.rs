@@ -3,7 +3,6 @@
 //! Tabs separate the columns if the first line has one, else commas if it has one, else blanks. So names may have blanks in them where
 //! tabs or commas separate. A column that begins with `"` ends at the next one, and `""` stands for a quote in it, as in CSV.
 
-/// The most bytes of a name.
 pub(crate) const LONGEST_NAME: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +50,6 @@ fn end_of_quotes(line: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The columns of a line, one after another.
 pub(super) struct NameColumns<'l> {
     line: &'l [u8],
     at: usize,
@@ -72,9 +70,6 @@ impl<'l> NameColumns<'l> {
     }
 
     /// Appends the next column to `into`; false if there is none.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub(super) fn next(&mut self, into: &mut Vec<u8>) -> Result<bool, &'static str> {
         if self.ended {
             return Ok(false);
@@ -124,7 +119,6 @@ impl<'l> NameColumns<'l> {
     }
 }
 
-/// Appends what is between quotes.
 fn unquote(mut quoted: &[u8], into: &mut Vec<u8>) {
     while let Some(at) = memchr::memchr(b'"', quoted) {
         into.extend_from_slice(&quoted[..=at]);

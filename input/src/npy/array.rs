@@ -80,7 +80,6 @@ pub(crate) struct NpyArray {
     pub(crate) file: InputFile,
     pub(crate) integers: NpyIntegers,
     pub(crate) length: u64,
-    /// Where the elements begin in the file.
     start: u64,
 }
 

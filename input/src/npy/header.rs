@@ -20,9 +20,7 @@ pub(crate) struct NpyHeader {
     pub(crate) descr: Option<String>,
     /// Whether columns, not rows, are stored one after another.
     pub(crate) fortran: bool,
-    /// The number of elements in each dimension.
     pub(crate) shape: Vec<u64>,
-    /// Where the elements begin.
     pub(crate) end: u64,
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Only what NumPy writes is read: strings without escapes, `True` and `False`, tuples of integers.
 
-/// The values of the three keys.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dictionary {
     /// The type of elements; `None` if it is no string, as for records.

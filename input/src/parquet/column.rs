@@ -63,7 +63,6 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         read.map_err(|error| self.table.damaged(self.group, self.end, error))
     }
 
-    /// Checks that no value is left.
     pub(super) fn ends(mut self) -> Result<()> {
         match self.next(1)? {
             0 => Ok(()),
@@ -75,7 +74,6 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
     }
 }
 
-/// A column of numbers.
 pub(super) enum IdColumn<'a> {
     Narrow(ColumnValues<'a, Int32Type>, bool),
     Wide(ColumnValues<'a, Int64Type>, bool),
@@ -116,7 +114,6 @@ impl<'a> IdColumn<'a> {
         Ok(())
     }
 
-    /// Checks that no value is left.
     pub(super) fn ends(self) -> Result<()> {
         match self {
             Self::Narrow(column, _) => column.ends(),

@@ -9,7 +9,6 @@ use crate::column_names::ColumnNames;
 use crate::tables;
 use trimill_system::error::Result;
 
-/// A column with ends of arcs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EndColumn {
     /// Its place among the leaves.
@@ -18,7 +17,6 @@ pub(super) struct EndColumn {
     pub(super) values: EndValues,
 }
 
-/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndValues {
     /// Integers of 32 bits.

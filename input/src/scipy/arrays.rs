@@ -99,7 +99,6 @@ impl<'a> Arrays<'a> {
         Ok((header, read))
     }
 
-    /// The place of an array in the archive.
     fn place(&self, name: &str) -> Result<usize> {
         self.archive.place(&format!("{name}.npy")).ok_or_else(|| {
             let members = &self.archive.members;

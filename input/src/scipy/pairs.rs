@@ -34,7 +34,6 @@ impl CoordinatePairs {
         self.arcs() * self.each()
     }
 
-    /// Bytes of an entry.
     fn each(&self) -> u64 {
         self.rows.integers.bytes() + self.columns.integers.bytes()
     }

@@ -190,7 +190,6 @@ fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [r
     }
 }
 
-/// A spill that is being written.
 struct Growing {
     writer: SpillWriter,
     held: Option<TakenRoom>,

@@ -21,13 +21,10 @@ use trimill_system::machine;
 
 /// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`].
 ///
-/// To be called on the main thread, before any other thread is started and before any signal handler is installed. The
-/// process should end right after it: with success only if this succeeds, and with the error on stderr otherwise. The process is
-/// killed when its parent ends.
-///
-/// # Errors
-/// That it was not started by [`super::assign`], a graph that is invalid for METIS, memory or disk that run out, a failure of METIS.
-/// Does not return after a SIGTERM.
+/// To be called on the main thread, before any other thread is started and before any signal handler is installed. The process should end
+/// right after it: with success only if this succeeds, and with the error on stderr otherwise. The process is killed when its parent
+/// ends. Errors: that it was not started by [`super::assign`], a graph that is invalid for METIS, memory or disk that run out, a failure
+/// of METIS. Does not return after a SIGTERM.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     faults::in_metis_child(|| run(args))
 }

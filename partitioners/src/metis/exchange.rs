@@ -23,7 +23,6 @@ const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");
 const VERSION: u64 = 1;
 const RESULT_HEADER: usize = 4;
 
-/// The input of the child.
 pub(super) struct MetisTask {
     pub(super) graph: Symmetric,
     pub(super) parts: u32,

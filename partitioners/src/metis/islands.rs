@@ -10,7 +10,6 @@ use std::collections::BinaryHeap;
 
 use super::symmetric::Symmetric;
 
-/// The isolated vertices of a graph.
 pub(super) struct Islands {
     weights: Vec<i32>,
     is_island: Vec<bool>,

@@ -16,10 +16,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// From the part of each vertex; every value is below `parts`.
-    ///
-    /// # Panics
-    /// When a value is not.
+    /// From the part of each vertex; every value is below `parts`. Panics when a value is not.
     pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
         if part_of.par_windows(2).all(|pair| pair[0] <= pair[1]) {
             return Self::of_intervals(part_of, parts);

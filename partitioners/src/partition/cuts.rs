@@ -8,10 +8,8 @@ use std::ops::Range;
 use trimill_counting::{RowBlockSize, longest_row_block_range};
 use trimill_system::bytes::Bytes;
 
-/// A planned row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockCut {
-    /// The local numbers that it covers.
     pub range: Range<u32>,
     /// The proxies whose rows it holds, counted from the first proxy of the partition.
     pub rows: Range<usize>,

@@ -55,7 +55,6 @@ impl ChosenPartitions<'_> {
         self.place_of[self.locals.part(rank) as usize].map(|place| place as usize)
     }
 
-    /// Adds each local to the set of its partition.
     fn mark(&self, sets: &[VertexSetBuilder]) {
         (0..self.locals.part_of().len() as u32).into_par_iter().for_each(|rank| {
             if let Some(place) = self.place(rank) {

@@ -66,11 +66,9 @@ impl PartitionSums {
     }
 }
 
-/// The lists of all vertices.
 struct PartitionLists<'a> {
     locals: &'a Locals,
     parts: Range<u32>,
-    /// Where the list of each rank ends.
     ends: Vec<u32>,
     /// Ascending in each list.
     entries: Vec<u32>,

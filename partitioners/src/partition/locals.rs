@@ -12,10 +12,7 @@ pub struct Locals {
 }
 
 impl Locals {
-    /// From the part of each rank; every value is below `parts`.
-    ///
-    /// # Panics
-    /// When a value is not.
+    /// From the part of each rank; every value is below `parts`. Panics when a value is not.
     pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
         let mut counts = vec![0; parts as usize];
         part_of.iter().for_each(|&part| counts[part as usize] += 1);

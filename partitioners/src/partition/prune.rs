@@ -25,7 +25,6 @@ pub enum Prune {
 }
 
 impl Prune {
-    /// The name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

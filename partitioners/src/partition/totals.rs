@@ -11,7 +11,6 @@ use crate::spill;
 pub struct RowBlockTotals {
     pub row_blocks: u64,
     pub largest_row_block: Bytes,
-    /// The most that two row blocks take together.
     pub two_row_blocks: Bytes,
     pub all_row_blocks: Bytes,
     pub spill: Bytes,

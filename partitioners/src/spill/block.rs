@@ -98,10 +98,8 @@ fn before_successors(
     Ok(at)
 }
 
-/// Decodes a block, all of `bytes`; as many rows and successors as there is room for.
-///
-/// # Errors
-/// What is wrong with the bytes. The contents of `into` are then not valid.
+/// Decodes a block, all of `bytes`; as many rows and successors as there is room for. Errors: what is wrong with the bytes. The contents
+/// of `into` are then not valid.
 pub fn decode<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,
@@ -129,10 +127,8 @@ pub(super) struct EncodedSuccessors {
     pub(super) bound: u32,
 }
 
-/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack.
-///
-/// # Errors
-/// As [`decode`]. Whether rows ascend below the bound is checked by the device.
+/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack. Errors: as [`decode`]. Whether rows ascend below the
+/// bound is checked by the device.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,
@@ -159,7 +155,6 @@ pub const fn raw_bytes(numbered: bool, rows: u64, arcs: u64) -> u64 {
     4 * values(numbered, rows, arcs)
 }
 
-/// The values of a block.
 pub(super) const fn values(numbered: bool, rows: u64, arcs: u64) -> u64 {
     arcs + rows * (1 + numbered as u64)
 }

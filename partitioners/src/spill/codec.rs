@@ -11,7 +11,6 @@ use trimill_system::error::{Error, Result};
 /// The level of zstd. Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
 const LEVEL: i32 = 1;
 
-/// How the bytes of a block are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Codec {
@@ -23,7 +22,6 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The byte that names the codec in a header.
     pub const fn byte(self) -> u8 {
         match self {
             Self::Plain => 0,
@@ -31,7 +29,6 @@ impl Codec {
         }
     }
 
-    /// The codec that a byte names.
     pub const fn of_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Plain),
@@ -41,7 +38,6 @@ impl Codec {
     }
 }
 
-/// Compresses blocks, one at a time.
 pub struct BlockEncoder(Compressor<'static>);
 
 impl BlockEncoder {
@@ -54,7 +50,6 @@ impl BlockEncoder {
     }
 }
 
-/// Decompresses blocks, one at a time.
 pub struct BlockDecoder(Decompressor<'static>);
 
 impl BlockDecoder {
@@ -62,10 +57,8 @@ impl BlockDecoder {
         Decompressor::new().map(Self).map_err(no_zstd)
     }
 
-    /// Decompresses `stored` into `block`, which must have the right length.
-    ///
-    /// # Errors
-    /// What is wrong with the bytes. The contents of `block` are then not valid.
+    /// Decompresses `stored` into `block`, which must have the right length. Errors: what is wrong with the bytes. The contents of
+    /// `block` are then not valid.
     pub fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
         match self.0.decompress_to_buffer(stored, block) {
             Ok(found) if found == block.len() => Ok(()),

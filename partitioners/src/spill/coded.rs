@@ -37,7 +37,6 @@ pub struct CodedSlice<'a> {
     /// The local number of each row's vertex.
     pub numbers: &'a [u32],
     pub lengths: &'a [u32],
-    /// The arcs of all rows.
     pub arcs: u64,
     pub(super) successors: &'a [u8],
 }
@@ -47,7 +46,6 @@ impl CodedRows {
         Coder { rows: self, places: [0; SOME + 1], bytes: [0; BATCH_BYTES] }
     }
 
-    /// Adds rows that come after these.
     pub(super) fn append(&mut self, rows: CodedSlice<'_>) {
         self.numbers.extend_from_slice(rows.numbers);
         self.lengths.extend_from_slice(rows.lengths);
@@ -55,7 +53,6 @@ impl CodedRows {
         self.successors.extend_from_slice(rows.successors);
     }
 
-    /// Removes all, and keeps the memory.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.lengths.clear();
@@ -63,17 +60,14 @@ impl CodedRows {
         self.arcs = 0;
     }
 
-    /// Bytes that they take.
     pub fn bytes(&self) -> u64 {
         (8 * self.lengths.len() + self.successors.len()) as u64
     }
 
-    /// The place after the last row.
     pub fn mark(&self) -> RowMark {
         RowMark { rows: self.lengths.len(), arcs: self.arcs, bytes: self.successors.len() }
     }
 
-    /// The rows between two places.
     pub fn between(&self, from: RowMark, to: RowMark) -> CodedSlice<'_> {
         let rows = from.rows..to.rows;
         CodedSlice {
@@ -90,12 +84,9 @@ impl CodedRows {
 }
 
 impl Coder<'_> {
-    /// Adds the row of the vertex `number`: those `successors` that `keep` accepts, as `place` numbers them, which must not change
-    /// their order. A chunk of successors is filtered, then numbered, then encoded, so that no step waits for another one, and none
-    /// has a branch that is hard to predict.
-    ///
-    /// # Panics
-    /// When the row does not ascend strictly, or not below `number`.
+    /// Adds the row of the vertex `number`: those `successors` that `keep` accepts, as `place` numbers them, which must not change their
+    /// order. A chunk of successors is filtered, then numbered, then encoded, so that no step waits for another one, and none has a
+    /// branch that is hard to predict. Panics when the row does not ascend strictly, or not below `number`.
     #[inline(always)]
     pub fn push(&mut self, number: u32, successors: &[u32], keep: impl Fn(u32) -> bool, place: impl Fn(u32) -> u32) {
         let Self { rows, places, bytes } = self;

@@ -32,21 +32,15 @@ pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
 /// What is known of a partition before its sections are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PartitionHeader {
-    /// The fingerprint of the job that the partition belongs to.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The number of the partition, from 0.
     pub partition: u32,
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,
-    /// Proxies of the induced subgraph.
     pub proxies_induced: u64,
-    /// Proxies left by pruning.
     pub proxies_kept: u64,
-    /// Arcs of the induced subgraph.
     pub arcs_induced: u64,
-    /// Arcs left by pruning.
     pub arcs_kept: u64,
 }
 
@@ -64,7 +58,6 @@ pub(super) struct SpillHeader {
 }
 
 impl SpillHeader {
-    /// The header as in the file, with its checksum.
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let p = &self.partition;
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
@@ -91,10 +84,7 @@ impl SpillHeader {
         header
     }
 
-    /// Reads a header: magic first, then version, then checksum, then the rest.
-    ///
-    /// # Errors
-    /// Not a spill, another version, or damaged.
+    /// Reads a header: magic first, then version, then checksum, then the rest. Errors: not a spill, another version, or damaged.
     pub(super) fn parse(path: &Path, bytes: &[u8; HEADER_BYTES]) -> Result<Self> {
         if bytes[..8] != MAGIC {
             return Err(Error::data(path, "is not a spill: the magic is missing")

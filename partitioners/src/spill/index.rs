@@ -28,12 +28,10 @@ pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, row_blocks: u64) 
     stored + (HEADER_BYTES + COUNTS_BYTES) as u64 + ROW_BLOCK_BYTES as u64 * row_blocks + BLOCK_BYTES as u64 * blocks
 }
 
-/// Where a block is and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpillBlock {
     pub(super) offset: u64,
     pub(super) stored: u64,
-    /// Its bytes before they were compressed.
     pub(super) plain: u64,
     pub(super) arcs: u64,
     pub(super) checksum: u64,
@@ -42,11 +40,9 @@ pub(super) struct SpillBlock {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockInfo {
-    /// The local numbers that the row block covers.
     pub range: Range<u32>,
     /// The number of proxies in the range: rows.
     pub rows: u32,
-    /// The arcs of all rows.
     pub arcs: u64,
     pub(super) blocks: Range<usize>,
 }
@@ -88,7 +84,6 @@ impl SpillIndex {
         bytes
     }
 
-    /// Reads an index and checks it against the header.
     pub(super) fn parse(path: &Path, bytes: &[u8], header: &SpillHeader) -> Result<Self> {
         let index = Self::fields(bytes).ok_or_else(|| damaged(path, "index: its length contradicts its counts"))?;
         index.check(header).map_err(|found| damaged(path, format!("index: {found}")))?;
@@ -230,7 +225,6 @@ impl SpillIndex {
         self.blocks[blocks].iter().map(|block| block.plain).sum()
     }
 
-    /// Stored bytes of a range of blocks.
     pub(super) fn stored(&self, blocks: Range<usize>) -> u64 {
         self.blocks[blocks].iter().map(|block| block.stored).sum()
     }

@@ -16,7 +16,6 @@ use trimill_system::error::{Error, Result};
 use trimill_system::hex;
 use trimill_system::sealed;
 
-/// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";
 
 pub const MANIFEST_VERSION: u32 = 2;
@@ -24,7 +23,6 @@ pub const MANIFEST_VERSION: u32 = 2;
 /// Also for directories of others, so it must not tell to remove anything.
 const ADVICE: &str = "name a directory that 'trimill partition' wrote; if this is one, partition the graph again, into another directory";
 
-/// The spills of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -53,14 +51,11 @@ pub struct ManifestJob {
     pub parts: String,
 }
 
-/// One spill of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestPartition {
     pub id: u32,
-    /// The name of the file, beside the manifest.
     pub file: String,
-    /// The length of the file.
     pub bytes: u64,
     /// The checksum in the header of the file, which covers all of it.
     #[serde(with = "hex::of_u64")]
@@ -68,13 +63,9 @@ pub struct ManifestPartition {
     pub locals: u32,
     /// Locals and kept proxies together.
     pub numbered: u32,
-    /// Proxies of the induced subgraph.
     pub proxies_induced: u64,
-    /// Proxies left by pruning.
     pub proxies_kept: u64,
-    /// Arcs of the induced subgraph.
     pub arcs_induced: u64,
-    /// Arcs left by pruning.
     pub arcs_kept: u64,
     pub resident_arcs: u64,
     pub row_block_arcs: u64,
@@ -117,10 +108,7 @@ impl Manifest {
         Ok(path)
     }
 
-    /// Reads `dir/manifest.json`.
-    ///
-    /// # Errors
-    /// When it is missing, not JSON, of another version, damaged or edited, or names files elsewhere.
+    /// Reads `dir/manifest.json`. Errors: when it is missing, not JSON, of another version, damaged or edited, or names files elsewhere.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST_NAME);
         let text = std::fs::read(&path).map_err(|error| Error::read(&path, error).advice(ADVICE))?;
@@ -154,10 +142,8 @@ impl Manifest {
         }
     }
 
-    /// Opens the spill of `partition`, one of this manifest's in `dir`, if it is the file that the manifest describes.
-    ///
-    /// # Errors
-    /// When it is missing or damaged, belongs to another job, or is another file than the one the manifest was written for.
+    /// Opens the spill of `partition`, one of this manifest's in `dir`, if it is the file that the manifest describes. Errors: when it is
+    /// missing or damaged, belongs to another job, or is another file than the one the manifest was written for.
     pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
         let path = dir.join(&partition.file);
         let spill = SpillReader::open(&path, Some(self.fingerprint))?;
@@ -175,7 +161,6 @@ impl Manifest {
     }
 }
 
-/// Whether `file` names a file of the directory itself.
 fn is_plain_name(file: &str) -> bool {
     !file.contains('\0') && Path::new(file).file_name().is_some_and(|name| name == file)
 }

@@ -6,10 +6,6 @@ use trimill_counting::{Resident, RowBlock};
 use trimill_system::error::Result;
 
 impl SpillWriter {
-    /// As [`Self::resident_rows`], for plain rows.
-    ///
-    /// # Panics
-    /// When the rows violate the invariants of [`Resident`].
     pub fn resident(&mut self, rows: &Resident) -> Result<()> {
         let mut coded = CodedRows::default();
         let mut coder = coded.coder();
@@ -19,10 +15,6 @@ impl SpillWriter {
         self.resident_rows(coded.all())
     }
 
-    /// As [`Self::row_block_rows`], for a whole row block of plain rows.
-    ///
-    /// # Panics
-    /// When the rows violate the invariants of [`RowBlock`].
     pub fn row_block(&mut self, row_block: &RowBlock) -> Result<()> {
         let (view, mut coded) = (row_block.view(), CodedRows::default());
         let mut coder = coded.coder();

@@ -30,10 +30,8 @@ pub struct SpillReader {
 }
 
 impl SpillReader {
-    /// Opens a spill and checks all of it but the blocks. With a `fingerprint`, only a spill of that job is accepted.
-    ///
-    /// # Errors
-    /// When the file is missing, not a spill, of another version or job, cut or damaged.
+    /// Opens a spill and checks all of it but the blocks. With a `fingerprint`, only a spill of that job is accepted. Errors: when the
+    /// file is missing, not a spill, of another version or job, cut or damaged.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::read(path, error))?;
         Self::of(path, SpillStore::File(file), fingerprint)
@@ -91,7 +89,6 @@ impl SpillReader {
         &self.path
     }
 
-    /// What the header says of the partition.
     pub fn header(&self) -> &PartitionHeader {
         &self.header.partition
     }
@@ -100,7 +97,6 @@ impl SpillReader {
         self.header.codec
     }
 
-    /// The length of the file.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -149,7 +145,6 @@ impl SpillReader {
         &self.index.row_blocks[i]
     }
 
-    /// Bytes of the largest row block once decoded.
     pub fn largest_block_bytes(&self) -> u64 {
         self.index.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0)
     }

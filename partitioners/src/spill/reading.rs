@@ -23,7 +23,6 @@ use trimill_system::error::Result;
 use trimill_system::lock;
 use trimill_system::parallel;
 
-/// A part of a spill, for messages.
 #[derive(Debug, Clone, Copy)]
 enum SpillSection {
     Ranks,
@@ -50,7 +49,6 @@ struct SectionToRead<'a, O> {
     successors: SuccessorWords<'a>,
 }
 
-/// Where the successors of a section go.
 enum SuccessorWords<'a> {
     /// Decoded: a word for each.
     Plain(&'a mut [u32]),
@@ -58,7 +56,6 @@ enum SuccessorWords<'a> {
     Encoded(&'a mut [u32]),
 }
 
-/// A block and where its rows go.
 struct BlockToRead<'a, O> {
     number: usize,
     block: SpillBlock,
@@ -67,9 +64,7 @@ struct BlockToRead<'a, O> {
     rows_before: u64,
 }
 
-/// Where the successors of a block go.
 enum Into<'a> {
-    /// Decoded.
     Plain(&'a mut [u32]),
     /// All of the block, for a device to decode; and how many bytes come before it.
     Encoded(&'a mut [u8], u64),
@@ -102,10 +97,8 @@ impl SpillReader {
     }
 
     #[cfg(feature = "testing")]
-    /// Reads the resident section into `into`, whose memory is reused.
-    ///
-    /// # Errors
-    /// When the file is damaged or the memory does not suffice; `into` is then empty.
+    /// Reads the resident section into `into`, whose memory is reused. Errors: when the file is damaged or the memory does not suffice;
+    /// `into` is then empty.
     pub fn read_resident(&self, into: &mut Resident) -> Result<()> {
         self.read_resident_run(0..self.resident_blocks(), false, into)
     }
@@ -159,10 +152,8 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused.
-    ///
-    /// # Errors
-    /// When the file is damaged or the memory does not suffice; `into` is then empty.
+    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused. Errors: when the file is damaged or
+    /// the memory does not suffice; `into` is then empty.
     pub fn read_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
     }

@@ -19,7 +19,6 @@ use trimill_system::{hex, path_text};
 pub struct SpillReport {
     #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
-    /// The length of the file.
     pub bytes: u64,
     pub version: u32,
     pub codec: Codec,
@@ -51,19 +50,16 @@ pub struct SectionReport {
     pub ratio: f64,
 }
 
-/// What a row block covers and holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowBlockReport {
     /// The first local number of the range.
     pub first: u32,
-    /// The end of the range.
     pub end: u32,
     #[serde(flatten)]
     pub section: SectionReport,
 }
 
 impl SpillReader {
-    /// What the header and the index say.
     pub fn report(&self) -> SpillReport {
         let section = |blocks: Range<usize>, numbered: bool, decoded_bytes: u64| {
             let (rows, arcs) = self.index.sum(blocks.clone());

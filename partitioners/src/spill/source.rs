@@ -6,7 +6,6 @@ use trimill_system::error::Result;
 
 use super::SpillReader;
 
-/// A partition that was spilled.
 pub struct Spilled {
     spill: SpillReader,
     /// The block of the resident section that is read next.

@@ -11,13 +11,11 @@ use std::sync::Arc;
 use trimill_system::disk::{self, NewFile};
 use trimill_system::error::{Error, Result};
 
-/// Where a writer writes.
 pub(super) enum SpillTarget {
     File(BufWriter<NewFile>),
     Memory(MemorySpill),
 }
 
-/// Where a reader reads.
 #[derive(Debug)]
 pub(super) enum SpillStore {
     File(File),
@@ -28,7 +26,6 @@ pub(super) enum SpillStore {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MemorySpill {
     chunks: Vec<Vec<u8>>,
-    /// Where each chunk ends.
     ends: Vec<u64>,
 }
 

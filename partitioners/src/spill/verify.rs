@@ -13,9 +13,6 @@ use trimill_system::error::Result;
 
 impl SpillReader {
     /// Reads everything and checks every checksum and every invariant.
-    ///
-    /// # Errors
-    /// What is damaged, and where; or when stopped.
     pub fn verify(&self, control: &Control) -> Result<()> {
         let task = control.task("verify", Some(self.bytes()), Unit::Bytes);
         let at_once = 2 * rayon::current_num_threads().max(1);

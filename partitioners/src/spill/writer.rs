@@ -60,14 +60,12 @@ pub struct SpillSummary {
     pub resident_arcs: u64,
     pub row_block_arcs: u64,
     pub row_blocks: u32,
-    /// Bytes of the largest row block once decoded.
     pub largest_block_bytes: u64,
     /// Bytes of all values before coding: 4 for each rank, each local's number, each row's length and each successor.
     pub raw_bytes: u64,
 }
 
 impl SpillWriter {
-    /// Begins the spill `dir/name`.
     pub fn create(dir: &Path, name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
         let path = dir.join(name);
         let out = SpillTarget::beside(&path, dir, name)?;
@@ -96,7 +94,6 @@ impl SpillWriter {
         })
     }
 
-    /// Uses encoders that several writers share.
     #[must_use]
     pub fn sharing(mut self, encoders: &Encoders) -> Self {
         self.encoders = encoders.clone();
@@ -136,10 +133,8 @@ impl SpillWriter {
         self.flush()
     }
 
-    /// Ends the open row block, which covers the local numbers from the end of the one before up to `end`.
-    ///
-    /// # Panics
-    /// When it does not ascend, or goes beyond the numbering.
+    /// Ends the open row block, which covers the local numbers from the end of the one before up to `end`. Panics when it does not
+    /// ascend, or goes beyond the numbering.
     pub fn end_row_block(&mut self, end: u32) -> Result<()> {
         self.close(BlockSection::RowBlocks);
         self.flush()?;
@@ -157,10 +152,8 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing a file of that name.
-    ///
-    /// # Panics
-    /// When the locals or the row blocks' ranges are not those of the header.
+    /// Completes the file and gives it its name, replacing a file of that name. Panics when the locals or the row blocks' ranges are not
+    /// those of the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;

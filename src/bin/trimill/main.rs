@@ -117,7 +117,6 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     commands::run(command, &mut context)
 }
 
-/// What standard error shows.
 #[derive(Debug, PartialEq)]
 struct Terminal {
     /// Whether lines can be drawn over.

@@ -24,7 +24,6 @@ pub(crate) const EVERY: Duration = Duration::from_secs(3);
 /// The shortest time between two pictures of the bar.
 const REDRAWN: Duration = Duration::from_millis(100);
 
-/// The length of the bar's scale.
 const SCALE: u64 = 1000;
 
 /// The observer of the stages, and a way to write to standard error beside it.

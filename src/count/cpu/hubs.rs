@@ -85,7 +85,6 @@ impl Hubs {
         self.range = range;
     }
 
-    /// The numbers whose rows are kept.
     pub(super) fn range(&self) -> Range<u32> {
         self.range.clone()
     }

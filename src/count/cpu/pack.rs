@@ -118,7 +118,6 @@ pub(super) fn bits(&[_, low, high]: &[u32; 3]) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// A worker's buffer for an unpacked row.
 #[derive(Debug, Default)]
 pub(super) struct Unpacked(Vec<u32>);
 

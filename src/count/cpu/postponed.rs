@@ -52,7 +52,6 @@ impl Capacity {
         Self { arcs, words, first: hubs.start, block, blocks: words_before(hubs.end) / block + 1, vertices: false }
     }
 
-    /// Bytes of the arrays.
     pub(super) const fn bytes(&self) -> Bytes {
         let arcs = 2 * self.arcs * size_of::<PostponedArc>();
         let locals = if self.vertices { size_of::<u32>() } else { 0 };
@@ -61,7 +60,6 @@ impl Capacity {
     }
 }
 
-/// The arcs of a worker that wait.
 #[derive(Debug)]
 pub(super) struct PostponedArcs {
     pub(super) room: Capacity,
@@ -69,7 +67,6 @@ pub(super) struct PostponedArcs {
     bits: Vec<u64>,
     places: Vec<u16>,
     arcs: Vec<PostponedArc>,
-    /// The arcs, sorted by blocks.
     sorted: Vec<PostponedArc>,
     /// Where each block ends in them.
     ends: Vec<u32>,
@@ -116,7 +113,6 @@ impl PostponedArcs {
         self.bits.len() + words.min(self.room.words) <= self.room.words
     }
 
-    /// Where the next word will be.
     #[inline(always)]
     pub(super) fn next_word(&self) -> usize {
         self.bits.len()
@@ -158,7 +154,6 @@ impl PostponedArcs {
         self.words(arc.first as usize..arc.first as usize + usize::from(arc.words))
     }
 
-    /// Sorts the arcs by blocks.
     #[inline(always)]
     pub(super) fn sort(&mut self, hubs: &Hubs) {
         self.ends.fill(0);

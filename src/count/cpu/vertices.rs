@@ -135,7 +135,6 @@ impl<C: Corners> Corners for OfRow<'_, C> {
     }
 }
 
-/// The counters of all workers.
 pub(super) struct HostVertexCounters {
     pub(super) of: VertexCounters,
     counters: Vec<AtomicU64>,
@@ -176,7 +175,6 @@ impl HostVertexCounters {
         Bytes(COUNTER_BYTES * self.counters.capacity() as u64)
     }
 
-    /// The counters of the window.
     pub(super) fn finish(self) -> Vec<u64> {
         self.counters.into_iter().map(AtomicU64::into_inner).collect()
     }
@@ -187,7 +185,6 @@ pub(super) fn bytes_of_worker(hubs: u32) -> Bytes {
     Bytes(COUNTER_BYTES * (u64::from(hubs.next_multiple_of(64)) + 64))
 }
 
-/// The counters that a worker adds to.
 pub(super) struct WorkerVertices<'a> {
     pub(super) all: &'a HostVertexCounters,
     pub(super) near: &'a mut [u64],

@@ -62,7 +62,6 @@ pub(super) struct CpuWorker {
     unpacked: Unpacked,
     /// Where triangles are counted at vertices: the local whose row begins at each packed word.
     locals: Vec<u32>,
-    /// Counters of the hubs.
     pub(super) near: Vec<u64>,
     /// Counters of the entries of a packed row.
     of_row: RowCounters,
@@ -161,7 +160,6 @@ impl CpuWorker {
         self.postponed.push_word(place, word);
     }
 
-    /// Counts the postponed arcs, and forgets them.
     #[inline(always)]
     fn intersect_postponed<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
         self.postponed.sort(hubs);
@@ -289,7 +287,6 @@ pub(super) struct LocalsRun<'a> {
     pub(super) cursors: &'a mut [u32],
 }
 
-/// What all runs of a row block share.
 pub(super) struct RowBlockContext<'a> {
     /// Which rows of the resident section are packed.
     pub(super) packed: BitRows,

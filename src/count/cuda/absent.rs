@@ -34,9 +34,6 @@ pub enum DeviceCounters {
 
 impl Absent {
     /// The methods that could count a graph of this size on a GPU with `budget` bytes: the named one, or those of `auto`.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Usage`]: block threads or a tile out of bounds.
     pub fn choices(
         name: CudaMethod,
         settings: &KernelSettings,

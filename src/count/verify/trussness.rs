@@ -14,9 +14,6 @@ use trimill_system::error::Result;
 impl VerifiedEdges {
     /// Replaces the triangles on each edge by its trussness; the edges that are left at `until` have that. Returns the sizes of all
     /// trusses.
-    ///
-    /// # Errors
-    /// When stopped.
     pub fn peel(&mut self, until: Option<u32>, control: &Control) -> Result<Trusses> {
         let mut triangles: Vec<u32> = self.supports.iter_mut().map(|support| *support.get_mut()).collect();
         let mut gone = vec![false; triangles.len()];

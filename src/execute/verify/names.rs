@@ -22,7 +22,6 @@ pub(super) struct NumberedByTree<'a> {
     numbers: BTreeMap<Vec<u8>, u64>,
 }
 
-/// Collects names.
 struct CollectedNames {
     /// And the bytes that they take.
     names: Mutex<(BTreeMap<Vec<u8>, u64>, u64)>,
@@ -46,7 +45,6 @@ impl NameSink for CollectedNames {
     }
 }
 
-/// Numbers arcs.
 struct NumberArcs<'a> {
     numbers: &'a BTreeMap<Vec<u8>, u64>,
     sink: &'a dyn ArcSink,

@@ -57,7 +57,6 @@ struct FaultPlan {
     at: u64,
 }
 
-/// The calls at which a fault may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
     Write,
@@ -162,12 +161,6 @@ impl Fault {
     }
 
     /// Makes it happen.
-    ///
-    /// # Errors
-    /// The error of a full or failing disk, for these faults.
-    ///
-    /// # Panics
-    /// For [`Self::Panic`].
     pub(super) fn inject(self) -> io::Result<()> {
         tracing::warn!("a fault of {VARIABLE} strikes: {self:?}");
         match self {

@@ -25,7 +25,6 @@ const FLUSHED: u64 = 32 << 20;
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
-    /// What errors call it.
     name: PathBuf,
     /// Bytes written in order, and how many of them are on their way to disk.
     written: u64,
@@ -55,7 +54,6 @@ impl NewFile {
         self
     }
 
-    /// What errors call it.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -70,7 +68,6 @@ impl NewFile {
         write_at(self.as_file(), &self.name, bytes, position)
     }
 
-    /// Waits until all of it is on disk.
     pub fn sync(&self) -> Result<()> {
         step(|| faults::sync(self.as_file())).map_err(|e| self.failed(e))
     }
@@ -86,7 +83,6 @@ impl NewFile {
         TemporaryFile::new(path, file)
     }
 
-    /// The error of a write that failed.
     pub fn failed(&self, error: io::Error) -> Error {
         Error::write(&self.name, error)
     }

@@ -27,7 +27,6 @@ use crate::text::shown;
 /// The most links that are followed, as by the system.
 const MOST_LINKS: usize = 40;
 
-/// Where the bytes of an output go.
 enum OutputTarget {
     /// To a new file that is renamed to this path, which is no link.
     Renamed(PathBuf),
@@ -108,10 +107,8 @@ enum OutputSink {
 }
 
 impl Output {
-    /// Begins to write to `path`. Opening a pipe waits for its reader.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Usage`] for a directory, [`crate::error::Kind::Resource`] for what cannot be written.
+    /// Begins to write to `path`. Opening a pipe waits for its reader. Errors: `Kind::Usage` for a directory, `Kind::Resource` for what
+    /// cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         let sink = match OutputTarget::of(path)? {
             OutputTarget::Renamed(to) => OutputSink::New(beside(&to, path, SHARED)?, to),
@@ -183,10 +180,8 @@ pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Writes outputs that belong together: none of the new files gets its name before all are completely on disk.
-///
-/// # Errors
-/// As `Output::create`; older files then stay as they were.
+/// Writes outputs that belong together: none of the new files gets its name before all are completely on disk. Errors: as
+/// `Output::create`; older files then stay as they were.
 pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     let mut written = Vec::new();
     for renamed in [true, false] {

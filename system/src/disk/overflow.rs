@@ -21,7 +21,6 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Nothing is held yet.
     pub fn new(most: Bytes) -> Self {
         Self { most: most.get().into(), held: AtomicU64::new(0) }
     }
@@ -66,7 +65,6 @@ pub enum WaitingBytes {
 }
 
 impl WaitingBytes {
-    /// How many there are in memory.
     pub fn held(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,

@@ -66,10 +66,7 @@ pub fn mode_in(dir: &Path) -> u32 {
     dir.metadata().map_or(PRIVATE, |metadata| metadata.mode() & SHARED)
 }
 
-/// Takes all rights to `dir`, which is this user's, from other users.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`] where `dir` belongs to another user.
+/// Takes all rights to `dir`, which is this user's, from other users. Errors: `Kind::Resource` where `dir` belongs to another user.
 pub fn keep_private(dir: &Path) -> Result<()> {
     let failed = |e| Error::write(dir, e);
     let metadata = dir.metadata().map_err(failed)?;

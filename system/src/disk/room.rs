@@ -39,10 +39,7 @@ pub fn free_space(dir: &Path) -> Result<Bytes> {
     free_disk(dir).map_err(|e| Error::write(dir, e))
 }
 
-/// Warns if what is needed may not fit.
-///
-/// # Errors
-/// It is certain not to fit.
+/// Warns if what is needed may not fit. Errors: it is certain not to fit.
 pub fn check_room(needs: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
     DiskNeeds::by_disk(needs)?.iter().try_for_each(DiskNeeds::check)
 }
@@ -83,9 +80,6 @@ impl DiskNeeds {
     }
 
     /// Warns if it may not fit.
-    ///
-    /// # Errors
-    /// It is certain not to fit.
     pub fn check(&self) -> Result<()> {
         let Self { free_bytes: free, least_bytes: least, most_bytes: most, needs } = self;
         let [at_least, at_most] = [|need: &DiskNeed| need.least_bytes, |need: &DiskNeed| need.most_bytes];

@@ -77,10 +77,7 @@ impl TemporaryFile {
         &self.lock
     }
 
-    /// Gives the file its final name, replacing any file of that name.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`]; the file is removed.
+    /// Gives the file its final name, replacing any file of that name. Errors: `Kind::Resource`; the file is removed.
     pub fn persist(self, to: &Path) -> Result<()> {
         let Self { path, lock } = self;
         step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
@@ -91,10 +88,7 @@ impl TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Gives the file its final name if that is not taken; returns the file, still locked.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`]; the file is removed.
+    /// Gives the file its final name if that is not taken; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
     pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
         let Self { path, lock } = self;
         match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {

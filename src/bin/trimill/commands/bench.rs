@@ -66,7 +66,6 @@ pub(super) fn conclude(
     Ok(worst)
 }
 
-/// The child process that counts for a comparison.
 pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (metis, control) = (context.metis(), context.control.clone());
     serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
@@ -76,7 +75,6 @@ pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> 
     Ok(None)
 }
 
-/// When the files of a comparison are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
     /// After a graph: only into regular files, which the next report replaces.

@@ -71,11 +71,9 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     Ok(done.worst)
 }
 
-/// The jobs of a batch so far.
 #[derive(Default)]
 struct JobsDone {
     answer: AnswerArgs,
-    /// Whether there will be a page.
     reports: bool,
     entries: Vec<PageEntry>,
     lines: Vec<SummaryLine>,

@@ -2,20 +2,16 @@
 
 use super::table::{TableColumn, grid, or_dash, thousands};
 
-/// A job of a batch in its summary.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SummaryLine {
-    /// The job's name.
     pub(crate) job: String,
     /// Triangles, edges, parts, where it was counted.
     pub(crate) counted: Option<(u128, u64, u32)>,
-    /// Time for the whole job.
     pub(crate) seconds: f64,
     /// `done`, or what went wrong.
     pub(crate) outcome: String,
 }
 
-/// The summary of a batch as text.
 pub(crate) fn summary(lines: &[SummaryLine]) -> String {
     const COLUMNS: [TableColumn<SummaryLine>; 6] = [
         TableColumn { heading: "job", cell: |l| l.job.clone() },

@@ -3,7 +3,6 @@
 use super::table::{or_dash, plain_grid, seconds, thousands};
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
-/// A column: its heading, and its cells.
 type BenchColumn = (&'static str, fn(&MethodReport) -> String);
 
 /// The last columns matter most: a narrow terminal leaves out others from the second on.
@@ -24,7 +23,6 @@ const COLUMNS: [BenchColumn; 14] = [
     ("count", verdict),
 ];
 
-/// The whole comparison.
 pub(crate) fn bench(report: &BenchReport) -> String {
     let mut text = format!(
         "{}; trimill {}; {}, speed-up against {}\n",

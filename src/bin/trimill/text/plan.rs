@@ -29,14 +29,12 @@ fn faster(estimates: &Estimates) -> String {
     )
 }
 
-/// What preparing the graph takes.
 fn preparing(figures: &PreparingFigures) -> String {
     let PreparingFigures { passes, scratch_bytes, seconds: taken, .. } = figures;
     let times = if *passes == 1 { "once".into() } else { format!("{passes} times") };
     format!("about {}, in which the input is read {times}; {scratch_bytes} of disk meanwhile", seconds(*taken))
 }
 
-/// What a disk is needed for.
 fn needed(disk: &DiskNeeds) -> String {
     let DiskNeeds { free_bytes, least_bytes, most_bytes, needs } = disk;
     let of = |need: &DiskNeed| format!("{} in {}", need.what, need.directory.display());
@@ -112,7 +110,6 @@ fn time(plan: &PlanReport) -> String {
     format!("{}: preparing {preparing}, counting {counting}{peeling}", seconds(plan.seconds))
 }
 
-/// The plan as text, of a job that has so many threads.
 pub(crate) fn plan(plan: &PlanReport, threads: usize, shown: ShownTables) -> String {
     let mut text = answer(plan, threads);
     if shown != ShownTables::None {

@@ -42,14 +42,12 @@ fn argument(path: &Path) -> String {
     for_shell(&path.to_string_lossy())
 }
 
-/// The report as text.
 pub(crate) fn cluster(report: &ClusterReport) -> String {
     let files: String = report.files.iter().map(|file| format!("wrote {}\n", file.display())).collect();
     let commands = report.commands.join("\nor, without the program hq: ");
     format!("{files}\nto count {} shards and merge them: {commands}\n", report.shards)
 }
 
-/// The report as text.
 pub(crate) fn doctor(report: &DoctorReport) -> String {
     let mut entries = vec![
         ("trimill", format!("{} on {}", report.version, report.system)),
@@ -101,7 +99,6 @@ fn rates(rates: &Rates, with_gpu: bool) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The report as text.
 pub(crate) fn generate(report: &GenerateReport) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
     list(&[
@@ -114,7 +111,6 @@ pub(crate) fn generate(report: &GenerateReport) -> String {
     ])
 }
 
-/// The report as text.
 pub(crate) fn partition(report: &PartitionReport, shown: ShownTables) -> String {
     let largest = report.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
     let mut text = list(&[
@@ -136,7 +132,6 @@ pub(crate) fn partition(report: &PartitionReport, shown: ShownTables) -> String 
     text
 }
 
-/// The report as text.
 pub(crate) fn prepared(report: &PreparedReport, shown: ShownTables) -> String {
     let directory = report.directory.display();
     let mut lines = vec![
@@ -171,7 +166,6 @@ pub(crate) fn prepared(report: &PreparedReport, shown: ShownTables) -> String {
     text
 }
 
-/// The report as text.
 pub(crate) fn shard(report: &ShardReport, shown: ShownTables) -> String {
     let directory = report.directory.display();
     if report.merged {
@@ -200,7 +194,6 @@ pub(crate) fn shard(report: &ShardReport, shown: ShownTables) -> String {
     text
 }
 
-/// The report as text.
 pub(crate) fn verify(report: &VerifyReport) -> String {
     let mut entries = vec![
         ("triangles", thousands(report.triangles)),

@@ -111,7 +111,6 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
     entries
 }
 
-/// The largest truss.
 pub(crate) fn truss(trusses: &Trusses) -> String {
     match trusses.largest() {
         None => "none, there is no edge".into(),

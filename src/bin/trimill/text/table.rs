@@ -10,9 +10,7 @@ use trimill::Bytes;
 
 /// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
 pub(crate) struct TableColumn<T> {
-    /// The heading of the column.
     pub(crate) heading: &'static str,
-    /// The text of a row in this column.
     pub(crate) cell: fn(&T) -> String,
 }
 
@@ -65,7 +63,6 @@ fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
     rows.iter().all(|row| row.get(column).is_none_or(|text| numeric(text)))
 }
 
-/// Which lines a table has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TableLines {
     All,
@@ -181,7 +178,6 @@ pub(crate) fn yes(is_so: bool) -> String {
     if is_so { "yes" } else { "no" }.into()
 }
 
-/// The value, or a dash.
 pub(crate) fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".into(), text)
 }

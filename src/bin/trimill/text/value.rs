@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use super::table::{list, plain_grid, thousands};
 use trimill::Bytes;
 
-/// `value` as text.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Object(fields) => object(fields),

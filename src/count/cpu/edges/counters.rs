@@ -119,7 +119,6 @@ fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
     }
 }
 
-/// What a worker has to add.
 #[derive(Debug)]
 pub(super) struct Additions {
     shift: u32,

@@ -30,7 +30,6 @@ pub(super) struct MiddleCorners {
     planes: Vec<Planes>,
     /// Of each hub of the block, how often 1 was added.
     added: Vec<u8>,
-    /// The counts of a row.
     counts: Vec<u32>,
 }
 

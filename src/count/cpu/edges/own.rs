@@ -29,7 +29,6 @@ pub(super) struct Own {
     common: Vec<u32>,
     /// Triangles on each arc, but for those in the planes.
     counts: Vec<u32>,
-    /// Whether the row has planes.
     dense: bool,
     /// Successors that were added to the planes.
     added: u32,
