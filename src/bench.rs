@@ -34,11 +34,14 @@ use reference::Reference;
 use rounds::RunLimits;
 use worker::Workers;
 
+/// Methods to be compared on graphs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchRequest {
+    /// The graphs.
     pub graphs: Vec<BenchGraph>,
     /// The methods as typed, `NAME` or `NAME@BACKEND`; empty: all that the machine can run.
     pub methods: Vec<String>,
+    /// The method that the others are compared with, as typed.
     pub baseline: Option<String>,
     /// The backend of methods that are named without one.
     pub backend: Backend,
@@ -50,6 +53,7 @@ pub struct BenchRequest {
     pub verify: bool,
 }
 
+/// A graph of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchGraph {
     /// The job that each method runs, but for its backend and method.

@@ -34,15 +34,19 @@ pub enum Scheduler {
 /// What a job asks of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
+    /// The scheduler.
     pub engine: Scheduler,
     /// How many tasks count; none: as many as the job was prepared for.
     pub shards: Option<NonZeroU32>,
     /// GPUs of a task; 0: the CPU counts.
     pub gpus_per_task: u32,
+    /// Cores of a task.
     pub cpus_per_task: NonZeroU32,
     /// The most time of a task, as Slurm writes it.
     pub time: Option<String>,
+    /// The partition of the cluster.
     pub partition: Option<String>,
+    /// The account that is charged.
     pub account: Option<String>,
     /// The host's memory of a task.
     pub memory: Option<Bytes>,

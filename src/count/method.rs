@@ -86,9 +86,12 @@ fn published() -> [Method; 0] {
     []
 }
 
+/// The backend and method of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
+    /// The CPU, by this method.
     Cpu(CpuMethod),
+    /// A GPU, by this method.
     Cuda(CudaMethod),
     /// A GPU, or where none can be used the CPU.
     Either(CudaMethod, CpuMethod),

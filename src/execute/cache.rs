@@ -35,6 +35,7 @@ fn report(cache: &Cache, entries: Vec<CachedGraph>) -> CacheReport {
     }
 }
 
+/// Lists the cache.
 pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;

@@ -10,11 +10,14 @@ use trimill_system::control::Control;
 use trimill_system::disk::temporary_folder;
 use trimill_system::error::{Error, Result};
 
+/// What `trimill doctor` is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoctorRequest {
     /// The directory that a job would work in, and where spills go while rates are measured.
     pub work_dir: Option<PathBuf>,
+    /// The directory of the cache.
     pub cache_dir: Option<PathBuf>,
+    /// Whether rates are to be measured.
     pub measure: bool,
 }
 

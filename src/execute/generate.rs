@@ -16,8 +16,10 @@ use trimill_system::error::Result;
 use trimill_system::parallel;
 use trimill_system::threads;
 
+/// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerateRequest {
+    /// Which.
     pub family: Family,
     /// The graph that a product is made from; it is cleaned first.
     pub graph: Option<Box<Job>>,

@@ -23,6 +23,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::expected::ExpectedStage;
 use trimill_system::machine;
 
+/// Spills the partitions of a job, which must name a directory for them.
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     if job.cut.mode == Some(Mode::InPlace) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")

@@ -20,13 +20,16 @@ use super::parse::parse;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 
+/// The jobs of a file.
 #[derive(Debug, Clone)]
 pub struct Batch {
+    /// The file.
     pub path: PathBuf,
     /// The jobs, in the order of the file; their names differ.
     pub jobs: Vec<BatchJob>,
 }
 
+/// A job of a batch.
 #[derive(Debug, Clone)]
 pub struct BatchJob {
     /// Its name in the file, or `job-1`, `job-2`, ... by position.

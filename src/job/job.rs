@@ -34,26 +34,34 @@ pub struct Job {
     /// The files of the graph; `-` is standard input. Of a URL only what may be shown is written.
     #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
+    /// What the user says about them.
     #[serde(flatten)]
     pub reading: InputSettings,
+    /// How the graph is cut.
     #[serde(flatten)]
     pub cut: CutSettings,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM, or of the limit of the process's control groups.
     pub host_memory: Option<Bytes>,
+    /// What counts.
     #[serde(flatten)]
     pub counter: CounterSettings,
     /// Where buckets and graphs are prepared; none: beside the spill.
     #[serde(with = "path_text::optional")]
     pub work_dir: Option<PathBuf>,
+    /// What prepares the graph.
     pub prepare: Prepare,
+    /// Where prepared graphs are kept.
     #[serde(flatten)]
     pub cache: CacheSettings,
+    /// Where spilled partitions are.
     #[serde(flatten)]
     pub spill: SpillSettings,
+    /// The directory in which the job is resumed.
     #[serde(with = "path_text::optional")]
     pub run_dir: Option<PathBuf>,
+    /// What is made of the counts.
     #[serde(flatten)]
     pub output: OutputSettings,
     /// The cluster that counts the job; none: this process.
@@ -199,6 +207,7 @@ impl Job {
         self
     }
 
+    /// The same without the cache.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.cache.enabled = false;
