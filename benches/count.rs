@@ -31,8 +31,7 @@ use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::prepare::prepare;
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::row_blocks::RowBlocks;
-use trimill_counting::PartitionSource;
-use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionExtent, Resident, RowBlockView};
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionExtent, PartitionSource, Resident, RowBlockView};
 use trimill_generate::{Family, generate};
 use trimill_system::hash::mix;
 

@@ -16,12 +16,10 @@ use crate::plan::sets::VertexInfo;
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_input::identity::Watched;
 use trimill_partitioners::partition::assignment::Assignment;
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes per edge and 8 per vertex.
 struct View<'a> {

@@ -27,8 +27,7 @@ use crate::report::{DoctorReport, SCHEMA_VERSION, VERSION};
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::machine;
+use trimill_system::{Error, Kind, Result, machine};
 
 use reference::Reference;
 use rounds::RunLimits;

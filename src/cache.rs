@@ -20,10 +20,7 @@ use trimill_graph::file::{self, Layout, open_file, open_temporary};
 use trimill_input::format::Format;
 use trimill_input::identity::Identity;
 use trimill_input::{ColumnNames, Header};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::disk;
-use trimill_system::error::{Error, Kind, Result};
+use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
 

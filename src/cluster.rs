@@ -16,9 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::ClusterReport;
 use crate::shards;
 use template::TemplateValues;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result, disk};
 
 /// A scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

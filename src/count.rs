@@ -14,7 +14,7 @@ pub mod verify;
 use trimill_counting::COUNTER_BYTES;
 use trimill_kernels::ALIGNMENT;
 
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// How many counters of vertices are held at a time for a graph of `vertices`, within `budget`: all of them if they take no more than
 /// a quarter, but at least 8,192.

@@ -21,10 +21,7 @@ use neighbours::{HUBS, arcs_at_vertices};
 use crate::sums::{ByRank, SumKey, Sums};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 /// Bytes for each vertex: where its row begins, its id and rank, what is counted there, twice.
 const PER_VERTEX: u64 = 8 + 16 + 8 + 8;

@@ -22,9 +22,8 @@ pub use trimill_input::arcs::pairs::Pairs;
 
 use crate::execute::directories::rates;
 use crate::job::Job;
-use crate::report::RunResult;
-use crate::report::views;
-use trimill_system::error::{Error, Result};
+use crate::report::{RunResult, views};
+use trimill_system::{Error, Result};
 
 /// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the
 /// arguments that follow those of the command, and ends right after it: with success only if this succeeds, and otherwise with

@@ -29,13 +29,10 @@ use run::{NameRun, RunBuilder, WaitingRuns};
 use trimill_graph::names::{NamesWriter, next_name};
 use trimill_input::arcs::ArcSource;
 use trimill_input::{MOST_VERTICES, NameSink, NamedArcs};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::disk::{DiskNeed, check_room};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::trim_heap;
 use trimill_system::memory::Needs;
+use trimill_system::{Bytes, Control, Error, Result, lock};
 
 /// The least and the most bytes of a run that is being collected.
 const LEAST_RUN: u64 = 512 << 10;

@@ -18,10 +18,8 @@ use crate::vertices::lcc::{LccRows, LccWanted};
 use crate::vertices::order::{VertexRows, VerticesInOrder};
 use crate::vertices::summary::OfDegree;
 use trimill_graph::GraphSize;
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, parent};
-use trimill_system::error::{Error, Result};
-use trimill_system::path_text;
+use trimill_system::{Bytes, Error, Result, path_text};
 
 #[derive(Debug, Clone, Copy)]
 pub struct CountsWanted {

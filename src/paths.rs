@@ -29,9 +29,8 @@ use place::place;
 use trimill_input::files_of;
 use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::is_url;
+use trimill_system::{Error, Result, disk};
 
 /// What a job, or a command, reads and writes.
 #[derive(Debug, Default)]

@@ -46,9 +46,7 @@ use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// The largest row block that is chosen by default: larger ones are not streamed faster.
 const LARGEST_ROW_BLOCK: Bytes = Bytes::mib(256);

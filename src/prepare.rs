@@ -20,9 +20,7 @@ use starting::{StartingDevice, Stop};
 use trimill_graph::OrientedGraph;
 use trimill_graph::file::open_temporary;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Kind, Result};
+use trimill_system::{Bytes, Control, Error, Kind, Result};
 
 /// Prepares a graph on the CPU, without a cache.
 #[cfg(feature = "testing")]

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
-use trimill_system::sealed;
+use trimill_system::{Error, Result, disk, sealed};
 
 /// The file's name in the cache directory.
 pub const RATES_NAME: &str = "rates.json";

@@ -51,11 +51,7 @@ use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::control::Control;
-use trimill_system::disk;
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::hex;
-use trimill_system::path_text;
+use trimill_system::{Control, Error, Kind, Result, disk, hex, path_text};
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";

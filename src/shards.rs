@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use trimill_partitioners::MAX_PARTS;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The most shards: as many as there may be partitions.
 pub const MOST_SHARDS: u32 = MAX_PARTS;

@@ -19,22 +19,18 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
-use trimill_counting::{
-    CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, Resident, ResidentSize, RowBlock,
-    VertexCounters, VertexCounts,
-};
 
 use crate::count::cuda::RUNS_IN_FLIGHT;
 use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
-use trimill_counting::PartitionSource;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
+use trimill_counting::{
+    CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionSource, Resident,
+    ResidentSize, RowBlock, VertexCounters, VertexCounts,
+};
 use trimill_system::disk::faults;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
 use trimill_system::threads::{self, joined, spawn};
 use trimill_system::timeline::TrackKind;
+use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 /// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;

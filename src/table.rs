@@ -11,7 +11,7 @@ use std::path::Path;
 use columns::CountsInOrder;
 use format::TableFormat;
 use trimill_system::disk::{NewFile, Output};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Makes a new file: `write` writes it, then all of it is on disk, but without its name.
 pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<Output> {

@@ -31,10 +31,9 @@ use cores::OnCores;
 use remaining::{RemainingEdges, is_left};
 use trimill_counting::{CountBackend, FALLEN, GraphToPeel, Peeling};
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Kind, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Error, Kind, Result};
 
 /// The smallest trussness: of an edge in no triangle.
 pub(crate) const LEAST: u32 = 2;

@@ -5,9 +5,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trimill_system::bytes::Bytes;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, parallel};
 
 /// A set under construction: bits are set from many threads.
 #[derive(Debug)]

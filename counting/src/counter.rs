@@ -16,10 +16,9 @@ use crate::{
     Detail, EdgeShare, Footprint, GraphToPeel, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize, RowBlock,
     RowBlockView, Scope, VertexCounters, WordBuffer,
 };
-use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
-use trimill_system::error::{Error, Result};
 use trimill_system::timeline::TrackKind;
+use trimill_system::{Bytes, Error, Result};
 
 /// A device with memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The interface between the truss decomposition, which says at which levels edges fall, and what removes them.
 
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 /// The edges of a graph that are left, which become fewer round by round, on the cores or a device.
 ///

@@ -9,9 +9,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::{AscendingNumbers, EncodedPart, EncodedRows, Lent, VertexSet, VertexSetBuilder, WordBuffer};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Result, parallel};
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///

@@ -1,8 +1,7 @@
 //! Where a partition's sections come from.
 
 use crate::{Resident, ResidentSize, RowBlock, RowBlockSize};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// Delivers a partition's sections in their order.
 pub trait PartitionSource: Send {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Error, Result};
 
 /// Lent memory of a fixed number of words; returned when dropped.
 pub trait Lent: Send + Sync {

@@ -14,9 +14,7 @@ use std::ops::Range;
 
 use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
 use crate::{KnownCounts, Sequence, sized};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Control, Error, Result, parallel};
 
 /// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {

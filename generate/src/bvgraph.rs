@@ -19,9 +19,8 @@ use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Progress, Unit};
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
-use trimill_system::parallel;
+use trimill_system::{Error, Result, parallel};
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
 pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<u64> {

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::mersenne::{Mersenne, STATE};
 use crate::{BLOCK, KnownCounts, Sequence};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 const SEED: u64 = 27_491_095;
 const DRAWS_PER_VERTEX: u64 = 16;

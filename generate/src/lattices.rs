@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::{KnownCounts, Sequence, sized};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// `C_n(1..k)`.
 #[derive(Debug)]

@@ -29,8 +29,7 @@ use std::path::Path;
 use clap::{Subcommand, value_parser};
 use serde::Serialize;
 
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 pub use base::BaseGraph;
 use output::GeneratedFormat;

@@ -12,12 +12,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::{BLOCK, Sequence};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
-use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 /// How edges are written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

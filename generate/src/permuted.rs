@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::rows::{GeneratedRows, RowsWanted};
 use crate::{KnownCounts, Sequence};
-use trimill_system::error::Result;
+use trimill_system::Result;
 use trimill_system::hash::mix;
 
 /// Rounds of the network.

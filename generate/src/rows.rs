@@ -12,12 +12,9 @@ use rayon::prelude::*;
 
 use crate::output::{blocks, fill};
 use crate::{BLOCK, Sequence};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Progress, Unit};
-use trimill_system::error::{Error, Result};
-use trimill_system::machine;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, machine, parallel};
 
 /// Arcs of a chunk, at least.
 const CHUNK: u64 = 1 << 18;

@@ -8,8 +8,8 @@ use crate::output::check_vertices;
 use crate::rows::{RowArcs, RowsWanted, chunks, rows};
 use trimill_system::control::Unit;
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
+use trimill_system::{Error, Result};
 
 /// The most vertices: ids are signed.
 const MOST_VERTICES: u64 = 1 << 31;

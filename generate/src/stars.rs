@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use crate::{KnownCounts, Sequence, sized};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

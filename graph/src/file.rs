@@ -37,8 +37,7 @@ use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{AscendingIds, CHUNK, CHUNK_BYTES, Order, Table, encode_all};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Error, Result, parallel};
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 5;

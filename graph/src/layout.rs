@@ -5,8 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::CleanReport;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// Sections begin at multiples of this.
 pub(super) const PAGE: u64 = 4096;

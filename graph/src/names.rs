@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::layout::REMAKE;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result, disk};
 
 const BLOCK: u64 = 64;
 

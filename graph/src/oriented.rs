@@ -23,9 +23,8 @@ use super::store::{BlockStore, MemorySections};
 use super::tables::{AscendingIds, Order};
 use crate::CleanReport;
 use trimill_counting::VertexSetBuilder;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Error, Result};
 
 /// A graph, oriented and ready to be partitioned. A clone shares the rows, but not the index of their blocks.
 #[derive(Debug, Clone)]

@@ -9,10 +9,8 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use super::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Control, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {

@@ -12,9 +12,7 @@ use super::offset::Offset;
 use super::oriented::OrientedGraph;
 use super::recent::DecodedBlock;
 use super::rows;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 /// Buffers with which a thread reads and decodes blocks.
 #[derive(Default)]

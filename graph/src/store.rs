@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::names::Names;
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryFile};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// A graph file that is open, and stays so if it is renamed or removed.
 #[derive(Debug)]

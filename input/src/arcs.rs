@@ -11,9 +11,7 @@ pub use memory::{ArcList, checked};
 
 use crate::rows::AdjacencyRows;
 use crate::{ArcSink, NameSink, VertexList};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// Delivers the arcs of a graph, any number of times unless [it is read once](Self::is_read_once).
 pub trait ArcSource: Sync {

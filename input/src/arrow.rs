@@ -35,8 +35,7 @@ use schema::{ArrowColumn, ArrowValues};
 use stored_dictionary::StoredDictionary;
 pub(super) use stream::ArrowStream;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Error, Result, parallel};
 use values::{ArrowBatch, BatchBody};
 
 /// The first bytes of a file, padded, and its last ones.

@@ -4,8 +4,7 @@
 //! sink, unless the job is to stop.
 
 use super::ArcSink;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 const CAPACITY: usize = 1 << 14;
 

@@ -17,7 +17,7 @@ use super::lines::{self, ReadSizes};
 use super::parallel::in_order;
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 #[derive(Debug, Clone, Copy)]
 enum Record {

@@ -39,9 +39,8 @@ use offsets::{OffsetCuts, Offsets};
 use properties::Properties;
 use row::Encoding;
 use rows::BvGraphRows;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 const BATCH: usize = 1 << 14;
 

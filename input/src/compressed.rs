@@ -7,7 +7,7 @@ use std::io::{BufRead, Read};
 
 use super::file::InputFile;
 use super::lines::{ReadSizes, too_long};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 const BLOCK: u64 = 1 << 20;
 

@@ -11,10 +11,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
-use trimill_system::control::Control;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Control, Error, Result, disk, parallel};
 
 /// Bytes that one thread hashes.
 const BLOCK: u64 = 4 << 20;

@@ -18,9 +18,8 @@ use super::graphar::places::LocalGraphar;
 use super::part_list;
 use super::stat::Watched;
 use super::storage::RemoteBytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::{is_url, public};
+use trimill_system::{Control, Error, Result};
 
 /// Directories in directories: more may be a link that leads back.
 const MOST_LEVELS: u32 = 32;

@@ -12,13 +12,11 @@ use super::bvgraph::BvGraphFiles;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::format::Format;
-use super::gapbs;
 use super::hints::{BYTE_ORDER_MARK, foreign, is_mostly_text, is_utf16, utf16};
-use super::metis;
-use super::npy;
 use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
-use trimill_system::error::{Error, Result};
+use super::{gapbs, metis, npy};
+use trimill_system::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
 

@@ -18,7 +18,7 @@ use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
 use super::storage::{FilePart, Pread, RemoteBytes, Storage};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The fewest bytes of a gzip file: its header, an empty block, its checksum.
 const SMALLEST_PACKED: u64 = 18;

@@ -20,10 +20,8 @@ use super::lines::ReadSizes;
 use super::parallel::in_order;
 use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use super::{ArcSink, Reader, check_vertices};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 const OFFSETS: u64 = 17;
 

@@ -19,7 +19,7 @@ use super::text::EdgeListText;
 use super::{ArcSink, Reader};
 use properties::GraphalyticsProperties;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 pub use vertices::VertexList;
 
 const SUFFIXES: [&str; 3] = [".properties", ".v", ".e"];

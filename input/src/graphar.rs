@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use super::java_properties::PropertyValues;
 use places::GrapharFiles;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::{is_url, public};
+use trimill_system::{Error, Result};
 
 const GRAPH: [&str; 2] = [".graph.yml", ".graph.yaml"];
 const EDGES: [&str; 2] = [".edge.yml", ".edge.yaml"];

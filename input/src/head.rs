@@ -6,7 +6,7 @@ use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::hints::{BYTE_ORDER_MARK, bare_cr, is_utf16, utf16};
 use super::lines::{ReadSizes, too_long};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Reads a file's lines from its beginning (after decompression).
 pub(super) struct Head<'a> {

@@ -20,8 +20,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::ArcSink;
-use trimill_system::error::Result;
-use trimill_system::lock;
+use trimill_system::{Result, lock};
 
 /// What the first line of an edge list is, where the user says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

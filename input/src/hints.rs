@@ -1,6 +1,6 @@
 //! What a line that does not begin with two numbers was probably meant to be: advice for errors, nothing else.
 
-use trimill_system::error::Error;
+use trimill_system::Error;
 
 /// The mark that some editors write before text in UTF-8. It is not part of the text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

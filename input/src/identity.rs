@@ -18,9 +18,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::contents;
 use super::stat::changed;
 pub use super::stat::{Stat, Watched};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::{hex, path_text};
+use trimill_system::{Control, Error, Result, hex, path_text};
 
 /// The identity of all files of an input, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

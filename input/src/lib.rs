@@ -105,9 +105,8 @@ use rows::AdjacencyRows;
 
 use std::path::{Path, PathBuf};
 
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// The most vertices of a graph: ids are 32 bits wide internally, and two values are reserved as marks.
 pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;

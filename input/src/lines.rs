@@ -10,7 +10,7 @@ use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::hints::bare_cr;
 use super::storage::FilePart;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadSizes {

@@ -18,7 +18,7 @@ use super::pairs::{self, Dialect};
 use super::parallel::in_order;
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, NOTE, Task};
-use trimill_system::error::{Error, Kind, Result};
+use trimill_system::{Error, Kind, Result};
 
 pub(super) struct MatrixMarket {
     file: InputFile,

@@ -25,9 +25,8 @@ use super::parallel::in_order;
 use super::row_store::{RowStore, unless_damaged};
 use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader, check_vertices};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct Metis {
     file: InputFile,

@@ -11,7 +11,6 @@ pub(super) use self::columns::LONGEST_NAME;
 use self::columns::{NameColumns, Separator};
 use super::batch::DeliveryFailure;
 use super::columns::has_bare_cr;
-use super::ends;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::Header;
@@ -21,9 +20,9 @@ use super::number::shown;
 use super::pairs::is_blank_or_comment;
 use super::preamble::{FirstContent, content, index_column};
 use super::text_blocks::{TextLines, parse_all};
-use super::{ArcSink, Reader};
+use super::{ArcSink, Reader, ends};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Arcs of a batch, and bytes of their names, at most; but one arc in any case.
 const ARCS: usize = 1 << 12;

@@ -17,7 +17,7 @@ use super::parallel::in_order;
 use super::{ArcSink, Reader};
 use array::{Negative, NpyArray, NpyIntegers};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) struct Npy {
     files: Vec<NpyPairs>,

@@ -9,7 +9,7 @@ use super::batch::{ArcBatch, DeliveryFailure};
 use super::columns::{self, Columns, RestOfLine, has_bare_cr, skip_index};
 use super::hints::{about, bare_cr};
 use super::number::{columns as split, describe, digits, separates, whole};
-use trimill_system::error::Error;
+use trimill_system::Error;
 
 /// What a format requires of the two numbers.
 pub(super) trait Dialect: Sync {

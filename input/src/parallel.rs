@@ -7,8 +7,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::parallel;
+use trimill_system::{Error, Kind, Result, parallel};
 
 /// The error of the lowest chunk that failed so far.
 ///

@@ -26,8 +26,8 @@ use super::{ArcSink, Reader};
 use column::{ColumnValues, IdColumn};
 use schema::EndColumn;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
 use trimill_system::text::printable;
+use trimill_system::{Error, Result};
 
 const ROWS: usize = 1 << 12;
 

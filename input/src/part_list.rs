@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::compression::Compression;
 use super::file::InputFile;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::{is_url, public};
+use trimill_system::{Error, Result};
 
 const SUFFIX: &str = ".paths";
 

@@ -17,9 +17,8 @@ use super::compression::Compression;
 use super::hints::{TELLING, in_place_of_a_graph};
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
-use trimill_system::{lock, parallel};
+use trimill_system::{Error, Result, lock, parallel};
 
 /// How long to wait for bytes before checking for a stop: a signal does not end the waiting.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };

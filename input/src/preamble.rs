@@ -6,15 +6,14 @@
 //! first line's tail, so that cannot be the number of vertices.
 
 use super::columns::Columns;
-use super::ends;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, HeaderNumbers};
 use super::lines::ReadSizes;
-use super::metis;
 use super::number::{columns, shown, whole};
 use super::pairs::is_blank_or_comment;
-use trimill_system::error::{Error, Result};
+use super::{ends, metis};
+use trimill_system::{Error, Result};
 
 /// The most bytes that are read after that line.
 pub(super) const SAMPLE: u64 = 1 << 16;

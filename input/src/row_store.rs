@@ -8,11 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ArcSink;
 use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Control, Error, Kind, Result, lock};
 
 /// Rows in the order of the input.
 pub(super) struct RowStore {

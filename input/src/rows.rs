@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// Successors that are read at a time, more or less.
 pub const PART: usize = 1 << 15;

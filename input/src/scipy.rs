@@ -20,7 +20,7 @@ use arrays::Arrays;
 use compressed_rows::CompressedMatrix;
 use pairs::CoordinatePairs;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) struct SciPy {
     vertices: u64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::column_names::ColumnNames;
 use super::format::Format;
 use super::header::Header;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// What the user says about an input; everything else is found from its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

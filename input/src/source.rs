@@ -4,13 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::archive;
 use super::arcs::ArcSource;
 use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
 use super::dataset::{NamedInput, check_remote, files_anywhere, named_inputs};
-use super::detect;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
@@ -27,11 +25,10 @@ use super::rows::AdjacencyRows;
 use super::scipy::SciPy;
 use super::settings::InputSettings;
 use super::text::EdgeListText;
-use super::{ArcSink, Reader};
-use trimill_system::bytes::Bytes;
+use super::{ArcSink, Reader, archive, detect};
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Kind, Result};
 use trimill_system::memory::HostMemory;
+use trimill_system::{Bytes, Error, Kind, Result};
 
 /// A graph that can be read, as often as needed, unless [it is read once](ArcSource::is_read_once).
 pub struct Source {

@@ -10,9 +10,7 @@ use std::path::Path;
 
 use super::compression::Compression;
 use super::storage::Storage;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result, disk};
 
 /// After so many bytes the free space is queried again: other programs write to the disk, too.
 const STEP: u64 = 64 << 20;

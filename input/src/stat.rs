@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::storage::RemoteBytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
 pub(super) const TICK: Duration = Duration::from_millis(20);

@@ -12,9 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trimill_system::control::Task;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::MappedPart;
+use trimill_system::{Error, Result, disk};
 
 /// An object on a server. Any range of its bytes can be fetched; a fetch fails if the object has changed since the first one.
 pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {

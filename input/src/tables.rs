@@ -5,8 +5,8 @@
 
 use super::column_names::ColumnNames;
 use super::ends::{is_index, places};
-use trimill_system::error::{Error, Result};
 use trimill_system::text::printable;
+use trimill_system::{Error, Result};
 
 /// The most columns that an error lists.
 const MOST_LISTED: usize = 12;

@@ -12,8 +12,7 @@ use super::format::Format;
 use super::lines::ReadSizes;
 use super::source::HowToOpen;
 use super::{ArcSink, InputSettings, NameSink, NamedArcs, Source};
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// Keeps all arcs.
 #[derive(Default)]

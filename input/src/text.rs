@@ -13,15 +13,14 @@ use super::file::InputFile;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
 use super::lines::ReadSizes;
-use super::metis;
 use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::text_blocks::{TextLines, parse_all};
-use super::{ArcSink, Reader};
+use super::{ArcSink, Reader, metis};
 use trimill_system::control::NOTE;
 use trimill_system::control::{Control, Task, Unit};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// A graph in one or several edge lists.
 pub(super) struct EdgeListText {

@@ -15,8 +15,8 @@ use super::file::InputFile;
 use super::frames::Frames;
 use super::lines::{self, ReadSizes};
 use super::parallel::{in_order, produce_and_drain};
+use trimill_system::Result;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::Result;
 
 pub(super) struct TextLines<'a> {
     pub(super) file: &'a InputFile,

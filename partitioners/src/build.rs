@@ -17,9 +17,7 @@ use crate::partition::totals::RowBlockTotals;
 use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter, file_name};
 use room::{SpillMemory, TakenRoom};
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Kind, Result};
+use trimill_system::{Bytes, Kind, Result, disk};
 
 pub struct BuiltPartition {
     pub part: u32,

@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::MAX_PARTS;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The longest line: two numbers of 20 digits and many blanks, or a comment. Files of another kind fail early by this.
 const LONGEST_LINE: u64 = 1 << 16;

@@ -34,10 +34,8 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::{MAX_PARTS, PartitionInput, contiguous_by_weight};
-use trimill_system::bytes::Bytes;
 use trimill_system::child::{Helper, ending};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 pub use child::child_main;
 pub use limits::{BYTES_PER_ARC, MOST_ARCS};

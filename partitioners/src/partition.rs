@@ -13,10 +13,7 @@ pub mod sizes;
 pub mod totals;
 
 use trimill_graph::{Direction, OrientedGraph, RowRun};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Result, parallel};
 
 /// Passes over the rows of a graph, in blocks of at most `block` bytes, until stopped.
 #[derive(Clone, Copy)]

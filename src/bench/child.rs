@@ -13,8 +13,7 @@ use crate::job::Job;
 use crate::job::file::Tables;
 use crate::report::{Failure, RunResult, json};
 use trimill_system::child::follow_parent;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 /// Runs `count` on each job of `input` and writes the results to `out`. Receives SIGTERM when the parent dies.
 pub fn serve(

@@ -4,7 +4,7 @@ use super::BenchRequest;
 use crate::count::method::{Choice, Method};
 use crate::job::Backend;
 use crate::report::bench::MethodName;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The method that chooses one of the others. Listed on the first backend only: elsewhere it would repeat another method.
 const AUTO: &str = "auto";

@@ -8,10 +8,7 @@ use crate::execute::session::{Purpose, Session};
 use crate::job::{Job, Prepare};
 use crate::report::bench::GraphReport;
 use trimill_graph::{Direction, OrientedGraph};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 /// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {

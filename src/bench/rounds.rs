@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::report::RunResult;
 use crate::report::bench::{BenchRun, MethodName, MethodReport};
 use crate::report::failure::Reason;
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 pub(super) enum RunOutcome {
     Counted(Box<RunResult>),

@@ -15,9 +15,8 @@ use crate::report::bench::MethodName;
 use crate::report::failure::Reason;
 use crate::report::{Failure, RunResult};
 use trimill_system::child::{ChildProcess, Helper, ending};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::threads::spawn_alone;
+use trimill_system::{Control, Error, Result};
 
 /// How long a child that was asked to stop may take for it.
 const GRACE: Duration = Duration::from_secs(5);

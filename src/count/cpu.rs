@@ -46,12 +46,9 @@ use hubs::Hubs;
 use pack::{BitRows, Unpacked};
 use postponed::Capacity;
 use probe::before;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, lock, parallel};
 use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
 use worker::{CpuWorker, DIRECT, LocalsRun, RowBlockContext, count_postponed, count_run, count_run_at_vertices};
 

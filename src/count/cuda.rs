@@ -25,9 +25,8 @@ use super::method::CudaMethod;
 use super::vertex_counters;
 pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
 use trimill_system::timeline::TrackKind;
+use trimill_system::{Bytes, Result};
 
 /// The most bytes of a run of the resident section.
 pub const CHUNK: Bytes = Bytes::mib(32);

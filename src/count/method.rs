@@ -9,7 +9,7 @@ use trimill_counting::Scope;
 
 use crate::job::Backend;
 use crate::job::suggest::did_you_mean;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CpuMethod {

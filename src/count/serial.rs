@@ -4,7 +4,7 @@ use trimill_baselines::SerialMethod;
 use trimill_counting::{CountBackend, Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope};
 use trimill_kernels::GpuError;
 
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Serial(pub SerialMethod);

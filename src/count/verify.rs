@@ -22,10 +22,7 @@ use serde::Serialize;
 
 use neighbourhoods::{Neighbourhoods, STEPS};
 use trimill_input::ArcSink;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Result, parallel};
 
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};

@@ -9,9 +9,8 @@ use rayon::prelude::*;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_input::ArcSink;
 use trimill_input::arcs::ArcSource;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Control, Error, Result};
 
 /// Edges whose marks are in a word: two bits each, the lower one for the arc to the smaller rank.
 const IN_WORD: u64 = 32;

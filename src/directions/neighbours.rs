@@ -9,9 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::arcs::DirectedRows;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Result, parallel};
 
 /// The first ranks have counters in each thread: most triangles have a corner there, and threads would wait for each other.
 pub(super) const HUBS: u32 = 1 << 12;

@@ -8,10 +8,8 @@ use rayon::prelude::*;
 use super::order::EdgesOfGraph;
 use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
 use crate::sums::{ByRank, CountedKeys, Sums};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 const AT_A_TIME: usize = 1 << 18;
 

@@ -17,11 +17,8 @@ use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
 use crate::sums::{ByArc, Sums};
 use crate::table::columns::CountsInOrder;
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::{prefetch, zeros};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 /// Edges of a list that is copied to be sorted; and chunks of lists for each thread.
 const SHORT: usize = 1 << 14;

@@ -8,8 +8,7 @@ use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use crate::truss::TrussWanted;
 use trimill_graph::Ids;
 use trimill_graph::names::Names;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// Edges that [`ListedEdges`] hands on at a time, about.
 const AT_A_TIME: usize = 1 << 20;

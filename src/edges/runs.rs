@@ -7,10 +7,7 @@ use std::ops::Range;
 
 use crate::sums::{ByArc, Sums};
 use trimill_graph::{Direction, OrientedGraph, RowRun};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Result, parallel};
 
 /// Ranks that have counters in each run.
 pub(crate) const HUBS: u32 = 1 << 12;

@@ -10,8 +10,7 @@ use crate::count::method::CudaMethod;
 use crate::job::Devices;
 use crate::plan::floor;
 use trimill_counting::CountBackend;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 impl Session {
     /// What [`Session::backends`] would choose on a machine with such GPUs; they cannot count.

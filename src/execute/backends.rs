@@ -20,13 +20,10 @@ use trimill_counting::CountBackend;
 use trimill_graph::GraphSize;
 use trimill_graph::file::Layout;
 use trimill_input::MOST_VERTICES;
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::DiskNeed;
-use trimill_system::error::{Error, Kind, Result};
 use trimill_system::expected::ExpectedStage;
-use trimill_system::lock;
 use trimill_system::memory::HostMemory;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Kind, Result, lock, parallel};
 
 #[derive(Debug, Clone, Copy)]
 pub struct GraphToCount {

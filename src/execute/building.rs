@@ -16,11 +16,8 @@ use crate::plan::Plan;
 use trimill_partitioners::build::spills::{BUFFERS, SpillsBuilder};
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::kept::Kept;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::disk::{self, faults::hook};
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Result, parallel};
 
 /// The most spills that are written at the same time: each is an open file.
 const MOST_AT_ONCE: u64 = 128;

@@ -6,9 +6,8 @@ use std::path::Path;
 use super::directories::{NO_CACHE, default_cache_dir};
 use crate::cache::{Cache, CachedGraph};
 use crate::report::{CacheEntry, CacheReport};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::public;
+use trimill_system::{Bytes, Error, Result};
 
 fn open(dir: Option<&Path>) -> Result<Cache> {
     let dir = dir.map(Path::to_path_buf).or_else(default_cache_dir);

@@ -8,8 +8,7 @@ use crate::plan::cost::Speed;
 use crate::rates::Rates;
 use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::GraphSize;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 pub struct ChosenBackends {
     /// At least one; one for each device.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cluster::{self, Cluster, ClusterJob};
 use crate::report::ClusterReport;
 use crate::run_dir::RunDir;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Writes the scripts, in which `program` counts.
 pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {

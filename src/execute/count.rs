@@ -28,13 +28,9 @@ use trimill_counting::ResidentSize;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Kind, Result};
 use trimill_system::expected::ExpectedStage;
-use trimill_system::lock;
-use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
-use trimill_system::parallel;
+use trimill_system::{Control, Error, Kind, Result, lock, machine, parallel};
 
 /// Counts the triangles of `edges`, or if there are none of the job's input. Errors: the error of any stage. Where only files could not
 /// be written, the result is the error's answer.

@@ -10,7 +10,7 @@ use crate::stream::edges::CHUNK;
 use crate::sums::{ByArc, ByRank, SumKey, Sums};
 use crate::vertices::lcc;
 use crate::vertices::order::{fixed_bytes, least_window};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::memory::HostMemory;
 
 /// Whether the sums at all keys are in memory.

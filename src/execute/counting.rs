@@ -32,8 +32,8 @@ use trimill_counting::CountBackend;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::spill::file_name;
+use trimill_system::Result;
 use trimill_system::disk::check_room;
-use trimill_system::error::Result;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
 

@@ -18,7 +18,7 @@ use crate::truss::TrussWanted;
 use crate::vertices::order::array_len;
 use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
-use trimill_system::error::{Error, Kind, Result};
+use trimill_system::{Error, Kind, Result};
 
 pub(super) enum Details<'g> {
     Total,

@@ -14,16 +14,12 @@ use crate::report::{DeviceResult, PartitionFigures};
 use crate::run_dir::{CountedBy, Journal};
 use crate::stream::ahead::Ahead;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
-use trimill_counting::PartitionSource;
-use trimill_counting::{CountBackend, DeviceWork};
-use trimill_partitioners::spill::SpillReader;
-use trimill_partitioners::spill::Spilled;
-use trimill_system::bytes::Bytes;
+use trimill_counting::{CountBackend, DeviceWork, PartitionSource};
+use trimill_partitioners::spill::{SpillReader, Spilled};
 use trimill_system::control::{Control, Task, Unit};
-use trimill_system::error::{Kind, Result};
 use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
-use trimill_system::{disk, lock, parallel};
+use trimill_system::{Bytes, Kind, Result, disk, lock, parallel};
 
 /// The name of the prefetching thread in messages.
 const READER_AHEAD: &str = "the thread that reads the next partition";

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::cache::Cache;
 use crate::rates::Rates;
 use crate::run_dir::{self, RunDir};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// The rates that estimates of a job use, by the directory of its cache, and whether they were measured on this machine.
 pub fn rates(cache_dir: Option<&Path>) -> (Rates, bool) {

@@ -6,9 +6,8 @@ use super::directories::default_cache_dir;
 use super::measure::{measure, measured_scale};
 use super::survey::survey;
 use crate::report::DoctorReport;
-use trimill_system::control::Control;
 use trimill_system::disk::temporary_folder;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 /// What `trimill doctor` is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

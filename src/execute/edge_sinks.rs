@@ -14,9 +14,7 @@ use crate::stream::edges::EdgeSink;
 use crate::sums::{ByArc, SumKey};
 use trimill_counting::{NumberRuns, Resident, RowBlockView};
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 /// How much of a partition was added to the sums already.
 #[derive(Debug, Default)]

@@ -23,10 +23,8 @@ use crate::sums::{ByArc, CountedKeys, Sums};
 use crate::truss::{CHECKPOINT_CHUNK, SaveCheckpoint, TrussDecomposition};
 use trimill_counting::{CountBackend, PartitionSource};
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::trim_heap;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,

@@ -12,7 +12,7 @@ use crate::plan::cost::{GPU_START, Speed};
 use crate::plan::whole::WholeWork;
 use crate::report::plan::PreparingFigures;
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::memory::{HostMemory, Needs};
 
 #[derive(Debug, Clone, Copy)]

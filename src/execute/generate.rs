@@ -10,11 +10,7 @@ use crate::job::Job;
 use crate::report::GenerateReport;
 use trimill_generate::{BaseGraph, Family, RowArcs, generate_arcs as write};
 use trimill_graph::{Direction, OrientedGraph};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::parallel;
-use trimill_system::threads;
+use trimill_system::{Bytes, Control, Result, parallel, threads};
 
 /// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]

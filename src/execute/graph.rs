@@ -14,12 +14,8 @@ use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
 use trimill_input::{Source, VertexList};
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::lock;
 use trimill_system::mapped::trim_heap;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
 
 /// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one chunk.
 /// What counting takes is known exactly once the graph is there.

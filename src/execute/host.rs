@@ -6,19 +6,17 @@
 
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
-use crate::directions;
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
-use crate::truss;
+use crate::{directions, truss};
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_partitioners::partition::sizes;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};
+use trimill_system::{Bytes, Result};
 
 /// For each thread: a file block, encoded, and the lengths of its rows. Long rows take more.
 const FILE_BLOCK: u64 = 3 << 19;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use trimill_partitioners::spill::{Manifest, SpillReader};
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Result};
 use trimill_system::url::is_url;
+use trimill_system::{Error, Result};
 
 /// Inspects a spill, or all spills of a manifest, which are then compared with it.
 pub fn inspect(path: &Path, verify: bool, control: &Control) -> Result<Value> {

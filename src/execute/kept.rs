@@ -13,14 +13,11 @@ use super::results::{PlannedFigures, result_of};
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
 use trimill_counting::Scope;
-use trimill_system::machine;
 
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
 use trimill_partitioners::spill::Manifest;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Control, Error, Result, machine};
 
 /// Counts the spills of the manifest in `dir`.
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {

@@ -19,10 +19,9 @@ use crate::plan::whole::WholeWork;
 use crate::rates::{ArcRates, Rates};
 use crate::report::RunResult;
 use trimill_generate::{Family, generate};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// How often each job runs.
 const TIMES: usize = 3;

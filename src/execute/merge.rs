@@ -15,10 +15,8 @@ use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
 use crate::shards::{Shard, shards_of};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Result};
-use trimill_system::machine;
+use trimill_system::{Bytes, Error, Result, machine};
 
 /// Adds the partitions of the job that is prepared in the run directory of `how`, within the budgets of `how`. Files of the job's shards
 /// are removed afterwards. Also returns the directory that the job names for its result. Errors: `Kind::Resource` where no job is

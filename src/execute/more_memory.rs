@@ -13,9 +13,8 @@ use super::planning::Planning;
 use crate::job::{Partitioner, Parts};
 use crate::plan::{BudgetFrom, PlanLimits, whole};
 use crate::report::plan::{MemoryBudget, MoreMemory};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
 use trimill_system::memory::HostMemory;
+use trimill_system::{Bytes, Result};
 
 /// How often the host's budget is doubled, at most, to find one of which more would not help.
 const DOUBLINGS: u32 = 12;

@@ -13,10 +13,8 @@ use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
 use crate::job::{Devices, Prepare};
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
-use trimill_system::machine;
 use trimill_system::threads::{joined, spawn, spawn_alone};
+use trimill_system::{Bytes, Error, Result, machine};
 
 /// If the host's budget is at least this, GPUs are opened while the input is read.
 const AMPLE: Bytes = Bytes::mib(8 << 10);

@@ -14,9 +14,7 @@ use crate::stream::PartitionFailure;
 use crate::sums::part::{PartCounts, PartKey, PartWriter};
 use crate::sums::{CountedKeys, SumKey, Sums};
 use trimill_counting::PartitionSource;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
-use trimill_system::parallel;
+use trimill_system::{Error, Result, lock, parallel};
 
 /// Partitions that a device began and did not finish, and how far each is.
 pub(super) struct Unfinished<T>(Mutex<BTreeMap<u32, T>>);

@@ -15,13 +15,11 @@ use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::{SpillSummary, file_name};
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::check_room;
-use trimill_system::error::{Error, Result};
 use trimill_system::expected::ExpectedStage;
-use trimill_system::machine;
+use trimill_system::{Bytes, Error, Result, machine};
 
 /// Spills the partitions of a job, which must name a directory for them.
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {

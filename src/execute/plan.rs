@@ -18,12 +18,9 @@ use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::sizes::PartitionSize;
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
 use trimill_system::disk::DiskNeeds;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Result, parallel};
 
 /// Plans a job, for `edges` or if there are none for its input.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {

@@ -6,8 +6,7 @@ use crate::job::{CutSettings, Mode, Partitioner};
 use crate::plan::GraphCut;
 use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// The plan that an earlier start recorded in `run`, if it is one of this job, whose input is `identity`; of a graph of `vertices`
 /// vertices, if their number is known. A shard takes the plan as it is, which is compared with the prepared job elsewhere: its input need

@@ -25,12 +25,9 @@ use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
 use trimill_system::memory::HostFloor;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
 /// A session whose partitions are planned, and can be built and counted.
 pub(super) struct Planned {

@@ -10,7 +10,7 @@ use crate::job::{Mode, Partitioner, Parts};
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Plan, PlanLimits, Planner};
 use trimill_graph::OrientedGraph;
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 #[derive(Clone, Copy)]
 pub(super) struct Planning<'a> {

@@ -19,14 +19,9 @@ use crate::run_dir::{self, PreparedJob, RunDir, SharedFiles, unless_damaged};
 use crate::shards::check as check_shards;
 use trimill_graph::Direction;
 use trimill_partitioners::spill::Manifest;
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
-use trimill_system::disk;
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::machine;
-use trimill_system::parallel;
 use trimill_system::url::is_url;
+use trimill_system::{Bytes, Control, Error, Kind, Result, disk, machine, parallel};
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
 pub fn prepare(

@@ -9,8 +9,7 @@
 
 use crate::count::cuda::Cuda;
 use trimill_counting::CountBackend;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// Attempts before the job fails: other programs may take memory as fast as this one asks for less.
 const TRIES: usize = 4;

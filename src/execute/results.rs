@@ -8,7 +8,7 @@ use crate::report::{CountedFigures, InputReport, PartitionFigures, RunResult};
 use crate::stream::CountedPartition;
 use trimill_graph::GraphFigures;
 use trimill_partitioners::partition::sizes::PartitionSize;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 #[derive(Clone, Copy)]
 pub(super) struct PlannedFigures<'a> {

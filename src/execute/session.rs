@@ -23,16 +23,12 @@ use crate::plan::cost::Machine;
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
 use trimill_system::disk::faults::hook;
 use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
-use trimill_system::machine;
 use trimill_system::memory::{self, HostMemory};
 use trimill_system::threads::{self, JobPool};
+use trimill_system::{Bytes, Control, Error, Result, lock, machine};
 
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";

@@ -22,9 +22,8 @@ use crate::run_dir::{Journal, PreparedJob, RunDir, with_prepare_advice};
 use crate::shards::{self, Shard, ShardChoice, environment};
 use trimill_counting::CountBackend;
 use trimill_partitioners::spill::Manifest;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
 /// Errors: `Kind::Resource` where no job is prepared there, and those of counting; `Kind::Usage` where the environment names no shard.

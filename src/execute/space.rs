@@ -10,9 +10,8 @@ use crate::outputs::CountsWanted;
 use crate::plan::Plan;
 use crate::sums::{ByArc, ByRank, SumKey, Sums, part};
 use crate::vertices::order::array_len;
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::DiskNeed;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 impl Planned {
     /// What counting takes, where partitions are built as `building` says, if they are.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub enum SpillDir {
     /// Removed when this value is dropped: after the job, after an error, after an interruption.

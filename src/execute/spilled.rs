@@ -11,9 +11,7 @@ use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, SpillReader};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 #[derive(Default)]
 pub(super) struct SpillsToCount {

@@ -7,7 +7,7 @@ use crate::stream::CountedPartition;
 use trimill_counting::DeviceTimes;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::BuiltPartition;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Sums over partitions. Stages that overlap, or several devices, each add their own time.
 #[derive(Default)]

@@ -7,10 +7,9 @@ use super::directories::default_cache_dir;
 use crate::rates::Rates;
 use crate::report::doctor::{Directory, GpuFound};
 use crate::report::{DoctorReport, VERSION};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::temporary_folder;
-use trimill_system::machine;
 use trimill_system::memory::default_budget;
+use trimill_system::{Bytes, machine};
 
 pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
     let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);

@@ -18,11 +18,7 @@ use trimill_graph::Ids;
 use trimill_graph::names::Names;
 use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::machine;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Error, Result, machine, parallel};
 
 /// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages. Errors: errors
 /// in the input; `Kind::Resource` for a graph that the host's budget cannot hold; when stopped. Where only files could not be written,

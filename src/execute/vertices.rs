@@ -8,8 +8,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use trimill_counting::{PartitionExtent, VertexCounters, VertexCounts};
-
 use super::counters::window_bytes;
 use super::part_counts::{JobSums, PartitionRanks, Unfinished};
 use super::session::Session;
@@ -24,13 +22,11 @@ use crate::vertices::files;
 use crate::vertices::lcc::{self, AllVertices, LccOfVertices};
 use crate::vertices::order::VerticesOfGraph;
 use crate::vertices::summary::{LccSummary, quantiles, summarised};
-use trimill_counting::PartitionSource;
+use trimill_counting::{PartitionExtent, PartitionSource, VertexCounters, VertexCounts};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::NOTE;
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 pub(super) struct VertexSums<'g> {
     graph: &'g OrientedGraph,

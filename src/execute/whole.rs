@@ -24,9 +24,8 @@ use crate::stream::row_blocks::RowBlocks;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 impl Planned {
     /// Whether the devices share a whole graph by its edges.

@@ -18,11 +18,9 @@ use trimill_counting::PartitionSource;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_partitioners::spill::Spilled;
-use trimill_partitioners::spill::{SpillReader, SpillSummary};
-use trimill_system::bytes::Bytes;
+use trimill_partitioners::spill::{SpillReader, SpillSummary, Spilled};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// The results of a device's thread.
 #[derive(Default)]

@@ -12,9 +12,8 @@ use std::thread;
 use super::queue::Queue;
 use crate::stream::PartitionFailure;
 use trimill_counting::CountBackend;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Kind, Result};
 use trimill_system::threads::{WORKER, guarded, joined, spawn};
+use trimill_system::{Control, Error, Kind, Result};
 
 /// Runs `count` on each backend, which adds an item to the share only when the whole item was counted.
 pub(super) fn run_on_all<T: Send, S: Default + Send>(

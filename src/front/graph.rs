@@ -6,17 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Options, counted, titled};
-use crate::execute;
 use crate::execute::directories::rates;
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
-use crate::paths;
 use crate::report::{PlanReport, RunResult, views};
+use crate::{execute, paths};
 use trimill_input::arcs::{ArcList, EdgeSource};
 use trimill_input::format::Format;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 /// A graph whose triangles are to be counted: files, or edges in memory.
 ///

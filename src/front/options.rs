@@ -8,9 +8,8 @@ use super::settings::{self, Setting};
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
 use trimill_input::ColumnNames;
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// How a graph is to be counted. Settings that are not given have the defaults of the program, which `docs/jobs.md` lists.
 ///

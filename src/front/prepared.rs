@@ -5,19 +5,15 @@ use std::sync::Arc;
 
 use super::graph::in_memory;
 use super::{Graph, Options, counted};
-use crate::execute;
 use crate::execute::session::{Purpose, Session};
 use crate::job::Job;
 use crate::outputs::arrays::{CountArrays, EdgeColumns, VertexColumns, filled};
-use crate::paths;
 use crate::report::{RunResult, Stage};
 use crate::sums::{ByRank, Sums};
 use crate::vertices::order::VerticesOfGraph;
+use crate::{execute, paths};
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::{parallel, threads};
+use trimill_system::{Bytes, Control, Error, Result, parallel, threads};
 
 /// A graph that was read, cleaned and oriented, so that each question only counts. It takes one to three bytes an edge and up to 12 a vertex
 /// in memory; where that is more than a quarter of the host's budget, it is in a temporary file, and a graph that comes from the cache stays

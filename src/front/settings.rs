@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::job::file::Tables;
 use crate::job::parse::likely;
 use crate::job::suggest::did_you_mean;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The value of a setting that is made by its name.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,8 +17,7 @@ use super::file::{JobFile, Tables};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
 use super::parse::parse;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// The jobs of a file.
 #[derive(Debug, Clone)]

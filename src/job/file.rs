@@ -30,9 +30,8 @@ use crate::truss::MOST_K;
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
 use trimill_partitioners::partition::prune::Prune;
-use trimill_system::bytes::Bytes;
-use trimill_system::path_text;
 use trimill_system::whole::whole;
+use trimill_system::{Bytes, path_text};
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize)]

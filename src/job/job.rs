@@ -18,10 +18,8 @@ use serde::{Deserialize, Serialize};
 use trimill_input::InputSettings;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::{is_url, public};
-use trimill_system::{memory, path_text, threads};
+use trimill_system::{Bytes, Error, Result, memory, path_text, threads};
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";

@@ -3,7 +3,7 @@
 #[cfg(feature = "cli")]
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 #[cfg(feature = "cli")]
 use trimill_system::bytes::PATTERN;
 

@@ -17,7 +17,7 @@ use toml::Table;
 use super::file::Tables;
 use super::parse::parse;
 use super::suggest;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// One `--set`.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::suggest;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag). Errors: `Kind::Usage` with line, column, a caret under the
 /// position and, for an unknown key or name, the likely one.

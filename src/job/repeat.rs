@@ -10,7 +10,7 @@ use super::file::{
     WorkTable,
 };
 use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::url::{is_url, public};
 
 #[derive(Debug, Clone, Default)]

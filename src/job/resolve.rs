@@ -16,10 +16,8 @@ use crate::truss::{LEAST, MOST_K, TrussWanted};
 use crate::vertices;
 use crate::vertices::lcc::LccWanted;
 use trimill_input::InputSettings;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
-use trimill_system::threads;
 use trimill_system::url::{is_url, public};
+use trimill_system::{Bytes, Error, Result, threads};
 
 impl Job {
     /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the command line).

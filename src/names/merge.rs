@@ -4,11 +4,9 @@
 //! names. Memory: for each run that is being merged two buffers and a name.
 
 use trimill_graph::names::{next_name, put_name, shared};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::WaitingBytes;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Result, parallel};
 
 use super::run::{NameRun, WaitingRuns, damaged, prefix};
 use crate::clean::workspace::Pool;

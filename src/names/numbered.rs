@@ -7,11 +7,9 @@ use super::run::{NameRun, WaitingArcs, damaged};
 use trimill_graph::names::Names;
 use trimill_input::ArcSink;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::WaitingBytes;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Result, parallel};
 
 const BATCH: usize = 1 << 14;
 

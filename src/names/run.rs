@@ -6,10 +6,9 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use trimill_graph::names::{put_name, shared};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::{with_capacity, zeros};
+use trimill_system::{Bytes, Error, Result};
 
 /// Pieces of a run, of which each can be read by itself; and the fewest names of one.
 const PIECES: usize = 256;

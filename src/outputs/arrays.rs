@@ -8,9 +8,8 @@ use rayon::prelude::*;
 use crate::edges::rows::{EdgeCount, EdgeRows};
 use crate::table::columns::{CountRows, CountsInOrder};
 use crate::vertices::order::{VertexCount, VertexRows};
-use trimill_system::error::Result;
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::{Result, lock};
 
 /// Rows that a thread writes at a time.
 const AT_A_TIME: usize = 1 << 14;

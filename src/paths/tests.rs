@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::job::{Batch, BatchJob};
-use trimill_system::error::Kind;
+use trimill_system::Kind;
 
 /// Checks jobs in `dir`, each with the settings of one text.
 fn jobs(dir: &Path, settings: &[&str]) -> Result<()> {

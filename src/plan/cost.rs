@@ -7,7 +7,7 @@
 use super::sample::SampledWork;
 use super::whole::WholeWork;
 use crate::rates::Rates;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Approximate bytes of an arc in a spill: more than most graphs take.
 const SPILLED: f64 = 1.5;

@@ -8,8 +8,7 @@ use super::sample::{SampledWork, sums};
 use super::{GraphCut, Plan};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// The cost of each partition of `plan`. Runs in the current thread pool.
 pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Control) -> Result<Vec<u64>> {

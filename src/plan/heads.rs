@@ -15,8 +15,7 @@ use super::sample::{SampledWork, sums};
 use crate::shards::costliest;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// Ranges and their chunks consist of whole file blocks, which can be sent to a device as they are stored, where there are at least this
 /// many for each.

@@ -10,8 +10,7 @@ use super::predict::Prediction;
 use super::{Plan, Planner};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::sizes::PartitionSize;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// Seconds from the plan to the result, without the counting itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

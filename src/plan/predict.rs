@@ -6,7 +6,7 @@ use trimill_counting::{Footprint, PartitionExtent, ResidentSize, RowBlockRoom};
 
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Prediction {

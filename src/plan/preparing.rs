@@ -8,7 +8,7 @@
 use super::cost::Machine;
 use crate::clean::Shares;
 use crate::clean::workspace::{GraphToPrepare, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::expected::ExpectedStage;
 
 /// Arcs of rows that a core reads, cuts to smaller ranks, sorts and encodes in a second: 9.9 and 99.9 billion edges, from both ends.

@@ -16,8 +16,7 @@ use crate::stream::row_blocks::RowBlocks;
 use crate::stream::totals::{AllTotals, StreamedTotals};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
 const EVEN: u64 = 64;

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{GraphCut, Plan, Planner};
 use crate::stream::row_blocks::RowBlocks;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 impl Planner<'_> {
     /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: `Kind::Resource` when a partition does not

@@ -8,8 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use trimill_graph::OrientedGraph;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// Runs of rows that are read of a large graph, evenly spread over its arcs, and the arcs of each. A small graph is read as a whole.
 const RUNS: u64 = 1 << 11;

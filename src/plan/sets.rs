@@ -17,10 +17,8 @@ use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Control, Result};
 
 /// What partitioners need to know of vertices: 8 bytes each.
 pub struct VertexInfo {

@@ -3,7 +3,7 @@
 use super::LARGEST_ROW_BLOCK;
 use trimill_counting::{Footprint, RowBlockSize, smallest_row_block_limit};
 use trimill_graph::GraphSize;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {

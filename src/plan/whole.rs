@@ -10,8 +10,7 @@ use rayon::prelude::*;
 
 use super::sample::{each_row, runs};
 use trimill_graph::OrientedGraph;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// The rows of about so many hubs, and of as many ranks before that of a local, are in the cache of a core.
 const NEAR: u32 = 1 << 14;

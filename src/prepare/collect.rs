@@ -15,12 +15,8 @@ use crate::clean::Workspace;
 use crate::clean::buckets::bytes_on_disk;
 use crate::clean::ids::Seen;
 use trimill_input::{ArcSink, around_tail};
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, disk, lock, parallel};
 
 /// Arcs of a buffer of the device: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
 const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };

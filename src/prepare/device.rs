@@ -26,10 +26,8 @@ use trimill_graph::{BlockEntry, DegreeRun};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::control::{Control, Progress, Unit};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Error, Result, lock, parallel};
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;

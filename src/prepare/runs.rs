@@ -11,9 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use trimill_graph::arcs::{self, BLOCK};
 use trimill_kernels::prepare::{RUN_BLOCK, RunStore, StoredRun};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::error::Error;
+use trimill_system::{Bytes, Error};
 
 const _: () = assert!(RUN_BLOCK.is_multiple_of(BLOCK));
 

@@ -2,7 +2,7 @@
 
 use trimill_kernels::engine::Engine;
 
-use trimill_system::error::Error;
+use trimill_system::Error;
 
 /// The engine of a device that prepares graphs.
 pub type DeviceEngine = dyn Engine + Send;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::failure::Reason;
 use super::{RunResult, Stage};
 use crate::job::{Backend, CutSettings, Devices};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Methods compared on graphs, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::rates::Rates;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::path_text;
+use trimill_system::{Bytes, disk, path_text};
 
 /// What this machine has, and the defaults of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{SCHEMA_VERSION, VERSION};
-use trimill_system::error::{Error, Kind};
+use trimill_system::{Error, Kind};
 
 /// A job that failed, as one JSON object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::partitions::{PartitionFigures, TableOfPartitions, columns};
 use super::{BenchReport, RunResult};
 use crate::job::Mode;
 use trimill_system::disk::{self, NewFile};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The names of the files.
 pub const NAMES: [&str; 2] = [PARTITIONS, RESULT];

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use trimill_system::bytes::Bytes;
-use trimill_system::path_text;
+use trimill_system::{Bytes, path_text};
 
 /// A graph that was made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

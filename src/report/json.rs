@@ -12,7 +12,7 @@ use super::{
     PreparedReport, RunResult, ShardReport, VerifyReport,
 };
 use crate::job::Job;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// What can be written as JSON. With `impl Serialize` in its place, every crate that writes reports would compile the code for that.
 pub trait Json {

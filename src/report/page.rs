@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::json::Json;
 use super::partitions::{COLUMNS, DescribedColumn, PartitionColumn};
 use crate::rates::Rates;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Near the beginning of every page, and of no other file.
 pub const MARK: &str = "<meta name=\"generator\" content=\"trimill\">";

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Stage;
 use super::partitions::PartitionFigures;
 use crate::job::Prune;
-use trimill_system::bytes::Bytes;
-use trimill_system::path_text;
+use trimill_system::{Bytes, path_text};
 
 /// What `trimill partition` wrote to disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

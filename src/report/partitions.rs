@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::Mode;
 use crate::plan::predict::Prediction;
 use trimill_partitioners::partition::sizes::PartitionSize;
-use trimill_system::bytes::Bytes;
-use trimill_system::path_text;
+use trimill_system::{Bytes, path_text};
 
 /// A partition: its sizes before and after pruning, what it takes, and once it is counted its triangles. Before that, and in the spilled
 /// mode, some figures are upper bounds (docs/result.md).

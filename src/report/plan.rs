@@ -7,7 +7,7 @@ use super::{SCHEMA_VERSION, VERSION};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
 pub use crate::plan::modes::Estimates;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 pub use trimill_system::disk::{DiskNeed, DiskNeeds};
 use trimill_system::memory::HostFloor;
 

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Stage;
 use crate::job::Mode;
 use crate::shards::costliest;
-use trimill_system::bytes::Bytes;
-use trimill_system::path_text;
+use trimill_system::{Bytes, path_text};
 
 /// What `trimill prepare` made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -19,9 +19,8 @@ pub use crate::plan::choose::MethodEstimate;
 use crate::truss::by_k::Trusses;
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::timeline::Timeline;
+use trimill_system::{Bytes, Error, Result};
 
 /// The result of a job, with all measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use trimill_system::error::{Error, Result};
 use trimill_system::timeline::{Span, Timeline, Track};
+use trimill_system::{Error, Result};
 
 /// How such a file begins: other files are not replaced.
 pub const MARK: &str = "{\"otherData\":{\"program\":\"trimill\"";

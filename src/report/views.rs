@@ -16,9 +16,7 @@ use super::{BenchReport, PlanReport, RunResult, VERSION, trace};
 use crate::job::Job;
 use crate::job::repeat::ChosenSettings;
 use crate::rates::Rates;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result, disk};
 
 /// How many bytes of a file are looked at to see what it is.
 const HEAD: u64 = 4096;

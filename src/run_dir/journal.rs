@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sealed_file;
 use crate::report::PartitionFigures;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
-use trimill_system::hex;
+use trimill_system::{Bytes, Error, Result, hex};
 
 /// The kind of a record, with its version.
 const KIND: &str = "trimill partition result 2";

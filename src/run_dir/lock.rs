@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use trimill_system::disk::{self, NewFile, SHARED};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) const NAME: &str = "lock";
 /// How its text begins: a directory with such a file is this program's, and may be tidied up.

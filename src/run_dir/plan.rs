@@ -14,10 +14,7 @@ use crate::job::Mode;
 use crate::plan::{GraphCut, Plan};
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
-use trimill_system::hex;
+use trimill_system::{Bytes, Error, Result, disk, hex};
 
 const KIND: &str = "trimill plan 3";
 const NAME: &str = "plan.json";

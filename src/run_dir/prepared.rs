@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PREPARE_AGAIN, sealed_file};
 use crate::job::{CutSettings, Job, Mode, Partitioner};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
-use trimill_system::hex;
+use trimill_system::{Bytes, Error, Result, hex};
 
 pub(super) const NAME: &str = "prepared.json";
 

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Origin;
 use crate::job::{CutSettings, Partitioner};
 use trimill_input::{FileIdentity, Identity};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 use super::plan::PlanRecord;
 

@@ -5,9 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use trimill_system::disk;
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::sealed;
+use trimill_system::{Error, Kind, Result, disk, sealed};
 
 pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = sealed::seal(value).map_err(|error| Error::write(path, error.into()))?;

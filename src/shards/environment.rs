@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::Shard;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The variable that says how many shards there are, for schedulers that do not.
 pub const COUNT: &str = "TRIMILL_SHARDS";

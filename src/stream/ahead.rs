@@ -7,10 +7,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use trimill_counting::PartitionSource;
-use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_counting::{PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_system::{Bytes, Result};
 
 /// A source, and the runs of its resident section that were read already.
 pub struct Ahead<S> {

@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 
 use super::{PartitionFailure, asked};
 use trimill_counting::{CountBackend, PartitionCounter, Resident, RowBlockView, WordBuffer};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 /// Resident arcs whose counts are read at a time.
 pub const CHUNK: u64 = 1 << 22;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Bytes held now, and the most so far.
 #[derive(Debug, Default)]

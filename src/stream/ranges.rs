@@ -14,14 +14,12 @@
 
 use std::ops::Range;
 
-use trimill_counting::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
-use trimill_counting::PartitionSource;
+use trimill_counting::{PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
 /// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]

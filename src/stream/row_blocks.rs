@@ -2,8 +2,7 @@
 
 use trimill_counting::RowBlockSize;
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 /// The most arcs of a block: 32-bit offsets cannot address more.
 const MOST_ARCS: u64 = u32::MAX as u64;

@@ -9,8 +9,7 @@ use std::ops::Range;
 use trimill_counting::RowBlockSize;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 use super::row_blocks::RowBlocks;
 

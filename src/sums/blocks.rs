@@ -11,11 +11,8 @@ use std::sync::{PoisonError, RwLock};
 use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 
 use super::{CountedKeys, SumKey};
-use trimill_system::bytes::Bytes;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::{populate, zeros};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, disk, parallel};
 
 #[derive(Debug)]
 pub struct Sums<K: SumKey> {

@@ -20,10 +20,8 @@ use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CountedKeys, SumKey, Sums};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, NewFile, PRIVATE};
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 const VERSION: u32 = 3;
 

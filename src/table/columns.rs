@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::text::{NAMED_ROWS, ROWS, TextTable, put, put_name};
 use trimill_graph::names::{NameReader, Names};
+use trimill_system::Result;
 use trimill_system::disk::Output;
-use trimill_system::error::Result;
 
 pub struct CountColumn<R: 'static> {
     pub(crate) name: &'static str,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::text::{Compress, TextTable};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {

@@ -16,8 +16,8 @@ use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePt
 use super::columns::{ColumnValue, CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
+use trimill_system::{Error, Result};
 
 /// Values that are encoded at a time.
 const AT_A_TIME: usize = 1 << 12;

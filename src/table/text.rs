@@ -9,9 +9,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::ordered::make_and_write;
+use trimill_system::{Error, Result, lock};
 
 /// Rows that a thread makes together; of rows with names, which may be long, fewer.
 pub(crate) const ROWS: usize = 1 << 14;

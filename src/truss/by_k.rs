@@ -14,11 +14,9 @@ use crate::table::format::{TEXT, TableFormat};
 use crate::table::new_file;
 use crate::table::text::ROWS;
 use trimill_graph::OrientedGraph;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// Edges of smaller trussness, which are most, are counted by each thread for itself: threads would wait for each other at common counters.
 const SMALL_K: usize = 1 << 11;

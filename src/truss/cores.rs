@@ -21,10 +21,8 @@ use super::neighbours::Neighbours;
 use super::remaining::{RemainingEdges, is_left};
 use super::triangles::{FallingEnd, PeelingScratch, TriangleSearch, entries_read, vertex};
 use trimill_counting::{FALLEN, Peeling};
-use trimill_system::control::Control;
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
-use trimill_system::{lock, parallel};
+use trimill_system::{Control, Result, lock, parallel};
 
 /// Fewer edges or row entries than this are not worth several threads.
 const FEW: usize = 1 << 11;

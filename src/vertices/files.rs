@@ -12,7 +12,7 @@ use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
 use crate::table::text::{Compress, ROWS, TextTable};
 use crate::table::{new_file, write};
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub fn format(path: &Path) -> Result<TableFormat> {
     TableFormat::of(path, ALL)

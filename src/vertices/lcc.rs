@@ -17,11 +17,8 @@ use crate::table::columns::ColumnValue::{F64, Id};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::memory::{HostMemory, Needs};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 use trimill_input::VertexList;
 

@@ -6,8 +6,8 @@ use std::io::Write;
 use super::order::VertexRows;
 use crate::table::columns::CountRows;
 use trimill_system::disk::Output;
-use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
+use trimill_system::{Error, Result};
 
 /// Entries of a chunk that is made by a thread.
 const CHUNK: u64 = 1 << 16;

@@ -15,10 +15,8 @@ use crate::table::columns::ColumnValue::{F64, Id, U32, U64};
 use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Control, Result};
 
 const PER_VERTEX: u64 = 12;
 

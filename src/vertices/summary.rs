@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{coefficient, pairs};
 use crate::sums::{ByRank, Sums};
 use trimill_graph::{DegreeRun, OrientedGraph};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The shares whose quantiles are reported.
 const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];

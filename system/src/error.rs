@@ -4,9 +4,8 @@
 //! Its [`Kind`] tells whose fault it is; only `main` turns kinds into exit codes.
 
 use std::any::Any;
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use rustix::io::Errno;
 

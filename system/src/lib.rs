@@ -12,6 +12,8 @@
 //! | `threads`, `parallel`, `ordered` | thread pools and panics; parallel loops; writing in order what threads make |
 //! | `machine` | what the machine is |
 //! | `url` | inputs that are named by a URL, and what of it may be shown |
+//!
+//! What nearly every file needs is at the root: [`Bytes`], [`Control`], [`Error`], its [`Kind`] and [`Result`].
 
 pub mod bytes;
 pub mod child;
@@ -34,6 +36,10 @@ pub mod threads;
 pub mod timeline;
 pub mod url;
 pub mod whole;
+
+pub use bytes::Bytes;
+pub use control::Control;
+pub use error::{Error, Kind, Result};
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.

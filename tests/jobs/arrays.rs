@@ -12,9 +12,7 @@ use trimill_input::arcs::csr::Csr;
 use trimill_input::arcs::edges::{BATCH, EdgeSource, TakeArcs};
 use trimill_input::arcs::pairs::Pairs;
 use trimill_input::arcs::{ArcList, ArcSource};
-use trimill_system::control::Control;
-use trimill_system::error::{Kind, Result};
-use trimill_system::lock;
+use trimill_system::{Control, Kind, Result, lock};
 
 use trimill::{Graph, Options};
 

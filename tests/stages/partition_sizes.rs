@@ -12,7 +12,7 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{groups, sized, sizes};
 use trimill::testing::prepare::prepare;
 use trimill_input::arcs::ArcList;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::control::{Control, Observer, Unit};
 use trimill_system::hash::mix;
 use trimill_system::memory::HostMemory;

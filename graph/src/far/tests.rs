@@ -13,7 +13,7 @@ use super::layout::{GraphSection, PAGE, ROWS};
 use super::rows::{put_block, put_distances};
 use super::store::{BlockStore, GraphFile};
 use trimill_counting::VertexSetBuilder;
-use trimill_system::error::Kind;
+use trimill_system::Kind;
 
 /// The arcs of three rows that are holes in the file.
 const HOLES: [u64; 3] = [(1 << 31) + 1, (1 << 31) + 2, 2];

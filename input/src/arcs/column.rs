@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Numbers in memory that are read as ids, from any place on, by many threads: slices, vectors and `Arc<[T]>` of integers are columns.
 pub trait Column: Send + Sync {

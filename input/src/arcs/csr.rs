@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::column::{Column, get};
 use super::edges::{BATCH, EdgeSource, TakeArcs};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Bounds of rows that are read at a time.
 const BOUNDS: usize = 1 << 10;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 /// Arcs of a batch: 128 KiB.
 pub const BATCH: usize = 1 << 13;

@@ -13,9 +13,8 @@ use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::ArcSink;
 use crate::parallel::in_order;
 use crate::rows::{AdjacencyRows, PART, RowChunk};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// The fewest arcs that a thread takes at a time.
 const CHUNK: u64 = 1 << 18;

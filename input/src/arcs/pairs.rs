@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::column::Column;
 use super::edges::{BATCH, EdgeSource, TakeArcs};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Edges given as two columns of equal length: the ids of their tails and of their heads.
 ///

@@ -9,7 +9,7 @@ use std::ops::Range;
 use arrow_ipc::{CompressionType, Message, MessageHeader, RecordBatch};
 
 use super::schema::{ArrowColumn, ArrowValues};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
 

@@ -9,8 +9,7 @@ use super::values::{ArrowBatch, BatchBody, IdReader, ROWS};
 use crate::names::{LONGEST_NAME, NameSink, NamedArcs, names_expected};
 use crate::spool::Spool;
 use crate::storage::Storage;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// Bytes that are read at a time: of what is read in order, and where a view leads.
 const PIECE: usize = 1 << 16;

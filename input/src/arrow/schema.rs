@@ -8,7 +8,7 @@ use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 
 use crate::column_names::ColumnNames;
 use crate::tables;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Fields in fields, at most: what checks the metadata allows about as many.
 const MOST_LEVELS: usize = 64;

@@ -12,8 +12,7 @@ use super::names::ColumnTexts;
 use super::schema::ArrowColumn;
 use super::values::{ArrowBatch, BatchBody};
 use crate::file::InputFile;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// A dictionary or more of it, and where its body begins.
 pub(super) struct StoredDictionary {

@@ -20,9 +20,8 @@ use crate::spool::Spool;
 use crate::storage::Storage;
 use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
-use trimill_system::{lock, parallel};
+use trimill_system::{Error, Result, lock, parallel};
 
 /// The longest schema of a stream that is read as it comes.
 const LONGEST_SCHEMA: u64 = 1 << 20;

@@ -10,7 +10,7 @@ use super::message::{BatchLayout, EndBuffers};
 use super::schema::{ArrowColumn, ArrowValues};
 use crate::batch::ArcBatch;
 use crate::storage::{Pread, Storage};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) const ROWS: u64 = 1 << 13;
 

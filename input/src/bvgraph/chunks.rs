@@ -7,7 +7,7 @@ use super::decode::{BvDecoder, DecodeFailure};
 use super::offsets::{OffsetCuts, Offsets};
 use super::scan::Scanner;
 use trimill_system::control::Task;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) struct BvChunks<'a, O> {
     graph: &'a Bvgraph,

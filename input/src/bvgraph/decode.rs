@@ -7,7 +7,7 @@ use super::chunk::{Before, BvChunk};
 use super::limit::RingLimit;
 use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 pub(super) enum DecodeFailure {
     /// The row of this vertex is not one.

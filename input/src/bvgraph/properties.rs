@@ -7,7 +7,7 @@ use super::row::Encoding;
 use crate::check_vertices;
 use crate::hints::{TELLING, in_place_of_a_graph};
 use crate::java_properties::PropertyValues;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) struct Properties {
     pub(super) little_endian: bool,

@@ -11,9 +11,7 @@ use super::chunks::{BvChunks, ChunkReader};
 use super::{BATCH, Bvgraph};
 use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry};
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Kind, Result};
-use trimill_system::lock;
-use trimill_system::parallel;
+use trimill_system::{Error, Kind, Result, lock, parallel};
 
 /// The most arcs whose reverse is looked up before all are read.
 const SAMPLE: usize = 16;

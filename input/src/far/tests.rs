@@ -11,8 +11,7 @@ use super::format::Format;
 use super::gapbs::GapbsSg;
 use super::lines::{self, ReadSizes};
 use super::tests::Keep;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 /// A sparse file with these chunks and holes between them.
 fn sparse(path: &Path, chunks: &[(u64, &[u8])]) -> InputFile {

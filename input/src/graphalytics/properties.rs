@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::file::InputFile;
 use crate::java_properties::PropertyValues;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The most bytes of such a file that are read. Usual ones have a thousand.
 const MOST_BYTES: u64 = 1 << 20;

@@ -13,9 +13,8 @@ use crate::number::{columns, describe, whole};
 use crate::pairs::is_blank_or_comment;
 use crate::parallel::{in_order, produce_and_drain};
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
-use trimill_system::{lock, parallel};
+use trimill_system::{Error, Result, lock, parallel};
 
 /// The fewest bytes of a line.
 const SHORTEST_LINE: u64 = 2;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::MOST_BYTES;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(crate) trait GrapharFiles {
     /// What is in a folder, in order; nothing if there is no such folder, or if nobody can say it.

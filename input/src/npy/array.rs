@@ -3,7 +3,7 @@
 use super::header::{MOST, NpyHeader};
 use crate::file::InputFile;
 use crate::storage::FilePart;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NpyIntegers {

@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use super::ParquetFile;
 use super::pages::Pages;
 use super::schema::EndValues;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// A column of values, all of which must be there.
 pub(super) struct ColumnValues<'a, T: DataType> {

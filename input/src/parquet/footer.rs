@@ -7,7 +7,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use super::thrift::{ThriftItem, walk};
 use crate::file::InputFile;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The length of the metadata, and the mark.
 const TAIL: u64 = 8;

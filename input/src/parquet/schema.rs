@@ -7,7 +7,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use crate::column_names::ColumnNames;
 use crate::tables;
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EndColumn {

@@ -8,9 +8,8 @@ use crate::npy::array::NpyArray;
 use crate::npy::header::{MOST, NpyHeader};
 use crate::spool::Spool;
 use crate::storage::Storage;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
+use trimill_system::{Control, Error, Result};
 
 /// The most bytes of an array that is read into memory: a name, or a shape.
 const MOST_SMALL: u64 = MOST + 1024;

@@ -10,7 +10,7 @@ use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
 use crate::parallel::in_order;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The arrays of a matrix, whose lengths agree.
 pub(super) struct CompressedMatrix {

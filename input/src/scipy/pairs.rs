@@ -6,7 +6,7 @@ use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
 use crate::parallel::in_order;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Entries as two arrays of the same length.
 pub(super) struct CoordinatePairs {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// A shared number of free bytes.
 #[derive(Debug, Clone)]

@@ -22,12 +22,8 @@ use crate::partition::kept::{Kept, kept};
 use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
 use trimill_graph::{Direction, RowRun};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::lock;
-use trimill_system::parallel;
 use trimill_system::timeline::TrackKind;
+use trimill_system::{Bytes, Control, Result, lock, parallel};
 
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);

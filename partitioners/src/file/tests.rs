@@ -1,7 +1,7 @@
 //! Every form and every error of assignment files.
 
 use super::*;
-use trimill_system::error::Kind;
+use trimill_system::Kind;
 
 /// Six declared vertices 1..=6, of which 3 has no edges: compact ids 0..5.
 fn dense() -> Declared<'static> {

@@ -15,9 +15,8 @@ use super::signals;
 use super::symmetric::Symmetric;
 use trimill_system::child::follow_parent;
 use trimill_system::disk::faults;
-use trimill_system::error::{Error, Result};
 use trimill_system::hash::mix;
-use trimill_system::machine;
+use trimill_system::{Error, Result, machine};
 
 /// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`].
 ///

@@ -15,8 +15,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::MetisOptions;
 use super::symmetric::Symmetric;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result, disk};
 
 const GRAPH_MAGIC: u64 = u64::from_le_bytes(*b"trigraph");
 const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");

@@ -1,8 +1,7 @@
 //! The limits of METIS: larger graphs are refused early, with the numbers.
 
 use super::MetisOptions;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// METIS is built with 32-bit indices.
 pub const MOST_ARCS: u64 = i32::MAX as u64;

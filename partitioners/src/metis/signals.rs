@@ -13,10 +13,9 @@
 //! must end the child, too; the parent handles them itself. SIGHUP stays ignored if it was: `nohup` is meant for child processes,
 //! too.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
+use std::{io, thread};
 
 use nix::sys::signal::{SigSet, Signal};
 use signal_hook::consts::{SIGINT, SIGQUIT};

@@ -15,8 +15,7 @@ use rayon::prelude::*;
 
 use super::limits::Count;
 use crate::PartitionInput;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {

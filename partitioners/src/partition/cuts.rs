@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use trimill_counting::{RowBlockSize, longest_row_block_range};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockCut {

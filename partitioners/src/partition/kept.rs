@@ -17,10 +17,7 @@ use super::locals::Locals;
 use super::prune::Prune;
 use trimill_counting::{VertexSet, VertexSetBuilder};
 use trimill_graph::{Direction, RowRun};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Control, Result, parallel};
 
 pub struct Kept {
     pub part: u32,

@@ -13,8 +13,8 @@ use super::GraphPasses;
 use super::locals::Locals;
 use super::prune::Prune;
 use trimill_graph::{Direction, OrientedGraph};
+use trimill_system::Result;
 use trimill_system::control::Task;
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
 /// Units of a partition besides its lists' entries: its sums.

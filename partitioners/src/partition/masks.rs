@@ -14,8 +14,7 @@ use super::locals::Locals;
 use super::prune::Prune;
 use super::{GraphPasses, RUN};
 use trimill_graph::{Direction, RowRun};
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Result, parallel};
 
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]

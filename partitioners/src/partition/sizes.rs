@@ -8,15 +8,14 @@
 
 use std::ops::Range;
 
-use super::GraphPasses;
 use super::bit_counter::BitCounter;
-use super::lists;
 use super::locals::Locals;
 use super::masks::{Counts, Masks};
 use super::prune::Prune;
+use super::{GraphPasses, lists};
 use trimill_graph::OrientedGraph;
+use trimill_system::Result;
 use trimill_system::control::Unit;
-use trimill_system::error::Result;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartitionSize {

@@ -1,7 +1,7 @@
 //! The row blocks of a partition before they are cut: how many, and their bytes.
 
 use trimill_counting::{RowBlockSize, longest_row_block_range};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 use super::sizes::PartitionSize;
 use crate::spill;

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The level of zstd. Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
 const LEVEL: i32 = 1;

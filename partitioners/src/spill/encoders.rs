@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::codec::BlockEncoder;
-use trimill_system::error::Result;
-use trimill_system::lock;
+use trimill_system::{Result, lock};
 
 /// Idle encoders; clones share them.
 #[derive(Clone, Default)]

@@ -9,8 +9,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
-use trimill_system::error::{Error, Result};
-use trimill_system::hex;
+use trimill_system::{Error, Result, hex};
 
 /// The version of the format that is written and read.
 pub(super) const VERSION: u32 = 2;

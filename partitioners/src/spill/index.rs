@@ -11,7 +11,7 @@ use std::path::Path;
 use super::block::{FULL, MOST_VALUES, MOST_VALUES_OF_ROW, VALUE_BYTES, raw_bytes, values};
 use super::codec::Codec;
 use super::format::{Fields, HEADER_BYTES, SpillHeader, damaged};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 const ROW_BLOCK_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 48;

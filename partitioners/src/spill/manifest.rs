@@ -11,10 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
 use trimill_graph::GraphFigures;
-use trimill_system::disk;
-use trimill_system::error::{Error, Result};
-use trimill_system::hex;
-use trimill_system::sealed;
+use trimill_system::{Error, Result, disk, hex, sealed};
 
 pub const MANIFEST_NAME: &str = "manifest.json";
 

@@ -3,7 +3,7 @@
 use super::coded::CodedRows;
 use super::writer::SpillWriter;
 use trimill_counting::{Resident, RowBlock};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 impl SpillWriter {
     pub fn resident(&mut self, rows: &Resident) -> Result<()> {

@@ -16,7 +16,7 @@ use super::index::{RowBlockInfo, SpillIndex};
 use super::slot::DecodeSlot;
 use super::store::SpillStore;
 use super::writer::SpillSummary;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// An open spill. Can be read from many threads at once.
 pub struct SpillReader {

@@ -19,9 +19,7 @@ use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
 use super::slot::DecodeSlot;
 use super::store::SpillStore;
-use trimill_system::error::Result;
-use trimill_system::lock;
-use trimill_system::parallel;
+use trimill_system::{Result, lock, parallel};
 
 #[derive(Debug, Clone, Copy)]
 enum SpillSection {

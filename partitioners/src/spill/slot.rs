@@ -1,7 +1,7 @@
 //! What a thread needs to decode the blocks of a spill.
 
 use super::codec::BlockDecoder;
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 pub(super) struct DecodeSlot {
     pub(super) decoder: BlockDecoder,

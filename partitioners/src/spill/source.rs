@@ -1,8 +1,7 @@
 //! A spill as the rows of a partition that is counted.
 
 use trimill_counting::{PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 use super::SpillReader;
 

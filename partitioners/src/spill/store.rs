@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trimill_system::disk::{self, NewFile};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 pub(super) enum SpillTarget {
     File(BufWriter<NewFile>),

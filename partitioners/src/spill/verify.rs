@@ -8,8 +8,8 @@
 use super::format::damaged;
 use super::reader::SpillReader;
 use trimill_counting::{Resident, RowBlock, VertexSetBuilder};
+use trimill_system::Result;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::Result;
 
 impl SpillReader {
     /// Reads everything and checks every checksum and every invariant.

@@ -19,8 +19,7 @@ use super::encoders::Encoders;
 use super::format::{HEADER_BYTES, PartitionHeader, SpillHeader, checksum};
 use super::index::{RowBlockInfo, SpillBlock, SpillIndex};
 use super::store::{MemorySpill, SpillTarget};
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Error, Result, parallel};
 
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {

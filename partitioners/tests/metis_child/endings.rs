@@ -10,8 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Kind};
+use trimill_system::{Control, Error, Kind};
 
 use crate::CHILD;
 use crate::graphs::{Rows, ring_of_cliques, scrambled};

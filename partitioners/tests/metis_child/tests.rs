@@ -5,14 +5,11 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 use trimill_partitioners::PartitionInput;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
-use trimill_system::bytes::Bytes;
 use trimill_system::child::Helper;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Kind};
+use trimill_system::{Bytes, Control, Error, Kind};
 
-use crate::CHILD;
-use crate::endings;
 use crate::graphs::{Rows, ring_of_cliques, scrambled};
+use crate::{CHILD, endings};
 
 /// A test and its name.
 type Test = (&'static str, fn());

@@ -8,16 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::{AnswerArgs, Command};
 use crate::text::result::ShownTables;
-use trimill::Backend;
-use trimill::Control;
-use trimill::program::Job;
-use trimill::program::Method;
-use trimill::program::Tables;
 use trimill::program::execute::Helper;
-use trimill::program::json;
-use trimill::program::printable;
-use trimill::program::schema;
-use trimill::{Error, Kind, Result};
+use trimill::program::{Job, Method, Tables, json, printable, schema};
+use trimill::{Backend, Control, Error, Kind, Result};
 
 pub(crate) mod bench;
 pub(crate) mod cache;

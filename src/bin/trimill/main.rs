@@ -22,13 +22,8 @@ use progress::ProgressLine;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use trimill::Control;
-use trimill::program::own_process;
-use trimill::program::printable;
-use trimill::program::{Failure, json};
-use trimill::program::{WORKER, guarded};
-use trimill::program::{end_at_once, report_failed_reads};
-use trimill::{Error, Kind, Result};
+use trimill::program::{Failure, WORKER, end_at_once, guarded, json, own_process, printable, report_failed_reads};
+use trimill::{Control, Error, Kind, Result};
 
 fn main() -> ExitCode {
     own_process();

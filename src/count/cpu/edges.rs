@@ -39,12 +39,9 @@ use counters::{Additions, HostEdgeCounters};
 use middle::MiddleCorners;
 pub(super) use middle::{hubs_within, per_block, postponed};
 use own::Own;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
 const SHORT: usize = 16;

@@ -9,9 +9,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use trimill_system::bytes::Bytes;
 use trimill_system::mapped::zeros;
-use trimill_system::parallel;
+use trimill_system::{Bytes, parallel};
 
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.
 pub(super) const MOST: u32 = 1 << 16;

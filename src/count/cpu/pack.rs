@@ -12,8 +12,7 @@
 use std::ops::Range;
 
 use trimill_counting::Resident;
-use trimill_system::bytes::Bytes;
-use trimill_system::parallel;
+use trimill_system::{Bytes, parallel};
 
 /// The first entry of a packed row: above every number.
 const MARK: u32 = u32::MAX;

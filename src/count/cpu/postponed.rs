@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::hubs::{Hubs, words_before};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// The most arcs that wait, and the fewest for which waiting pays off.
 const MOST_ARCS: usize = 1 << 19;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trimill_counting::{COUNTER_BYTES, VertexCounters};
 
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::mapped::zeros;
 
 /// Receives the corners of the triangles that are found.

@@ -19,16 +19,14 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
-use super::free;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
 use super::probe::{before, common, may_intersect, probe, probe_words};
-use super::short;
 use super::vertices::{Corners, HostVertexCounters, OfRow, RowCounters, TotalOnly, WorkerVertices};
+use super::{free, short};
 use crate::count::successors::SuccessorRows;
-use trimill_system::bytes::Bytes;
-use trimill_system::parallel;
+use trimill_system::{Bytes, parallel};
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
 pub(super) const DIRECT: u32 = 2048;

@@ -9,8 +9,7 @@ use super::{KernelSettings, footprint};
 use crate::count::method::CudaMethod;
 use crate::count::vertex_counters;
 use trimill_graph::GraphSize;
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// A GPU with a budget of some bytes, and what methods would take of it.
 #[derive(Debug)]

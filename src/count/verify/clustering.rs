@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{VerifiedVertices, sort};
 use crate::vertices::summary::{Clustering, OfDegree, Quantile};
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 impl VerifiedVertices {
     /// The summary, and the sums of each degree, rising.

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use trimill_system::control::Control;
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Control, Result, parallel};
 
 /// Steps of a loop between two checks whether to stop.
 pub(super) const STEPS: usize = 1 << 16;

@@ -8,8 +8,7 @@ use std::sync::atomic::AtomicU32;
 
 use super::neighbourhoods::VerifiedEdges;
 use crate::truss::by_k::{Truss, Trusses};
-use trimill_system::control::Control;
-use trimill_system::error::Result;
+use trimill_system::{Control, Result};
 
 impl VerifiedEdges {
     /// Replaces the triangles on each edge by its trussness; the edges that are left at `until` have that. Returns the sizes of all

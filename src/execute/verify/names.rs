@@ -8,10 +8,7 @@ use std::sync::{Arc, Mutex};
 use trimill_graph::names::{Names, NamesWriter};
 use trimill_input::arcs::ArcSource;
 use trimill_input::{ArcSink, NameSink, NamedArcs, Source};
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
+use trimill_system::{Bytes, Control, Error, Result, lock};
 
 /// Bytes of a name in the tree, beside its own.
 const PER_NAME: u64 = 80;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::job::parse::parse;
-use trimill_system::error::Kind;
+use trimill_system::Kind;
 
 fn job(text: &str) -> Result<Job> {
     Job::resolve(None, &parse(text, Path::new("test"))?, Path::new("/jobs"))

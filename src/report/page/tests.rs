@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::report::RunResult;
 use crate::report::result::example::example;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 
 const CREATED: u64 = 1_795_435_200;

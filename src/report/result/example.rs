@@ -2,7 +2,7 @@
 
 use super::{InputReport, RunResult, Stage};
 use crate::report::partitions::{CountedFigures, PartitionFigures};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// A result with `parts` partitions whose numbers differ from each other.
 pub fn example(parts: u32) -> RunResult {

@@ -12,15 +12,13 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::{Workspace, clean};
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
-use trimill::testing::graph::OrientedGraph;
-use trimill::testing::graph::file;
+use trimill::testing::graph::{OrientedGraph, file};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::rows::Symmetry;
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
-use trimill::testing::orient::orient;
 use trimill::testing::orient::rows::orient_rows;
-use trimill::testing::orient::{Destination, MadeGraph, OrientedFile};
+use trimill::testing::orient::{Destination, MadeGraph, OrientedFile, orient};
 use trimill::testing::prepare::prepare;
 use webgraph::prelude::CompFlags;
 

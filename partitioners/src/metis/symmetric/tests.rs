@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use trimill_system::error::Kind;
+use trimill_system::Kind;
 
 /// A graph as lists of successors; loops, duplicates and both directions of a pair are allowed.
 #[derive(Debug, Clone)]

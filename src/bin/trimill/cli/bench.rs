@@ -8,9 +8,10 @@ use clap::Args;
 
 use super::args::{usual, without};
 use super::{ReportArgs, help};
-use trimill::program::STANDARD_INPUT;
 use trimill::program::execute::{BenchGraph, BenchRequest};
-use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, PartitionTable, Tables, WorkTable, from_one};
+use trimill::program::{
+    CacheTable, CountTable, InputTable, MemoryTable, PartitionTable, STANDARD_INPUT, Tables, WorkTable, from_one,
+};
 use trimill::{Error, Result};
 
 /// What it does not take: settings of single methods.

@@ -7,8 +7,10 @@ use clap::{ArgGroup, Args, Subcommand};
 
 use super::args::{AnswerArgs, usual, without};
 use super::count::of_inputs;
-use trimill::program::{CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Tables, WorkTable};
-use trimill::program::{Cluster, Scheduler, from_one};
+use trimill::program::{
+    CacheTable, Cluster, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Scheduler, Tables, WorkTable,
+    from_one,
+};
 
 /// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
 const NOT_OF_PREPARE: &[&str] = &["spill", "spill_dir", "keep_spill", "report", "against", "trace"];

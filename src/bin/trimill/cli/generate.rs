@@ -6,13 +6,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use trimill::Bytes;
-use trimill::Result;
-use trimill::program::Job;
 use trimill::program::execute::GenerateRequest;
-use trimill::program::from_one;
-use trimill::program::{Family, RowArcs, SUFFIXES};
-use trimill::program::{InputTable, Tables};
+use trimill::program::{Family, InputTable, Job, RowArcs, SUFFIXES, Tables, from_one};
+use trimill::{Bytes, Result};
 
 /// `trimill generate`
 #[derive(Debug)]

@@ -6,12 +6,9 @@ use std::path::Path;
 use super::checks::check_comparison;
 use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
-use trimill::program::disk;
 use trimill::program::execute::{self, BenchGraph};
 use trimill::program::report::BenchReport;
-use trimill::program::serve;
-use trimill::program::{Job, Paths, paths};
-use trimill::program::{files, views};
+use trimill::program::{Job, Paths, disk, files, paths, serve, views};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

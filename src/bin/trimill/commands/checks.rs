@@ -1,11 +1,8 @@
 //! Settings without effect: refused before anything is read.
 
 use crate::cli::BenchCommand;
-use trimill::program::Choice;
-use trimill::program::Tables;
-use trimill::program::{BatchJob, Job, Prepare};
-use trimill::{Backend, Partitioner};
-use trimill::{Error, Result};
+use trimill::program::{BatchJob, Choice, Job, Prepare, Tables};
+use trimill::{Backend, Error, Partitioner, Result};
 
 /// Checks the method of `job`, and the settings that mean something to some backends, methods and partitioners only. One
 /// that is `stated` for this very job is refused where it would have no effect; one from the settings of many jobs is

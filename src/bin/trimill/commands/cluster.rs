@@ -5,9 +5,7 @@ use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
 use crate::text::reports;
 use std::path::Path;
-use trimill::program::paths;
-use trimill::program::{Job, execute};
-use trimill::program::{WORKER, guarded};
+use trimill::program::{Job, WORKER, execute, guarded, paths};
 use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -6,15 +6,9 @@ use crate::text::{reports, result};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread::available_parallelism;
-use trimill::Control;
-use trimill::RunResult;
 use trimill::program::execute::{self, Helper};
-use trimill::program::paths;
-use trimill::program::with_resume_advice;
-use trimill::program::{EarlierResult, files, rates, views};
-use trimill::program::{Job, Tables};
-use trimill::program::{WORKER, guarded};
-use trimill::{Error, Result};
+use trimill::program::{EarlierResult, Job, Tables, WORKER, files, guarded, paths, rates, views, with_resume_advice};
+use trimill::{Control, Error, Result, RunResult};
 
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     if let Some(shard) = command.shard {

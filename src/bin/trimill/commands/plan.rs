@@ -4,8 +4,7 @@ use super::count::threads;
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::PlanCommand;
 use crate::text::plan;
-use trimill::program::paths;
-use trimill::program::{execute, rates, views};
+use trimill::program::{execute, paths, rates, views};
 use trimill::{Kind, Result};
 
 pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -11,19 +11,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::cluster::check_merged;
-use super::count::CountAnswer;
-use super::count::threads;
+use super::count::{CountAnswer, threads};
 use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, RunCommand};
-use trimill::program::{Batch, BatchJob, Job, PageEntry};
-use trimill::program::{Cluster, execute};
-use trimill::program::{Failure, kind_name};
-use trimill::program::{Paths, paths};
-use trimill::program::{WORKER, guarded};
-use trimill::program::{json, rates, views};
-use trimill::program::{printable, shown};
-use trimill::{Bytes, RunResult};
-use trimill::{Error, Kind, Result};
+use trimill::program::{
+    Batch, BatchJob, Cluster, Failure, Job, PageEntry, Paths, WORKER, execute, guarded, json, kind_name, paths,
+    printable, rates, shown, views,
+};
+use trimill::{Bytes, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;

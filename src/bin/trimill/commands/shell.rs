@@ -4,8 +4,7 @@ use clap::CommandFactory;
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::Cli;
-use trimill::program::suggest;
-use trimill::program::unwritten;
+use trimill::program::{suggest, unwritten};
 use trimill::{Error, Result};
 
 pub(super) fn completions(shell: clap_complete::Shell, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -3,8 +3,7 @@
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::VerifyCommand;
 use crate::text::reports;
-use trimill::program::execute;
-use trimill::program::paths;
+use trimill::program::{execute, paths};
 use trimill::{Error, Result};
 
 pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

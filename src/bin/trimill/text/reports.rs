@@ -5,14 +5,13 @@ use std::path::Path;
 use super::result::{ShownTables, clustering, partitions, stages, truss, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands};
 use trimill::Bytes;
-use trimill::program::Mode;
 use trimill::program::report::doctor::Directory;
 use trimill::program::report::partitions::TableOfPartitions;
 use trimill::program::report::{
     CacheEntry, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PreparedReport, ShardReport,
     VerifyReport,
 };
-use trimill::program::{ArcRates, Rates, for_shell};
+use trimill::program::{ArcRates, Mode, Rates, for_shell};
 
 /// The report as text; `what` is `holds` or `removed`.
 pub(crate) fn cache(report: &CacheReport, what: &str) -> String {

@@ -9,8 +9,7 @@ use trimill::program::Mode;
 use trimill::program::report::Stage;
 use trimill::program::report::partitions::{Figure, PartitionColumn, TableOfPartitions, columns};
 use trimill::program::report::result::MethodEstimate;
-use trimill::{Bytes, Clustering, Prune, Quantile};
-use trimill::{DeviceResult, PartitionFigures, RunResult, Truss, Trusses};
+use trimill::{Bytes, Clustering, DeviceResult, PartitionFigures, Prune, Quantile, RunResult, Truss, Trusses};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub(crate) const MOST_ROWS: usize = 64;

@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use trimill_system::bytes::Bytes;
 use trimill_system::mapped::{populate, zeros};
-use trimill_system::{lock, parallel};
+use trimill_system::{Bytes, lock, parallel};
 
 /// The most ranges of counters.
 const RANGES: u64 = 1 << 8;

@@ -11,7 +11,7 @@ use super::counters::HostEdgeCounters;
 use super::planes::{self, FULL, Planes};
 use crate::count::cpu::hubs::words_before;
 use crate::count::cpu::postponed::{Capacity, PostponedArc, PostponedArcs};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Words of a block of hubs' rows: their planes take 256 KiB.
 const BLOCK: usize = 1 << 12;

@@ -9,7 +9,7 @@ use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, Partition
 use crate::count::cpu::Cpu;
 use crate::count::cpu::postponed::Capacity;
 use crate::count::testing::Rows;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 type OnArcs = BTreeMap<(u32, u32), u32>;
 
