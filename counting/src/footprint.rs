@@ -1,6 +1,6 @@
 //! What a method takes of its device's memory, for the planner.
 
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionExtent {
@@ -103,14 +103,10 @@ mod tests {
         let least = Footprint {
             per_resident_arc: 4,
             per_local: 8,
-            table: |_| Bytes::ZERO,
-            workers: 1,
-            per_numbered: 0,
             row_blocks: RowBlockRoom::Always(1),
             fixed: Bytes(100),
             apart: Bytes(1000),
-            most_resident: Bytes(u64::MAX),
-            of_budget: None,
+            ..Footprint::NOTHING
         };
         let more = Footprint { of_budget: Some(|_, arena| arena.min(5000)), ..least };
         let size = PartitionExtent { locals: 1, arcs: 1, numbered: 1, row_block_limit: 4 };

@@ -17,7 +17,7 @@ use super::cost::{PassingRows, Speed};
 use super::space::Space;
 use trimill_counting::Footprint;
 use trimill_graph::GraphSize;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 pub struct Candidate<'a> {
     pub name: &'static str,
@@ -93,14 +93,9 @@ mod tests {
         Footprint {
             per_resident_arc,
             per_local: 8,
-            table: |_| Bytes::ZERO,
-            workers: 1,
-            per_numbered: 0,
             row_blocks: RowBlockRoom::Always(2),
             fixed: Bytes(1000),
-            apart: Bytes::ZERO,
-            most_resident: Bytes(u64::MAX),
-            of_budget: None,
+            ..Footprint::NOTHING
         }
     }
 
