@@ -2,20 +2,19 @@
 //! and refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
+use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
 use crate::common::base::Base;
-use crate::common::job::{SETTINGS, count, data, job, listing};
+use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::{Published, published};
 use crate::common::refusals::Place;
 use crate::common::simple;
 use parquet::basic::Encoding;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use trimill::testing::control::Control;
-use trimill::testing::error::Kind;
 use trimill::testing::execute::verify::verify;
 use trimill_generate::{BaseGraph, Family, generate};
 
@@ -56,12 +55,6 @@ fn verified(input: &str, dir: &Path) -> (String, OnEdges) {
     (text, rows)
 }
 
-/// Counts `input` and returns the contents of the file of this name.
-fn file(input: &str, name: &str, dir: &Path) -> Vec<u8> {
-    count(&format!("{input}\noutput.per_edge = '{name}'"), dir).unwrap();
-    std::fs::read(dir.join(name)).unwrap()
-}
-
 #[test]
 fn the_verifier_has_the_counts_of_all_vertices() {
     let dir = tempfile::tempdir().unwrap();
@@ -81,19 +74,11 @@ fn real_graphs_have_the_counts_of_the_verifier() {
         assert_eq!(sum, 3 * triangles, "{name}");
         // Of a graph of millions of edges, by one setting of either mode.
         for settings in if edges < 1_000_000 { &SETTINGS[..] } else { &SETTINGS[2..4] } {
-            let result = match count(&format!("{input}\n{settings}\noutput.per_edge = 'e.tsv'"), dir.path()) {
-                // The smallest budget that the largest graphs need is larger.
-                Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => continue,
-                result => result.unwrap(),
-            };
+            let asked = format!("{input}\noutput.per_edge = 'e.tsv'");
+            let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
             assert_eq!(result.triangles, triangles, "{name} {settings}");
             assert!(result.clustering.is_none(), "{name} {settings}: nothing was asked of vertices");
             assert!(std::fs::read_to_string(dir.path().join("e.tsv")).unwrap() == text, "{name} {settings}");
-            assert!(
-                result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
-                "{name} {settings}"
-            );
-            assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
         }
     }
 }
@@ -129,7 +114,7 @@ fn with_counts_at_vertices_both_are_those_of_the_verifier() {
 fn generated(family: &Family, base: Option<&dyn BaseGraph>, dir: &Path) -> [OnEdges; 2] {
     generate(family, base, &dir.join("made.bin"), &Control::silent()).unwrap();
     let (_, verified) = verified("input.path = 'made.bin'", dir);
-    let counted = file("input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
+    let counted = file("per_edge", "input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
     [verified, rows(std::str::from_utf8(&counted).unwrap())]
 }
 
@@ -193,16 +178,8 @@ fn a_blow_up_multiplies_the_triangles_on_an_edge_by_its_copies() {
 
 /// Every format has the rows of the text; `write` makes a file of this name.
 fn assert_formats(name: &str, write: impl Fn(&str) -> Vec<u8>) {
-    let text = String::from_utf8(write("e.tsv")).unwrap();
+    let (text, table) = formats(|suffix| write(&format!("e.{suffix}")));
     let expected = rows(&text);
-    let mut plain = String::new();
-    flate2::read::MultiGzDecoder::new(&write("e.tsv.gz")[..]).read_to_string(&mut plain).unwrap();
-    assert!(plain == text, "{name}");
-    assert!(zstd::decode_all(&write("e.tsv.zst")[..]).unwrap() == text.as_bytes(), "{name}");
-
-    let table = SerializedFileReader::new(bytes::Bytes::from(write("e.parquet"))).unwrap();
-    let schema = table.metadata().file_metadata().schema_descr();
-    assert_eq!(schema.columns().iter().map(|c| c.name().to_owned()).collect::<Vec<_>>(), ["u", "v", "triangles"]);
     for group in table.metadata().row_groups() {
         for column in group.columns() {
             assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
@@ -222,7 +199,7 @@ fn every_format_has_the_same_counts() {
     for name in FORMATS {
         let dir = tempfile::tempdir().unwrap();
         assert_formats(name, |file_name| {
-            file(&format!("input.path = '{}'", data(name).display()), file_name, dir.path())
+            file("per_edge", &format!("input.path = '{}'", data(name).display()), file_name, dir.path())
         });
     }
 }
@@ -250,7 +227,10 @@ fn ids_with_large_gaps_are_those_of_the_input() {
     let (far, last) = (90_000_000_000, u64::MAX - 1);
     let expected = [((1, 7), 0), ((7, far), 1), ((7, last), 1), ((far, last), 1)].into();
     assert_eq!(verified("input.path = 'far.txt'", dir.path()).1, expected);
-    assert_eq!(rows(std::str::from_utf8(&file("input.path = 'far.txt'", "e.tsv", dir.path())).unwrap()), expected);
+    assert_eq!(
+        rows(std::str::from_utf8(&file("per_edge", "input.path = 'far.txt'", "e.tsv", dir.path())).unwrap()),
+        expected
+    );
 }
 
 #[test]
@@ -258,7 +238,7 @@ fn a_graph_without_edges_has_a_file_without_rows() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("loops.txt"), "3 3\n4 4\n").unwrap();
     assert_eq!(verified("input.path = 'loops.txt'", dir.path()).1, OnEdges::new());
-    assert_eq!(file("input.path = 'loops.txt'", "e.tsv", dir.path()), b"u\tv\ttriangles\n");
+    assert_eq!(file("per_edge", "input.path = 'loops.txt'", "e.tsv", dir.path()), b"u\tv\ttriangles\n");
 }
 
 /// A ring lattice whose edges do not fit the host's memory: the sums are in a file, and the edges are written in several windows.
@@ -271,7 +251,7 @@ fn edges_that_do_not_fit_the_memory_are_written_in_windows() {
         let input = format!(
             "input.path = 'ring.sg'\nmemory.host = '80MiB'\ncount = {{ threads = 2, method = 'bitmap' }}\n{settings}"
         );
-        let text = String::from_utf8(file(&input, "e.tsv", dir.path())).unwrap();
+        let text = String::from_utf8(file("per_edge", &input, "e.tsv", dir.path())).unwrap();
         let mut next = (0, 0);
         for line in text.lines().skip(1) {
             let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
@@ -286,30 +266,8 @@ fn edges_that_do_not_fit_the_memory_are_written_in_windows() {
 #[test]
 fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("soc-Slashdot0902.txt.gz").display());
-    let (text, _) = verified(&input, dir.path());
-    for (i, settings) in
-        ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
-            .into_iter()
-            .enumerate()
-    {
-        let run = dir.path().join(format!("run-{i}"));
-        // The total alone, then also on edges, for which everything is counted again.
-        count(&format!("{input}\n{settings}\nrun.dir = 'run-{i}'"), dir.path()).unwrap();
-        let on_edges = format!("{input}\n{settings}\nrun.dir = 'run-{i}'\noutput.per_edge = 'e-{i}.tsv'");
-        let again = || {
-            let result = count(&on_edges, dir.path()).unwrap();
-            assert_eq!(result.partitions.iter().filter(|part| part.counted().resumed).count(), 0, "{settings}");
-            assert!(std::fs::read_to_string(dir.path().join(format!("e-{i}.tsv"))).unwrap() == text, "{settings}");
-        };
-        again();
-        assert!(listing(&run).iter().all(|name| !name.ends_with(".edges")), "sums that are written are not kept");
-        // If the file or the result is missing, they are counted again.
-        std::fs::remove_file(dir.path().join(format!("e-{i}.tsv"))).unwrap();
-        again();
-        std::fs::remove_file(run.join("result.json")).unwrap();
-        again();
-    }
+    let (text, _) = verified(&format!("input.path = '{}'", data("soc-Slashdot0902.txt.gz").display()), dir.path());
+    assert_resumed("per_edge", ".edges", &text, |_| ());
 }
 
 #[test]
@@ -334,12 +292,7 @@ fn what_cannot_be_counted_or_written_is_refused_at_once() {
 
 #[test]
 fn spilled_partitions_alone_are_not_enough() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("karate.mtx").display());
-    count(&format!("{input}\nspill = {{ dir = 'kept', keep = true }}\npartition.parts = 3"), dir.path()).unwrap();
-    let error = count("input.path = 'kept'\noutput.per_edge = 'e.tsv'", dir.path()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Usage);
-    assert!(error.to_string().contains("the triangles on each edge"), "{error}");
+    assert_more_than_spills("per_edge = 'e.tsv'", "the triangles on each edge");
 }
 
 proptest! {
@@ -347,29 +300,22 @@ proptest! {
 
     #[test]
     fn random_graphs_have_the_counts_of_all_vertices(
-        arcs in prop::collection::vec((0u64..50, 0u64..50), 0..500),
-        far in any::<bool>(),
+        arcs in some_arcs(50, 500),
         partitioner in prop::sample::select(&["auto", "rank", "random", "contiguous", "contiguous-vertices"][..]),
         prune in prop::sample::select(&["none", "zero-indegree", "direct"][..]),
         parts in 1u32..9,
         block in 1u64..5,
         at_vertices in any::<bool>(),
     ) {
-        // Every third id is far away.
-        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
-        let arcs: Vec<(u64, u64)> = arcs.into_iter().map(|(u, v)| (id(u), id(v))).collect();
         let dir = tempfile::tempdir().unwrap();
-        let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
-        // A list without a line is refused; a loop is no edge.
-        std::fs::write(dir.path().join("g.txt"), "0 0\n".to_owned() + &text).unwrap();
+        let input = list(&arcs, dir.path());
         let prune = if ["auto", "rank"].contains(&partitioner) { String::new() } else { format!(", prune = '{prune}'") };
-        let input = "input = { path = 'g.txt', format = 'text', header = 'no' }";
         let expected = by_all_vertices(&simple(&arcs));
         prop_assert_eq!(&verified(input, dir.path()).1, &expected);
         let settings = format!(
             "{input}\npartition = {{ partitioner = '{partitioner}', parts = {parts}{prune} }}\nmemory.block = '{block}KiB'\noutput.clustering = {at_vertices}"
         );
-        let found = file(&settings, "e.tsv", dir.path());
+        let found = file("per_edge", &settings, "e.tsv", dir.path());
         prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
     }
 }

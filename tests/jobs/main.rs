@@ -8,6 +8,7 @@ mod common;
 mod counts;
 mod devices;
 mod edges;
+mod figures;
 mod files;
 mod kept;
 mod lcc;

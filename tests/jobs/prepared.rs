@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use trimill::{Bytes, Graph, Kind, Options};
 
+use super::figures::some_arcs;
 use crate::common::{simple, triangles};
 
 /// Degree and triangles of each vertex.
@@ -51,14 +52,10 @@ proptest! {
 
     #[test]
     fn every_question_has_the_answer_of_all_pairs_of_neighbours(
-        arcs in prop::collection::vec((0u64..70, 0u64..70), 0..700),
-        far in prop::bool::ANY,
+        arcs in some_arcs(70, 700),
         in_file in prop::bool::ANY,
         settings in settings(),
     ) {
-        // Every third id is far away.
-        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
-        let arcs: Vec<(u64, u64)> = arcs.into_iter().map(|(u, v)| (id(u), id(v))).collect();
         let (edges, dir) = (simple(&arcs), tempfile::tempdir().unwrap());
         let (at_vertices, on_edges) = by_all_pairs(&edges);
         // A graph that counts with spills in memory is in a temporary file.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use super::figures::taken;
 use crate::common::base::Base;
 use crate::common::job::{SETTINGS, count, data, job, program};
 use crate::common::refusals::Place;
@@ -47,12 +48,7 @@ fn rows(text: &str) -> Trussness {
 /// The result, and the text of both files.
 fn peeled(text: &str, dir: &Path) -> (RunResult, String, String) {
     let result = count(&format!("{text}\noutput.per_edge = 'e.tsv'\noutput.by_k = 'k.tsv'"), dir).unwrap();
-    let file = |name: &str| {
-        let text = std::fs::read_to_string(dir.join(name)).unwrap();
-        std::fs::remove_file(dir.join(name)).unwrap();
-        text
-    };
-    (result, file("e.tsv"), file("k.tsv"))
+    (result, taken(dir, "e.tsv"), taken(dir, "k.tsv"))
 }
 
 /// What the verifier writes.
@@ -60,11 +56,7 @@ fn verified(input: &str, dir: &Path) -> [String; 2] {
     let text = format!("{input}\noutput.per_edge = 'v.tsv'\noutput.by_k = 'vk.tsv'");
     let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
     assert!(report.truss.is_some());
-    ["v.tsv", "vk.tsv"].map(|name| {
-        let text = std::fs::read_to_string(dir.join(name)).unwrap();
-        std::fs::remove_file(dir.join(name)).unwrap();
-        text
-    })
+    ["v.tsv", "vk.tsv"].map(|name| taken(dir, name))
 }
 
 #[test]

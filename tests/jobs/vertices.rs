@@ -2,15 +2,15 @@
 //! file; budgets, resumed jobs and refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
+use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
 use crate::common::base::Base;
-use crate::common::job::{SETTINGS, count, data, job, listing};
+use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::{Published, published};
 use crate::common::refusals::Place;
 use crate::common::simple;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use trimill::testing::control::Control;
@@ -89,21 +89,12 @@ fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() 
         let sum: u128 = at_vertices.values().map(|&(_, triangles)| u128::from(triangles)).sum();
         assert_eq!((sum, at_vertices.len() as u64), (3 * triangles, vertices), "{name}");
         for settings in SETTINGS {
-            let text_of_job = format!("{input}\n{settings}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
-            let result = match count(&text_of_job, dir.path()) {
-                // The smallest budget that the largest graphs need is larger.
-                Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => continue,
-                result => result.unwrap(),
-            };
+            let asked = format!("{input}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
+            let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
             assert_eq!(result.triangles, triangles, "{name} {settings}");
             assert_same(result.clustering.as_ref().unwrap(), &expected);
             assert!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap() == text, "{name} {settings}");
             assert!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap() == degrees, "{name} {settings}");
-            assert!(
-                result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
-                "{name} {settings}"
-            );
-            assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
         }
     }
 }
@@ -111,8 +102,8 @@ fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() 
 /// Makes a graph, and returns what was counted at each of its vertices.
 fn generated(family: &Family, base: Option<&dyn BaseGraph>, dir: &Path) -> AtVertices {
     generate(family, base, &dir.join("made.bin"), &Control::silent()).unwrap();
-    count("input.path = 'made.bin'\noutput.per_vertex = 'made.tsv'\npartition.parts = 3", dir).unwrap();
-    rows(&std::fs::read_to_string(dir.join("made.tsv")).unwrap())
+    let counted = file("per_vertex", "input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
+    rows(std::str::from_utf8(&counted).unwrap())
 }
 
 #[test]
@@ -150,32 +141,13 @@ fn a_blow_up_multiplies_the_triangles_at_a_vertex_by_the_square_of_its_copies() 
     }
 }
 
-/// Counts `input` and returns the contents of the file of this name.
-fn file(input: &str, name: &str, dir: &Path) -> Vec<u8> {
-    count(&format!("{input}\noutput.per_vertex = '{name}'"), dir).unwrap();
-    std::fs::read(dir.join(name)).unwrap()
-}
-
 #[test]
 fn every_format_has_the_same_counts() {
     for name in ["karate.mtx", "ca-HepTh.txt", "cnr-symmetric.graph", "delaunay_n15.graph"] {
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'", data(name).display());
-        let text = String::from_utf8(file(&input, "v.tsv", dir.path())).unwrap();
+        let (text, table) = formats(|suffix| file("per_vertex", &input, &format!("v.{suffix}"), dir.path()));
         let expected = rows(&text);
-
-        let mut plain = String::new();
-        flate2::read::MultiGzDecoder::new(&file(&input, "v.tsv.gz", dir.path())[..])
-            .read_to_string(&mut plain)
-            .unwrap();
-        assert!(plain == text, "{name}");
-        let plain = zstd::decode_all(&file(&input, "v.tsv.zst", dir.path())[..]).unwrap();
-        assert!(plain == text.as_bytes(), "{name}");
-
-        let table = SerializedFileReader::new(bytes::Bytes::from(file(&input, "v.parquet", dir.path()))).unwrap();
-        let names: Vec<_> =
-            table.metadata().file_metadata().schema_descr().columns().iter().map(|c| c.name().to_owned()).collect();
-        assert_eq!(names, ["id", "degree", "triangles", "local_clustering"]);
         let mut ids = Vec::new();
         for row in table.get_row_iter(None).unwrap() {
             let row = row.unwrap();
@@ -200,8 +172,8 @@ fn arrays_have_a_place_for_every_declared_id() {
     ] {
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'", data(name).display());
-        let expected = rows(std::str::from_utf8(&file(&input, "v.tsv", dir.path())).unwrap());
-        let array = file(&input, "v.npy", dir.path());
+        let expected = rows(std::str::from_utf8(&file("per_vertex", &input, "v.tsv", dir.path())).unwrap());
+        let array = file("per_vertex", &input, "v.npy", dir.path());
         let text = format!("{input}\noutput.per_vertex = 'w.npy'");
         verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
         assert!(std::fs::read(dir.path().join("w.npy")).unwrap() == array, "{name}: of the verifier");
@@ -231,7 +203,7 @@ fn an_array_for_ids_with_large_gaps_is_refused_before_anything_is_counted() {
     assert_eq!(error.kind(), Kind::Usage);
     assert!(error.to_string().contains("v.npy") && error.to_string().contains(".tsv.zst"), "{error}");
     assert!(!dir.path().join("v.npy").exists());
-    let found = rows(std::str::from_utf8(&file("input.path = 'far.txt'", "v.tsv", dir.path())).unwrap());
+    let found = rows(std::str::from_utf8(&file("per_vertex", "input.path = 'far.txt'", "v.tsv", dir.path())).unwrap());
     assert_eq!(found, [(1, (2, 1)), (2, (2, 1)), (90_000_000_000, (2, 1))].into());
 }
 
@@ -304,33 +276,11 @@ fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
 #[test]
 fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("soc-Slashdot0902.txt.gz").display());
+    let input = format!("input.path = '{}'", data("soc-Slashdot0902.txt.gz").display());
     let (expected, text, _) = verified(&input, dir.path());
-    for (i, settings) in
-        ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
-            .into_iter()
-            .enumerate()
-    {
-        let run = dir.path().join(format!("run-{i}"));
-        // The total alone, then also at vertices, for which everything is counted again.
-        count(&format!("{input}\n{settings}\nrun.dir = 'run-{i}'"), dir.path()).unwrap();
-        let of_vertices = format!("{input}\n{settings}\nrun.dir = 'run-{i}'\noutput.per_vertex = 'v-{i}.tsv'");
-        let again = |resumed: usize| {
-            let result = count(&of_vertices, dir.path()).unwrap();
-            assert_eq!(result.partitions.iter().filter(|part| part.counted().resumed).count(), resumed, "{settings}");
-            assert_same(result.clustering.as_ref().unwrap(), &expected);
-            assert!(std::fs::read_to_string(dir.path().join(format!("v-{i}.tsv"))).unwrap() == text, "{settings}");
-        };
-        again(0);
-        assert!(listing(&run).iter().all(|name| !name.ends_with(".vertices")), "sums that are written are not kept");
-        // The result has them now; if the file is missing, they are counted again.
-        let (finished, forgotten) = (run.join("result.json"), dir.path().join(format!("v-{i}.tsv")));
-        again(0);
-        std::fs::remove_file(&forgotten).unwrap();
-        again(0);
-        std::fs::remove_file(finished).unwrap();
-        again(0);
-    }
+    assert_resumed("per_vertex", ".vertices", &text, |result| {
+        assert_same(result.clustering.as_ref().unwrap(), &expected);
+    });
 }
 
 #[test]
@@ -356,12 +306,7 @@ fn what_cannot_be_counted_or_written_is_refused_at_once() {
 
 #[test]
 fn spilled_partitions_alone_are_not_enough() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("karate.mtx").display());
-    count(&format!("{input}\nspill = {{ dir = 'kept', keep = true }}\npartition.parts = 3"), dir.path()).unwrap();
-    let error = count("input.path = 'kept'\noutput.clustering = true", dir.path()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Usage);
-    assert!(error.to_string().contains("the triangles at each vertex"), "{error}");
+    assert_more_than_spills("clustering = true", "the triangles at each vertex");
 }
 
 proptest! {
@@ -369,22 +314,14 @@ proptest! {
 
     #[test]
     fn random_graphs_have_the_counts_of_all_pairs_of_neighbours(
-        arcs in prop::collection::vec((0u64..70, 0u64..70), 0..700),
-        far in prop::bool::ANY,
+        arcs in some_arcs(70, 700),
         settings in prop::sample::select(&SETTINGS[..4]),
         parts in 1u32..9,
     ) {
-        // Every third id is far away.
-        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
-        let arcs: Vec<(u64, u64)> = arcs.into_iter().map(|(u, v)| (id(u), id(v))).collect();
         let dir = tempfile::tempdir().unwrap();
-        let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
-        // A list without a line is refused; a loop is no edge.
-        std::fs::write(dir.path().join("g.txt"), "0 0\n".to_owned() + &text).unwrap();
+        let input = list(&arcs, dir.path());
         let settings = if settings.contains("parts") { settings.to_owned() } else { format!("partition.parts = {parts}") };
-        // The first arc of a short list could be taken for a header.
-        let input = "input = { path = 'g.txt', format = 'text', header = 'no' }";
-        let found = file(&format!("{input}\n{settings}"), "v.tsv", dir.path());
+        let found = file("per_vertex", &format!("{input}\n{settings}"), "v.tsv", dir.path());
         let expected = by_pairs(&simple(&arcs));
         prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
         let (_, verified, _) = verified(input, dir.path());

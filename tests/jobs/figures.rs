@@ -1,0 +1,107 @@
+//! Files of counts, at vertices or on edges: how they are made, and what holds for all of them.
+
+use std::io::Read;
+use std::path::Path;
+
+use bytes::Bytes;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use proptest::prelude::*;
+use trimill::RunResult;
+use trimill::testing::error::Kind;
+
+use crate::common::job::{count, data, listing};
+
+/// Counts `input` and returns the contents of the file of this name, which is asked for with `option`.
+pub(crate) fn file(option: &str, input: &str, name: &str, dir: &Path) -> Vec<u8> {
+    count(&format!("{input}\noutput.{option} = '{name}'"), dir).unwrap();
+    std::fs::read(dir.join(name)).unwrap()
+}
+
+/// Reads a file and removes it.
+pub(crate) fn taken(dir: &Path, name: &str) -> String {
+    let text = std::fs::read_to_string(dir.join(name)).unwrap();
+    std::fs::remove_file(dir.join(name)).unwrap();
+    text
+}
+
+/// Counts by these settings, within what was predicted, and leaves nothing in the work directory. `None` for a graph that needs more than
+/// the smallest budget.
+pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> Option<RunResult> {
+    let result = match count(&format!("{input_and_output}\n{settings}"), dir) {
+        Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => return None,
+        result => result.unwrap(),
+    };
+    assert!(result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted), "{settings}");
+    assert!(listing(&dir.join("work")).is_empty(), "{settings}");
+    Some(result)
+}
+
+/// The text of a file, which is that of its compressed forms, and the table of the same columns; `write` makes a file with this suffix.
+pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFileReader<Bytes>) {
+    let text = String::from_utf8(write("tsv")).unwrap();
+    let mut plain = String::new();
+    flate2::read::MultiGzDecoder::new(&write("tsv.gz")[..]).read_to_string(&mut plain).unwrap();
+    assert!(plain == text && zstd::decode_all(&write("tsv.zst")[..]).unwrap() == text.as_bytes());
+    let table = SerializedFileReader::new(Bytes::from(write("parquet"))).unwrap();
+    let columns = table.metadata().file_metadata().schema_descr().columns();
+    assert!(columns.iter().map(|column| column.name()).eq(text.lines().next().unwrap().split('\t')));
+    (text, table)
+}
+
+/// Counts a graph in a run directory: the total alone, and then with the file of `option`, for which everything is counted again. `same` checks
+/// the results; sums are kept as files with the suffix `kept` only until they are written.
+pub(crate) fn assert_resumed(option: &str, kept: &str, text: &str, same: impl Fn(&RunResult)) {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("soc-Slashdot0902.txt.gz").display());
+    for (i, settings) in
+        ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
+            .into_iter()
+            .enumerate()
+    {
+        let alone = format!("{input}\n{settings}\nrun.dir = 'run-{i}'");
+        let (run, file) = (dir.path().join(format!("run-{i}")), dir.path().join(format!("counts-{i}.tsv")));
+        count(&alone, dir.path()).unwrap();
+        let again = || {
+            let result = count(&format!("{alone}\noutput.{option} = 'counts-{i}.tsv'"), dir.path()).unwrap();
+            assert!(!result.partitions.iter().any(|part| part.counted().resumed), "{settings}");
+            same(&result);
+            assert!(std::fs::read_to_string(&file).unwrap() == text, "{settings}");
+        };
+        again();
+        assert!(listing(&run).iter().all(|name| !name.ends_with(kept)), "sums that are written are not kept");
+        // The result has them now; without it, or without the file, they are counted again.
+        again();
+        std::fs::remove_file(&file).unwrap();
+        again();
+        std::fs::remove_file(run.join("result.json")).unwrap();
+        again();
+    }
+}
+
+/// Spilled partitions without the graph cannot be asked for `output`; the error says `words`.
+pub(crate) fn assert_more_than_spills(output: &str, words: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'", data("karate.mtx").display());
+    count(&format!("{input}\nspill = {{ dir = 'kept', keep = true }}\npartition.parts = 3"), dir.path()).unwrap();
+    let error = count(&format!("input.path = 'kept'\noutput.{output}"), dir.path()).unwrap_err();
+    assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
+}
+
+/// Arcs between ids below `ids`, of which every third may be far away.
+pub(crate) fn some_arcs(ids: u64, most: usize) -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let far = |id: u64| if id.is_multiple_of(3) { id << 40 } else { id };
+    (prop::collection::vec((0..ids, 0..ids), 0..most), any::<bool>()).prop_map(move |(mut arcs, some_are_far)| {
+        if some_are_far {
+            arcs.iter_mut().for_each(|(u, v)| (*u, *v) = (far(*u), far(*v)));
+        }
+        arcs
+    })
+}
+
+/// Writes arcs to `g.txt`, and returns the table of this input.
+pub(crate) fn list(arcs: &[(u64, u64)], dir: &Path) -> &'static str {
+    // A list without a line is refused; a loop is no edge.
+    let text: String = std::iter::once(&(0, 0)).chain(arcs).map(|(u, v)| format!("{u} {v}\n")).collect();
+    std::fs::write(dir.join("g.txt"), text).unwrap();
+    "input = { path = 'g.txt', format = 'text', header = 'no' }"
+}
