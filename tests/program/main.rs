@@ -16,5 +16,4 @@ mod plan;
 mod readme;
 mod refusals;
 mod report;
-mod schema;
 mod space;
