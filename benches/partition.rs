@@ -9,9 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::arcs::ArcList;
@@ -25,6 +23,7 @@ use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::{BudgetFrom, PlanLimits, Planner};
 use trimill::testing::prepare::prepare;
+use trimill::{Bytes, Control};
 use trimill_counting::CountBackend;
 use trimill_generate::{Family, generate};
 

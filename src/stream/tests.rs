@@ -74,14 +74,8 @@ impl CountBackend for Recorder {
         Footprint {
             per_resident_arc: 4,
             per_local: 12,
-            table: |_| Bytes::ZERO,
-            workers: 1,
-            per_numbered: 0,
             row_blocks: RowBlockRoom::Always(2),
-            most_resident: Bytes(u64::MAX),
-            of_budget: None,
-            fixed: Bytes::ZERO,
-            apart: Bytes::ZERO,
+            ..Footprint::NOTHING
         }
     }
     fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use trimill::testing::child::Helper;
-use trimill::testing::control::Control;
-use trimill::testing::error::Result;
 use trimill::testing::execute;
 use trimill::testing::job::parse::parse;
 use trimill::testing::job::{Backend, Job};
 use trimill::testing::report::RunResult;
+use trimill::{Control, Result};
 
 /// Settings that divide the same count in different ways.
 pub(crate) const SETTINGS: [&str; 6] = [

@@ -12,14 +12,12 @@ pub(crate) mod server;
 
 use std::collections::BTreeSet;
 
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
-use trimill::testing::error::Result;
 use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::prepare;
+use trimill::{Bytes, Control, Result};
 
 /// The undirected simple graph of a list of arcs, as a set of pairs `(min, max)`.
 pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {

@@ -1,6 +1,6 @@
 //! Builds the sections of a partition from all rows of the graph and what pruning kept, row by row.
 
-use trimill::testing::bytes::Bytes;
+use trimill::Bytes;
 use trimill::testing::partition::cuts::RowBlockCuts;
 use trimill::testing::partition::kept::Kept;
 use trimill::testing::partition::locals::Locals;

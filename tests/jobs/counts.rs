@@ -4,14 +4,12 @@ mod settings;
 
 use crate::common::job::{count, data, listing};
 use crate::common::published::{Published, published};
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::Control;
 use trimill::testing::count::verify::Verifier;
-use trimill::testing::error::Kind;
 use trimill::testing::input::Source;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
+use trimill::{Bytes, Control, Kind};
 use trimill_generate::{Family, StarKind, generate};
 
 #[test]

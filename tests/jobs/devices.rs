@@ -7,13 +7,10 @@ use std::sync::{Arc, Mutex};
 use rayon::ThreadPool;
 
 use crate::common::job::{job, listing};
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::{Control, Observer, Unit};
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::error::{Error, Kind, Result};
 use trimill::testing::execute::count::{count, count_on};
 use trimill::testing::spill::Manifest;
-use trimill::{PartitionFigures, RunResult};
+use trimill::{Bytes, Control, Error, Kind, Observer, PartitionFigures, Result, RunResult, Unit};
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter,
     PartitionExtent, Resident, RowBlockView, VertexCounts,

@@ -14,7 +14,7 @@ use parquet::basic::Encoding;
 use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
-use trimill::testing::control::Control;
+use trimill::Control;
 use trimill::testing::execute::verify::verify;
 use trimill_generate::{BaseGraph, Family, generate};
 

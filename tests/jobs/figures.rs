@@ -6,8 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
-use trimill::RunResult;
-use trimill::testing::error::Kind;
+use trimill::{Kind, RunResult};
 
 use crate::common::job::{count, data, listing};
 

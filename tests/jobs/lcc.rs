@@ -9,8 +9,7 @@ use std::path::Path;
 use crate::common::job::{SETTINGS, count, data};
 use crate::common::place::{Place, stderr};
 use proptest::prelude::*;
-use trimill::testing::error::{Error, Kind};
-use trimill::{Graph, Options};
+use trimill::{Error, Graph, Kind, Options};
 
 type Arcs = Vec<(u64, u64)>;
 

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use trimill::testing::bytes::Bytes;
+use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
 use trimill::testing::report::{PlanReport, RunResult};
 

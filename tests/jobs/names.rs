@@ -10,10 +10,8 @@ use std::path::Path;
 
 use crate::common::job::{SETTINGS, count, job, listing};
 use crate::common::place::Place;
-use trimill::testing::control::Control;
-use trimill::testing::error::{Error, Kind};
 use trimill::testing::execute::verify::verify;
-use trimill::{Backend, Graph, Options};
+use trimill::{Backend, Control, Error, Graph, Kind, Options};
 
 type Edge = (String, String);
 

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use crate::common::job::{data, job, program};
+use trimill::Control;
 use trimill::testing::child::Helper;
-use trimill::testing::control::Control;
 use trimill::testing::execute;
 use trimill::testing::execute::generate::GenerateRequest;
 use trimill::testing::job::Job;

@@ -12,10 +12,8 @@ use super::figures::taken;
 use crate::common::base::Base;
 use crate::common::job::{SETTINGS, count, data, job, program};
 use crate::common::refusals::Place;
-use trimill::testing::control::{Control, Observer, Unit};
-use trimill::testing::error::Kind;
 use trimill::testing::execute::verify::verify;
-use trimill::{Backend, Graph, Options, RunResult};
+use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
 use trimill_generate::{BaseGraph, Family, generate};
 
 /// The trussness of each edge, the smaller id first.

@@ -13,10 +13,9 @@ use crate::common::simple;
 use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
-use trimill::testing::control::Control;
-use trimill::testing::error::Kind;
 use trimill::testing::execute::verify::verify;
 use trimill::testing::vertices::summary::Clustering;
+use trimill::{Control, Kind};
 use trimill_generate::{BaseGraph, Family, generate};
 
 /// Degree and triangles of each id.

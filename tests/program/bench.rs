@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use crate::common::job::{data, program};
 use trimill::testing::bench::{self, BenchGraph, BenchRequest};
-use trimill::testing::control::Control;
-use trimill::testing::error::Kind;
 use trimill::testing::job::Backend;
 use trimill::testing::job::parse::parse;
 use trimill::testing::report::BenchReport;
+use trimill::{Control, Kind};
 
 /// `trimill bench` with a cache in `dir` and without GPUs.
 fn bench(dir: &Path, arguments: &[&str]) -> Output {

@@ -5,10 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::job::data;
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use trimill::testing::clean::{Workspace, needs};
-use trimill::testing::control::Control;
 use trimill::testing::expected::{ExpectedStage, JobShare};
 use trimill::testing::graph::GraphSize;
 use trimill::testing::graph::file::Layout;
@@ -19,6 +17,7 @@ use trimill::testing::plan::cost::{GPU_START, Machine, Speed};
 use trimill::testing::plan::preparing::PreparingEstimate;
 use trimill::testing::prepare::prepare;
 use trimill::testing::rates::Rates;
+use trimill::{Bytes, Control};
 use trimill_kernels::{CountingMethod, Lstc, Packed, packed_takes};
 
 const CORES: usize = 16;

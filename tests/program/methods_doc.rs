@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trimill::testing::bytes::Bytes;
+use trimill::Bytes;
 use trimill::testing::count::method::Method;
 use trimill::testing::job::Backend;
 use trimill_baselines::{SerialMethod, gpu_methods};

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
 use trimill::testing::graph::{Direction, RowRun};
 use trimill::testing::prepare::prepare;
+use trimill::{Bytes, Control};
 use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcList;

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::targets::{Place, TARGETS, Target};
 use rayon::prelude::*;
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::Control;
 use trimill::testing::graph::file::open;
 use trimill::testing::graph::{Direction, RowRun};
+use trimill::{Bytes, Control};
 
 /// Stop after this many inputs that violate a property.
 const MOST_FOUND: usize = 20;

@@ -22,7 +22,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::common::job::{count, data};
 use crate::spill_support::{failure, tiny};
-use trimill::testing::error::Kind;
+use trimill::Kind;
 use trimill::testing::spill::{Codec, SpillReader};
 use trimill_counting::RowBlock;
 use xxhash_rust::xxh3::xxh3_64;

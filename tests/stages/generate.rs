@@ -11,10 +11,9 @@ use dsi_bitstream::codes::GammaRead;
 use dsi_bitstream::impls::{BufBitReader, MemWordReader};
 use dsi_bitstream::traits::BE;
 use lender::for_;
-use trimill::testing::control::{Control, Observer, Unit};
 use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
-use trimill::testing::error::{Error, Kind};
 use trimill::testing::input::ArcSink;
+use trimill::{Control, Error, Kind, Observer, Unit};
 use trimill_generate::{
     BaseGraph, Family, Generated, KnownCounts, RowArcs, StarKind, generate, generate_arcs, parse_leaves,
 };

@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::sections::sections;
 use crate::common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, triangles};
 use proptest::prelude::*;
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
@@ -17,6 +15,7 @@ use trimill::testing::partition::kept::{Kept, kept};
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
+use trimill::{Bytes, Control};
 use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionExtent, smallest_row_block_limit};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];

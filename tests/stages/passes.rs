@@ -2,11 +2,10 @@
 
 use proptest::prelude::*;
 
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
 use trimill::testing::graph::{Direction, RowRun};
 use trimill::testing::prepare::prepare;
+use trimill::{Bytes, Control};
 use trimill_input::arcs::ArcList;
 use trimill_system::memory::HostMemory;
 

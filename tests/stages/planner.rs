@@ -12,11 +12,8 @@ use std::collections::BTreeSet;
 
 use crate::common::job::{data, job, program};
 use rayon::prelude::*;
-use trimill::testing::bytes::Bytes;
 use trimill::testing::child::Helper;
-use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::execute;
 use trimill::testing::job::Mode;
 use trimill::testing::partition::prune::Prune;
@@ -28,6 +25,7 @@ use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, floor, is_ample};
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
+use trimill::{Bytes, Control, Kind, Result};
 use trimill_counting::{CountBackend, Footprint};
 use trimill_generate::Family;
 

@@ -10,15 +10,13 @@ use crate::common::job::data;
 use crate::common::rows_of;
 use dsi_bitstream::traits::BE;
 use proptest::prelude::*;
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, Preparation};
+use trimill::{Bytes, Control, Kind, Result};
 use trimill_generate::{BaseGraph, Family, RowArcs, StarKind, generate, generate_arcs};
 use trimill_kernels::padded;
 use trimill_kernels::prepare::needed;
@@ -261,12 +259,6 @@ struct Once(ArcList);
 impl ArcSource for Once {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         self.0.scan(sink, control)
-    }
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-    fn first_id(&self) -> u64 {
-        0
     }
     fn arcs_at_most(&self) -> u64 {
         u64::MAX

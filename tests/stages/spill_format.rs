@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use crate::spill_support::*;
 use proptest::prelude::*;
-use trimill::testing::control::Control;
-use trimill::testing::error::Kind;
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::manifest::MANIFEST_VERSION;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, ManifestJob, ManifestPartition, SpillWriter};
+use trimill::{Control, Kind};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[test]

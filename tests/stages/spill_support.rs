@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use trimill::testing::clean::CleanReport;
-use trimill::testing::control::Control;
-use trimill::testing::error::Error;
 use trimill::testing::graph::{GraphFigures, GraphSize};
 use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::{Control, Error};
 use trimill_counting::{Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::graph::file::{Layout, open, read_layout};
 use trimill::testing::graph::rows::put_block;
 use trimill::testing::graph::sequence::NumberSequence;
+use trimill::{Kind, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::place::{CLIQUE, Place, counted, graphs, said};

@@ -3,16 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use trimill::testing::bytes::Bytes;
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::identity::Stat;
 use trimill::testing::input::{FileIdentity, Identity};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::Preparation;
+use trimill::{Bytes, Control};
 
 use super::place::{CLIQUE, Place, counted, graphs, said};
 

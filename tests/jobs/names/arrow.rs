@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::types::{Int8Type, Int16Type};
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, StringViewArray};
-use trimill::testing::error::Kind;
+use trimill::Kind;
 
 use super::{Edge, arcs, assert_written, expected, names};
 use crate::common::arrow::arrow;

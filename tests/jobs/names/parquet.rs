@@ -11,7 +11,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::record::RowAccessor;
 use ::parquet::schema::parser::parse_message_type;
-use trimill::testing::error::Kind;
+use trimill::Kind;
 
 use super::{arcs, assert_written, expected, lines, names};
 use crate::common::job::count;

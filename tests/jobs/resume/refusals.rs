@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use trimill::testing::error::Kind;
+use trimill::Kind;
 use trimill::testing::run_dir::RunDir;
 
 use super::support::{Place, ROUTERS, answered, data, stderr};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use trimill::testing::control::Control;
+use trimill::Control;
 use trimill::testing::graph::file::open;
 use trimill::testing::report::RunResult;
 use trimill::testing::run_dir::journal::PartitionRecord;

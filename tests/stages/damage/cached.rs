@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use trimill::testing::error::Kind;
+use trimill::Kind;
 use trimill::testing::graph::file::read_layout;
 
 use xxhash_rust::xxh3::xxh3_64;

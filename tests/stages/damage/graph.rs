@@ -3,11 +3,8 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use trimill::testing::bytes::Bytes;
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
-use trimill::testing::control::Control;
-use trimill::testing::error::{Error, Kind, Result};
 use trimill::testing::graph::Direction;
 use trimill::testing::graph::file::{open, read_layout};
 use trimill::testing::input::Identity;
@@ -15,6 +12,7 @@ use trimill::testing::input::arcs::ArcList;
 use trimill::testing::input::format::Format;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::Preparation;
+use trimill::{Bytes, Control, Error, Kind, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{flip, spread};

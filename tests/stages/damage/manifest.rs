@@ -1,6 +1,6 @@
 //! Manifests that are changed, cut, or belong to other spills.
 
-use trimill::testing::error::Kind;
+use trimill::Kind;
 use trimill::testing::spill::{Codec, Manifest};
 
 use crate::spill_support::*;

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
-use trimill::testing::control::Control;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::{ArcSink, Source};
+use trimill::{Control, Kind, Result};
 use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
 

@@ -1,14 +1,12 @@
 //! Spills that are cut, have flipped bits, are mixed up, or come from a faulty writer.
 
 use proptest::prelude::*;
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::error::Kind;
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::BlockDecoder;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
 use trimill::testing::stream::{DeviceThread, PartitionFailure};
+use trimill::{Bytes, Control, Kind};
 use trimill_counting::{EdgeShare, Resident};
 use trimill_partitioners::spill::Spilled;
 

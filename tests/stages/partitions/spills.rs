@@ -8,8 +8,6 @@ use super::{Defined, LEVELS, any_arcs, by_definition, by_rank, locals_of, part};
 use crate::common::job::job;
 use crate::common::{oriented, rows_of, simple, triangles};
 use proptest::prelude::*;
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::execute::partition::partition;
 use trimill::testing::partition::assignment::Assignment;
@@ -18,6 +16,7 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::DeviceThread;
+use trimill::{Bytes, Control};
 use trimill_counting::{EdgeShare, Resident, RowBlock, smallest_row_block_limit};
 use trimill_partitioners::spill::Spilled;
 

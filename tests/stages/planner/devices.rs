@@ -1,9 +1,8 @@
 //! What counts in a case: the CPU, or a backend that only measures what arrives.
 
 use rayon::ThreadPool;
-use trimill::testing::bytes::Bytes;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::error::Result;
+use trimill::{Bytes, Result};
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
     Resident, ResidentSize, RowBlockRoom, RowBlockView,
@@ -26,15 +25,10 @@ impl CountBackend for Holder {
         Footprint {
             per_resident_arc: 4,
             per_local: 12,
-            table: |_| Bytes::ZERO,
-            workers: 1,
-            per_numbered: 0,
             // A device allocates memory for row blocks in advance; host memory is allocated when they arrive.
             row_blocks: if self.own_memory.is_some() { RowBlockRoom::Always(2) } else { RowBlockRoom::UpTo(2) },
-            most_resident: Bytes(u64::MAX),
-            of_budget: None,
             fixed: Bytes(8),
-            apart: Bytes::ZERO,
+            ..Footprint::NOTHING
         }
     }
     fn resident_chunk(&self) -> Option<Bytes> {

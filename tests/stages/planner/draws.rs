@@ -1,10 +1,9 @@
 //! What is drawn for a case: numbers, and a partitioner.
 
-use trimill::testing::bytes::Bytes;
-use trimill::testing::error::Result;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::plan::Assign;
 use trimill::testing::plan::sets::VertexInfo;
+use trimill::{Bytes, Result};
 use trimill_system::hash::mix;
 
 /// The random numbers of a case.

@@ -1,16 +1,14 @@
 //! A plan fits the device, and its row blocks the host, and a graph that fits is one partition.
 
 use crate::common::oriented;
-use trimill::testing::bytes::Bytes;
-use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::error::Result;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
+use trimill::{Bytes, Control, Result};
 use trimill_counting::CountBackend;
 
 /// Contiguous runs of equal numbers of vertices.

@@ -3,11 +3,10 @@
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use trimill::testing::control::Control;
-use trimill::testing::error::Kind;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, Source};
+use trimill::{Control, Kind};
 use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, TINY, arcs, gz, open, read, text_of, work_dir};

@@ -4,11 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
-use trimill::testing::control::Control;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, NameSink, NamedArcs, Source};
+use trimill::{Control, Kind, Result};
 
 use super::support::{Folder, arcs, read, work_dir};
 use crate::common::arrow::arrow;

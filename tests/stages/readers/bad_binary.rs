@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use trimill::testing::error::Kind;
+use trimill::Kind;
 use trimill::testing::input::Source;
 use trimill::testing::input::format::Format;
 

@@ -10,10 +10,9 @@ use parquet::data_type::{ByteArray, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use trimill::testing::control::Control;
-use trimill::testing::error::{Error, Kind};
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ColumnNames, InputSettings, Source};
+use trimill::{Control, Error, Kind};
 use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, arcs, read, work_dir};

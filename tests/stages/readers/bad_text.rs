@@ -1,6 +1,6 @@
 //! Malformed text: every error names the file and the line.
 
-use trimill::testing::error::Kind;
+use trimill::Kind;
 use trimill::testing::input::Source;
 
 use super::support::{Folder, arcs, data, gz, open, read, sg, text_of, work_dir};

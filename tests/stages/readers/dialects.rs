@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use trimill::testing::control::Control;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{Header, InputSettings, Source};
+use trimill::{Control, Kind, Result};
 
 use super::support::{Folder, arcs, data, edges, gz, open, read, work_dir};
 

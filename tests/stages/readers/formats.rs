@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use trimill::testing::control::Control;
-use trimill::testing::error::{Error, Kind, Result};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ArcSink, Source};
+use trimill::{Control, Error, Kind, Result};
 
 use super::bad_tables::{matrix, npy, table_of, words};
 use super::support::{Folder, Keep, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};

@@ -3,8 +3,8 @@
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use trimill::testing::error::{Error, Kind};
 use trimill::testing::input::{Source, files_of};
+use trimill::{Error, Kind};
 
 use super::support::{Folder, arcs, read, work_dir};
 

@@ -8,10 +8,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::{Workspace, clean};
-use trimill::testing::control::Control;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::graph::{OrientedGraph, file};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::rows::Symmetry;
@@ -20,6 +17,7 @@ use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::rows::orient_rows;
 use trimill::testing::orient::{Destination, MadeGraph, OrientedFile, orient};
 use trimill::testing::prepare::prepare;
+use trimill::{Bytes, Control, Kind, Result};
 use webgraph::prelude::CompFlags;
 
 use super::bvgraph::{graph_of, write};

@@ -5,10 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use trimill::testing::control::Control;
-use trimill::testing::error::Kind;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, Source};
+use trimill::{Control, Kind};
 
 use super::support::{Folder, data, gz, work_dir};
 

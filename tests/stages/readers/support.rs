@@ -4,10 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use trimill::testing::control::Control;
-use trimill::testing::error::{Error, Kind, Result};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::{ArcSink, Source};
+use trimill::{Control, Error, Kind, Result};
 
 #[derive(Default)]
 pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);

@@ -2,16 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::{Workspace, clean};
-use trimill::testing::control::Control;
-use trimill::testing::error::{Kind, Result};
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::rows::{AdjacencyRows, RowChunk};
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::rows::orient_rows;
 use trimill::testing::orient::{Destination, MadeGraph};
+use trimill::{Bytes, Control, Kind, Result};
 
 use super::{data, open};
 
@@ -91,9 +89,6 @@ impl ArcSource for Vast {
     }
     fn declared_vertices(&self) -> Option<u64> {
         Some(1 << 20)
-    }
-    fn first_id(&self) -> u64 {
-        0
     }
     fn arcs_at_most(&self) -> u64 {
         1 << 52
