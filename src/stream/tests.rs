@@ -71,12 +71,7 @@ impl CountBackend for Recorder {
         "none"
     }
     fn footprint(&self) -> Footprint {
-        Footprint {
-            per_resident_arc: 4,
-            per_local: 12,
-            row_blocks: RowBlockRoom::Always(2),
-            ..Footprint::NOTHING
-        }
+        Footprint { per_resident_arc: 4, per_local: 12, row_blocks: RowBlockRoom::Always(2), ..Footprint::NOTHING }
     }
     fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))

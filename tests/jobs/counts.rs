@@ -50,7 +50,7 @@ fn the_verifier_finds_every_published_figure() {
 fn the_methods_of_the_papers_count_real_graphs() {
     let dir = tempfile::tempdir().unwrap();
     for Published { name, triangles, .. } in published() {
-        let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data(&name).display());
+        let input = format!("input.path = '{}'\ncache.dir = 'cache'\ncount.backend = 'cpu'\n", data(&name).display());
         for method in ["forward", "compact-forward", "reverse-edge", "reverse-edge-serial"] {
             let result = count(&format!("{input}count.method = '{method}'"), dir.path()).unwrap();
             assert_eq!((result.triangles, result.method.as_str()), (triangles, method), "{name}");
@@ -115,7 +115,7 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
 #[test]
 fn a_budget_far_below_the_graph_is_kept_to() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'\n", data("cnr-2000.graph").display());
+    let input = format!("input.path = '{}'\ncache.dir = 'cache'\n", data("cnr-2000.graph").display());
     for (device, kind) in [
         ("1MiB", "prune = 'direct'"),
         ("1MiB", "prune = 'none'"),
@@ -160,7 +160,8 @@ fn closed_forms_hold() {
         let parts = "partition = { partitioner = 'random', parts = 3 }";
         let ranges = "partition = { partitioner = 'rank', parts = 3 }\nmemory.block = '64KiB'";
         for settings in ["", parts, "memory.block = '64KiB'\npartition.parts = 4", ranges] {
-            let result = count(&format!("input.path = '{}'\n{settings}", file.display()), dir.path()).unwrap();
+            let input = format!("input.path = '{}'\ncache.dir = 'cache'", file.display());
+            let result = count(&format!("{input}\n{settings}"), dir.path()).unwrap();
             assert_eq!(Some(result.triangles), made.known.triangles, "{family:?}");
             assert_eq!(Some(u128::from(result.edges)), made.known.edges, "{family:?}");
         }

@@ -23,10 +23,10 @@ pub(crate) fn taken(dir: &Path, name: &str) -> String {
     text
 }
 
-/// Counts by these settings, within what was predicted, and leaves nothing in the work directory. `None` for a graph that needs more than
-/// the smallest budget.
+/// Counts by these settings, within what was predicted, and leaves nothing in the work directory; prepares a graph once. `None` for a graph that
+/// needs more than the smallest budget.
 pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> Option<RunResult> {
-    let result = match count(&format!("{input_and_output}\n{settings}"), dir) {
+    let result = match count(&format!("{input_and_output}\n{settings}\ncache.dir = 'cache'"), dir) {
         Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => return None,
         result => result.unwrap(),
     };

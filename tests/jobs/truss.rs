@@ -66,7 +66,7 @@ fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
         assert_eq!(rows(&on_edges).values().map(|&k| u64::from(k)).sum::<u64>(), sum, "{name}");
         assert_eq!(by_k.lines().last(), Some(&*format!("{k}\t{vertices}\t{edges}")), "{name}");
         for settings in SETTINGS {
-            let (result, found, sizes) = peeled(&format!("{input}\n{settings}"), dir.path());
+            let (result, found, sizes) = peeled(&format!("{input}\n{settings}\ncache.dir = 'cache'"), dir.path());
             assert!(found == on_edges && sizes == by_k, "{name} {settings}");
             let trusses = result.truss.unwrap();
             let largest = trusses.largest().unwrap();
