@@ -154,14 +154,14 @@ fn real_crawls_have_the_coefficients_of_the_definition_by_direction() {
         .map(|(u, v)| (u.parse().unwrap(), v.trim().parse().unwrap()))
         .collect();
     let vertices: Vec<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
+    let expected = by_definition(true, &vertices, &arcs);
     for setting in SETTINGS {
         let job = format!(
-            "input.path = '{}'\n{setting}\noutput = {{ lcc = 'l.txt.zst', directed = true, force = true }}",
+            "input.path = '{}'\ncache.dir = 'cache'\n{setting}\noutput = {{ lcc = 'l.txt.zst', directed = true, force = true }}",
             path.display()
         );
         count(&job, dir.path()).unwrap();
         let found = zstd::decode_all(fs::File::open(dir.path().join("l.txt.zst")).unwrap()).unwrap();
-        let expected = by_definition(true, &vertices, &arcs);
         let found = values(std::str::from_utf8(&found).unwrap());
         assert!(found.iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15), "{setting}");
         assert_eq!(found.len(), expected.len());

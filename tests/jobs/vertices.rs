@@ -14,6 +14,7 @@ use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use trimill::testing::execute::verify::verify;
+use trimill::testing::report::VerifyReport;
 use trimill::testing::vertices::summary::Clustering;
 use trimill::{Control, Kind};
 use trimill_generate::{BaseGraph, Family, generate};
@@ -53,13 +54,13 @@ fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
     neighbours.iter().map(|(&id, around)| (id, at(around))).collect()
 }
 
-/// What `trimill verify` finds: its summary and the text of its files.
-fn verified(input: &str, dir: &Path) -> (Clustering, String, String) {
+/// What `trimill verify` finds, and the text of its files.
+fn verified(input: &str, dir: &Path) -> (VerifyReport, String, String) {
     let [vertices, degrees] = ["verified.tsv", "verified-degrees.tsv"].map(|name| dir.join(name));
     let text = format!("{input}\noutput = {{ per_vertex = 'verified.tsv', by_degree = 'verified-degrees.tsv' }}");
     let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
     let [vertices, degrees] = [vertices, degrees].map(|path| std::fs::read_to_string(path).unwrap());
-    (report.clustering.unwrap(), vertices, degrees)
+    (report, vertices, degrees)
 }
 
 /// Both summaries agree; their averages but for the order of additions.
@@ -78,15 +79,20 @@ fn assert_same(found: &Clustering, expected: &Clustering) {
 }
 
 #[test]
-fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() {
-    for Published { name, triangles, clustering, vertices, .. } in published() {
+fn the_verifier_finds_every_published_figure_and_real_graphs_have_its_counts() {
+    for Published { name, arcs, loops, vertices, edges, triangles, wedges, clustering, largest_degree } in published() {
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'", data(&name).display());
-        let (expected, text, degrees) = verified(&input, dir.path());
+        let (found, text, degrees) = verified(&input, dir.path());
+        assert_eq!((found.input.arcs, found.input.loops_removed), (arcs, loops), "{name}");
+        assert_eq!((found.vertices, found.edges), (vertices, edges), "{name}");
+        assert_eq!((found.triangles, found.wedges), (triangles, wedges), "{name}");
+        let expected = found.clustering.unwrap();
         assert_eq!(format!("{:.6}", expected.average_clustering), clustering, "{name}");
         let at_vertices = rows(&text);
         let sum: u128 = at_vertices.values().map(|&(_, triangles)| u128::from(triangles)).sum();
         assert_eq!((sum, at_vertices.len() as u64), (3 * triangles, vertices), "{name}");
+        assert_eq!(at_vertices.values().map(|&(degree, _)| u64::from(degree)).max(), Some(largest_degree), "{name}");
         for settings in SETTINGS {
             let asked = format!("{input}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
             let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
@@ -276,7 +282,8 @@ fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
 fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
     let input = format!("input.path = '{}'", data("soc-Slashdot0902.txt.gz").display());
-    let (expected, text, _) = verified(&input, dir.path());
+    let (report, text, _) = verified(&input, dir.path());
+    let expected = report.clustering.unwrap();
     assert_resumed("per_vertex", ".vertices", &text, |result| {
         assert_same(result.clustering.as_ref().unwrap(), &expected);
     });
