@@ -15,4 +15,4 @@ mod real;
 mod repository;
 mod rows;
 mod stop;
-mod support;
+pub(crate) mod support;

@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use trimill::testing::report::RunResult;
 
 use crate::common::job::program;
+pub(crate) use crate::common::place::stderr as said;
 
 /// One triangle.
 pub(crate) const TRIANGLE: &str = "0 1\n1 2\n2 0\n";
@@ -55,10 +56,6 @@ impl Place {
 pub(crate) fn graphs(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.extension().is_some_and(|suffix| suffix == "trimgraf")).collect()
-}
-
-pub(crate) fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The result of a job that succeeded.

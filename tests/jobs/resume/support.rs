@@ -15,6 +15,7 @@ use trimill::testing::sums::part::{PartCounts, PartKey};
 use trimill::testing::sums::{ByArc, ByRank};
 
 use crate::common::job::program;
+pub(crate) use crate::common::place::stderr;
 use crate::common::read_all;
 
 /// A graph of `tests/data` with its published triangles.
@@ -178,10 +179,6 @@ pub(crate) fn verified(name: &str, flag: &str) -> String {
     command.args(["verify", &data(name), "--no-cache", flag, "out.tsv"]).current_dir(dir.path());
     assert!(command.output().unwrap().status.success());
     fs::read_to_string(dir.path().join("out.tsv")).unwrap()
-}
-
-pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Whether standard output has an answer, not a failure or nothing.

@@ -1,39 +1,13 @@
 //! Compressed inputs and archives: the checksums of gzip, bzip2 and zip, and of zstd where the writer added them.
 
 use std::io::{Cursor, Read, Write};
-use std::path::Path;
-use std::sync::Mutex;
 
 use rayon::prelude::*;
-use trimill::testing::input::arcs::ArcSource;
-use trimill::testing::input::{ArcSink, Source};
-use trimill::{Control, Kind, Result};
+use trimill::Kind;
 use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
 
-#[derive(Default)]
-struct Keep(Mutex<Vec<(u64, u64)>>);
-
-impl ArcSink for Keep {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        self.0.lock().unwrap().extend_from_slice(batch);
-        Ok(())
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<(u64, u64)>> {
-    let keep = Keep::default();
-    Source::open(&[path.to_path_buf()], None, &std::env::temp_dir())?.scan(&keep, &Control::silent())?;
-    let mut arcs = keep.0.into_inner().unwrap();
-    arcs.sort_unstable();
-    Ok(arcs)
-}
-
-fn gz(bytes: &[u8]) -> Vec<u8> {
-    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    gz.write_all(bytes).unwrap();
-    gz.finish().unwrap()
-}
+use crate::readers::support::{gz, read};
 
 fn zst(bytes: &[u8], checksum: bool) -> Vec<u8> {
     let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();

@@ -8,6 +8,8 @@ use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::{ArcSink, Source};
 use trimill::{Control, Error, Kind, Result};
 
+pub(crate) use crate::common::job::data;
+
 #[derive(Default)]
 pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
 
@@ -16,10 +18,6 @@ impl ArcSink for Keep {
         self.0.lock().unwrap().extend_from_slice(batch);
         Ok(())
     }
-}
-
-pub(crate) fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 pub(crate) fn work_dir() -> PathBuf {
