@@ -218,7 +218,6 @@ pub fn check(all: &[Paths]) -> Result<()> {
     found.iter().try_for_each(ResolvedPath::is_free)
 }
 
-/// A path, and where it leads.
 struct ResolvedPath<'a> {
     of: &'a Paths,
     announced: &'a AnnouncedPaths,
@@ -273,20 +272,17 @@ impl<'a> ResolvedPath<'a> {
         }
     }
 
-    /// The error where an output would replace an input.
     fn replaces(&self, input: &Self) -> Error {
         input
             .usage(format!("is {}, and {} would replace it", input.whose(), self.whose()))
             .expected("another name for the output: an input is never replaced, with or without --force")
     }
 
-    /// The error of an output among the files of an input.
     fn among(&self, input: &Self) -> Error {
         self.usage(format!("{} in {}, {}", self.whose(), input.whose(), input.announced.path.display()))
             .expected("a place outside: every file in that directory is part of the graph")
     }
 
-    /// The error of an output inside the run directory `run`.
     fn inside(&self, run: &Self) -> Error {
         self.usage(format!("{} in {}, {}", self.whose(), run.whose(), run.announced.path.display()))
             .expected("a place outside: what is in a run directory may be removed")

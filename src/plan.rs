@@ -214,7 +214,6 @@ pub struct Planner<'a> {
 struct Divided {
     space: Space,
     row_block_limit: Bytes,
-    /// The most bytes of resident rows.
     most: Bytes,
 }
 

@@ -155,7 +155,6 @@ pub struct RowBlock {
     encoded: Vec<EncodedPart>,
 }
 
-/// Encoded rows in `words`, unless there are none.
 fn encoded_rows<'a>(words: &'a [u32], parts: &'a [EncodedPart]) -> Option<EncodedRows<'a>> {
     let end = parts.last()?.end as usize;
     Some(EncodedRows { bytes: &bytemuck::cast_slice(words)[..end], parts })

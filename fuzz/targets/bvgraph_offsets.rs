@@ -8,7 +8,6 @@ use trimill_generate::{Family, generate};
 
 use super::{Place, edges, is_told};
 
-/// A graph: its stream, its properties, and its arcs.
 struct Graph {
     stream: Vec<u8>,
     properties: Vec<u8>,

@@ -41,7 +41,6 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     }
 }
 
-/// All edges of a graph, with the ids of its input.
 pub(super) fn edges(graph: &OrientedGraph) -> Result<BTreeSet<(u64, u64)>> {
     let (order, ids, mut edges) = (graph.order()?, graph.ids()?, BTreeSet::new());
     let original = |rank: u32| ids.original(order[rank as usize]);

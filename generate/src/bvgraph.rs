@@ -123,7 +123,6 @@ impl<'a> BitStrings<'a> {
         Self { bits: BufBitWriter::new(WordAdapter::new(buffered)), written: 0, path }
     }
 
-    /// Appends so many bits of `words`.
     fn add(&mut self, words: &[u64], bits: u64) -> Result<()> {
         let failed = |e| Error::write(self.path, e);
         let (whole, rest) = ((bits / 64) as usize, (bits % 64) as usize);

@@ -43,7 +43,6 @@ fn checked(scale: u32) -> Result<u32> {
     }
 }
 
-/// The generator of the block that begins at draw `start`.
 fn generator(start: u64) -> Mersenne {
     debug_assert_eq!(start % BLOCK, 0);
     // At most 2^17 blocks at scale 31, so the seed never exceeds 32 bits.

@@ -170,7 +170,6 @@ fn write_in_order(
     Ok(written)
 }
 
-/// Replaces `edges` by the edges of a block.
 pub(super) fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, progress: &Progress) -> Result<()> {
     progress.check()?;
     let range = block(sequence, number);

@@ -11,7 +11,6 @@ use crate::{KnownCounts, Sequence};
 use trimill_system::Result;
 use trimill_system::hash::mix;
 
-/// Rounds of the network.
 const ROUNDS: u64 = 4;
 
 /// A bijection of `0..n`.

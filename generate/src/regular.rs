@@ -6,12 +6,10 @@ use std::ops::Range;
 use crate::{KnownCounts, Sequence, sized};
 use trimill_system::{Error, Result};
 
-/// Pairs `a < b` of `q` things.
 fn pairs(q: u128) -> Option<u128> {
     Some(q.checked_mul(q.saturating_sub(1))? / 2)
 }
 
-/// Triples of `q` things.
 fn triples(q: u128) -> Option<u128> {
     Some(pairs(q)?.checked_mul(q.saturating_sub(2))? / 3)
 }

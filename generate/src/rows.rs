@@ -183,7 +183,6 @@ impl Adjacency {
         })
     }
 
-    /// The successors of a vertex, ascending.
     pub(super) fn row(&self, vertex: u64) -> &[u32] {
         &self.successors[self.begins[vertex as usize] as usize..][..self.lengths[vertex as usize] as usize]
     }

@@ -44,7 +44,6 @@ struct Factor {
     leaves: u64,
     /// The value of one step of this factor's digit in an id.
     stride: u64,
-    /// The vertex with a loop.
     looped: Option<u64>,
 }
 

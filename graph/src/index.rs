@@ -76,7 +76,6 @@ impl BlockIndex {
         self.entries[i].first_rank as u32..self.entries[i + 1].first_rank as u32
     }
 
-    /// The arcs of block `i`, among all arcs of the graph.
     pub(super) fn arcs(&self, i: usize) -> Range<u64> {
         self.entries[i].first_arc..self.entries[i + 1].first_arc
     }

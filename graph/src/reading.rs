@@ -238,7 +238,6 @@ impl OrientedGraph {
         parallel::try_map_with(parts, Vec::new, read)
     }
 
-    /// The bytes of a block, checked.
     fn block<'a>(&'a self, block: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         let bytes = self.store.bytes(self.index.bytes(block), buffer)?;
         self.check(block, bytes)?;

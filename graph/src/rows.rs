@@ -90,7 +90,6 @@ mod tests {
 
     use super::*;
 
-    /// Rows of vertices from rank `first` on.
     fn rows() -> impl Strategy<Value = (u32, Vec<Vec<u32>>)> {
         let first = prop_oneof![0u32..50, 200u32..70_000, Just(u32::MAX - 400)];
         (first, prop::collection::vec(prop::collection::btree_set(any::<u32>(), 0..40), 1..60)).prop_map(

@@ -19,7 +19,6 @@ pub(super) const CHUNK: usize = 1 << 16;
 /// The most bytes of a chunk: 33 control bits a number, 32 of data, and the headers and ends of two sequences.
 pub(super) const CHUNK_BYTES: usize = CHUNK * 9 + 128;
 
-/// A table of numbers that is encoded in chunks.
 pub(super) trait Table<T>: Sync {
     /// Appends the chunk that begins with number `first`.
     fn encode(&self, first: usize, chunk: &[T], out: &mut Vec<u8>);

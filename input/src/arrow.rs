@@ -153,7 +153,6 @@ fn read(file: &InputFile, into: &mut [u8], at: u64) -> Result<()> {
     file.file.read_exact_at(into, at).map_err(|error| Error::read(&file.path, error))
 }
 
-/// The bytes of a range that must be in the file.
 fn metadata(file: &InputFile, at: u64, length: u64) -> Result<Vec<u8>> {
     let end = at.checked_add(length).filter(|&end| end <= file.bytes && length <= MOST_METADATA);
     end.ok_or_else(|| damaged(&format!("metadata of {length} bytes at byte {at} of {}", file.bytes)))?;

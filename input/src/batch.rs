@@ -44,7 +44,6 @@ impl<'a> ArcBatch<'a> {
     }
 }
 
-/// Why a chunk of text could not be delivered.
 pub(super) enum DeliveryFailure {
     /// The text is wrong at this byte of the chunk; the error knows neither file nor line yet.
     Bad(usize, Error),

@@ -101,7 +101,6 @@ impl Binary {
     }
 }
 
-/// Records of `N` words of `W` bytes.
 fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {
     bytes.as_chunks::<W>().0.as_chunks::<N>().0
 }

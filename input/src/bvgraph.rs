@@ -89,7 +89,6 @@ impl Bvgraph {
         Ok(graph)
     }
 
-    /// The file of offsets, if it can be used.
     fn offsets(&self) -> Option<Offsets<'_>> {
         let (file, bytes) = self.offsets.as_ref()?;
         let offsets = Offsets { file, bytes: *bytes, code: self.properties.encoding.offsets };
@@ -140,7 +139,6 @@ impl Bvgraph {
         Ok(self.properties.arcs)
     }
 
-    /// Checks that the rows have all arcs.
     fn check_arcs(&self, found: u64) -> Result<()> {
         let Properties { arcs, encoding: Encoding { nodes, .. }, .. } = self.properties;
         if found == arcs {

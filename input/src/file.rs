@@ -80,7 +80,6 @@ impl InputFile {
         Self::stored(path, Storage::Local(file), spooled)
     }
 
-    /// The object `object` of a server.
     pub(super) fn remote(object: Arc<dyn RemoteBytes>) -> Result<Self> {
         let path = object.name().to_path_buf();
         Self::stored(&path, Storage::Remote(object), false)

@@ -225,7 +225,6 @@ fn numbered(files: &dyn GrapharFiles, dir: &Path, name: &str) -> Result<Vec<(u64
     Ok(found)
 }
 
-/// The numbers in files of eight bytes.
 fn numbers(files: &dyn GrapharFiles, paths: &[PathBuf]) -> Result<Vec<u64>> {
     let read = files.read(paths)?.into_iter().zip(paths);
     let number = |(bytes, path): (Vec<u8>, &PathBuf)| match <[u8; 8]>::try_from(&bytes[..]) {

@@ -77,7 +77,6 @@ impl<'a> Head<'a> {
         self.error_of(Error::data("", found))
     }
 
-    /// Adds that line to an error.
     pub(super) fn error_of(&self, error: Error) -> Error {
         error.at(&self.file.path).at_line(self.number.max(1))
     }

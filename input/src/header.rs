@@ -61,7 +61,6 @@ impl FromStr for Header {
     }
 }
 
-/// The numbers of a line that may be a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HeaderNumbers {
     pub(super) n: u64,

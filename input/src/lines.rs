@@ -34,7 +34,6 @@ impl ReadSizes {
     }
 }
 
-/// The ranges of `file` from byte `start` on.
 pub(super) fn ranges(file: &InputFile, start: u64, window: u64) -> impl Iterator<Item = Range<u64>> {
     let count = file.bytes.saturating_sub(start).div_ceil(window);
     let end = file.bytes;

@@ -51,7 +51,6 @@ impl Dialect for Matrix {
 }
 
 impl MatrixMarket {
-    /// Reads the header of a plain file.
     pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
         let first = head.next()?.unwrap_or_default().to_vec();

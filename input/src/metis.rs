@@ -39,7 +39,6 @@ pub(super) struct Metis {
 }
 
 impl Metis {
-    /// Reads the header of a plain file.
     pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
         let Some(line) = head.next_content()? else {

@@ -79,7 +79,6 @@ impl NamedArcs {
     }
 }
 
-/// What an error about a name expects.
 pub(super) fn names_expected() -> String {
     format!("two names of 1 to {LONGEST_NAME} bytes for each arc")
 }
@@ -168,7 +167,6 @@ impl NamedList {
         Ok(arcs)
     }
 
-    /// Adds the arc of a line.
     fn arc(&self, line: &[u8], batch: &mut NamedArcs, skipped: &mut Vec<u8>) -> Result<()> {
         let found = |found: &str| Error::data("", found);
         if memchr::memchr(b'\r', line).is_some() && has_bare_cr(line) {

@@ -31,7 +31,6 @@ struct NpyPairs {
 }
 
 impl Npy {
-    /// Reads the headers of plain files.
     pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files = files.into_iter().map(NpyPairs::open).collect::<Result<_>>()?;
         Ok(Self { files, window: sizes.window })
@@ -63,7 +62,6 @@ impl NpyPairs {
         Ok(Self { array, fortran: header.fortran, arcs })
     }
 
-    /// Delivers the arcs in these rows of the array.
     fn scan(&self, rows: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let (first, end) = (rows.start, rows.end);
         let count = (end - first) as usize;

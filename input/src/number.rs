@@ -28,7 +28,6 @@ fn checked(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
 }
 
-/// Whether `byte` separates the columns of a line.
 #[inline(always)]
 pub(super) const fn separates(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b',')

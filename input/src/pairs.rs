@@ -108,7 +108,6 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     DeliveryFailure::Bad(start, if let Some(advice) = about(line) { error.advice(advice) } else { error })
 }
 
-/// Whether a line (without its end) is blank or a comment.
 pub(super) fn is_blank_or_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii().first(), None | Some(b'#' | b'%'))
 }

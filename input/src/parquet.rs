@@ -46,7 +46,6 @@ struct ParquetFile {
 }
 
 impl Parquet {
-    /// Reads the metadata of plain files.
     pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings) -> Result<Self> {
         let tables = files.into_iter().map(|file| ParquetFile::open(file, reading)).collect::<Result<_>>()?;
         Ok(Self { tables, names: reading.names })

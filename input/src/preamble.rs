@@ -27,11 +27,9 @@ pub(super) struct Start {
     pub(super) columns: Columns,
 }
 
-/// The first line that is not a comment.
 #[derive(Debug)]
 pub(super) struct FirstLine {
     pub(super) line: u64,
-    /// Its text in messages.
     pub(super) text: String,
     /// Where arcs begin if it is an arc.
     pub(super) arc: Start,

@@ -35,7 +35,6 @@ enum Entries {
 }
 
 impl SciPy {
-    /// Opens the arrays of a plain file.
     pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Self> {
         let mut arrays = Arrays::open(file, work_dir, control)?;
         let format = arrays.text("format")?;

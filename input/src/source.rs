@@ -370,7 +370,6 @@ fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
     paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
 }
 
-/// The format of all files, which must be the same.
 fn common_format(files: &[InputFile]) -> Result<Format> {
     let format = detect::detect(&files[0])?;
     for file in &files[1..] {
@@ -393,7 +392,6 @@ fn if_text(error: Error, reading: &InputSettings) -> Error {
     }
 }
 
-/// Refuses several files if the format allows one only.
 fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
     if inputs.len() == 1 || format.takes_several_files() {
         return Ok(());

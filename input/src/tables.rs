@@ -8,7 +8,6 @@ use super::ends::{is_index, places};
 use trimill_system::text::printable;
 use trimill_system::{Error, Result};
 
-/// The most columns that an error lists.
 const MOST_LISTED: usize = 12;
 
 /// Columns with their names and types, as errors list them.

@@ -14,7 +14,6 @@ use super::source::HowToOpen;
 use super::{ArcSink, InputSettings, NameSink, NamedArcs, Source};
 use trimill_system::{Control, Result};
 
-/// Keeps all arcs.
 #[derive(Default)]
 pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
 
@@ -42,7 +41,6 @@ fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u
 
 type NamedArc = (Vec<u8>, Vec<u8>);
 
-/// Keeps all arcs between names.
 #[derive(Default)]
 struct KeepNames(Mutex<Vec<NamedArc>>);
 

@@ -22,7 +22,6 @@ use trimill_system::control::NOTE;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::{Error, Result};
 
-/// A graph in one or several edge lists.
 pub(super) struct EdgeListText {
     lists: Vec<List>,
     sizes: ReadSizes,

@@ -13,7 +13,6 @@ use crate::foreign::{self, Array};
 use crate::run::run;
 use crate::stream;
 
-/// The edges of a graph.
 #[pyclass(frozen, module = "trimill._native")]
 pub(crate) struct Edges {
     graph: Arc<Graph<'static>>,
@@ -22,7 +21,6 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    /// The graph of these edges.
     pub(crate) fn graph(&self) -> Arc<Graph<'static>> {
         Arc::clone(&self.graph)
     }
@@ -41,7 +39,6 @@ impl Edges {
         self.labels.as_deref()
     }
 
-    /// The edges of files.
     #[staticmethod]
     fn files(paths: Vec<PathBuf>) -> Self {
         Self { graph: Arc::new(Graph::from_files(paths)), labels: None }

@@ -41,7 +41,6 @@ pub(crate) fn in_python<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'
     py.import("trimill._errors")?.call_method1("in_python", (message,))
 }
 
-/// A report as JSON.
 pub(crate) fn json(py: Python<'_>, report: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(report).map_err(|error| raised(py, &Error::defect(error.to_string())))
 }

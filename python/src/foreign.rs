@@ -37,7 +37,6 @@ unsafe impl Send for Array {}
 // SAFETY: as above.
 unsafe impl Sync for Array {}
 
-/// The type of the numbers.
 #[derive(Clone, Copy)]
 enum Number {
     I8,
@@ -104,7 +103,6 @@ impl Array {
     }
 }
 
-/// Loads the number at an address.
 macro_rules! load {
     ($number:ty) => {
         |at: *const u8| {

@@ -138,7 +138,6 @@ fn wrong(found: String) -> Error {
     Error::data("table", found)
 }
 
-/// A column of several chunks.
 #[derive(Default)]
 struct Chunks {
     chunks: Vec<Box<dyn Column>>,

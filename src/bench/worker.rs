@@ -62,7 +62,6 @@ impl<'a> Workers<'a> {
     }
 }
 
-/// A child process, which is ended when dropped.
 struct BenchWorker {
     /// Dropped first: the end of its input lets the child end.
     jobs: Option<ChildStdin>,

@@ -13,7 +13,6 @@ fn on(gpus: u32) -> &'static str {
     }
 }
 
-/// The lines that are directives, or those that are not.
 fn lines(all: &[String], directives: bool) -> Option<String> {
     let some: Vec<&str> =
         all.iter().map(String::as_str).filter(|line| line.starts_with("#SBATCH") == directives).collect();

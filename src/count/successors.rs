@@ -78,7 +78,6 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// Prefetches the row of `b`, or its beginning.
     #[inline(always)]
     pub(super) fn prefetch(&self, b: u32) {
         if let RowsLocation::Resident { first } = &self.rows {

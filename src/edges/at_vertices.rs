@@ -56,7 +56,6 @@ impl EdgesOfGraph<'_> {
     }
 }
 
-/// Adds the sums of a run at both ends of its arcs.
 fn add_run(run: &EdgeRun<'_>, scratch: &mut RunScratch, add: impl Fn(u32, u64)) {
     let RunScratch { sums, hubs, .. } = scratch;
     for (rank, row, sums) in run.rows(sums) {

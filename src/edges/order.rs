@@ -94,7 +94,6 @@ impl EdgesOfGraph<'_> {
 /// The lists of the larger ends of edges, by the smaller ends.
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
-    /// The bytes of a block of a pass.
     pass: Bytes,
     /// The vertex of each rank.
     order: Vec<u32>,

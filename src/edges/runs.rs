@@ -17,7 +17,6 @@ const RUN: u64 = 1 << 16;
 
 /// The buffers of a thread.
 pub(crate) struct RunScratch {
-    /// What is read of the sums.
     pub(crate) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
     pub(crate) hubs: Vec<u64>,

@@ -37,11 +37,9 @@ pub struct Building {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BuildingSpace<'a> {
-    /// Bytes of the host's memory.
     pub(super) memory: Bytes,
     /// The most bytes of a block of rows.
     pub(super) block: Bytes,
-    /// Bytes for spills that wait in memory.
     pub(super) spills: Bytes,
     /// Where the others are.
     pub(super) dir: &'a Path,

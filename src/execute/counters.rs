@@ -13,7 +13,6 @@ use crate::vertices::order::{fixed_bytes, least_window};
 use trimill_system::Bytes;
 use trimill_system::memory::HostMemory;
 
-/// Whether the sums at all keys are in memory.
 pub(super) fn in_memory<K: SumKey>(host: HostMemory, keys: u64) -> bool {
     Sums::<K>::bytes(keys).get() <= host.usable().get() / 8 * K::EIGHTHS
 }

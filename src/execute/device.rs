@@ -107,7 +107,6 @@ pub(super) fn together_of(
     (all, devices)
 }
 
-/// The result of a device; none where the host counts.
 pub(super) fn device_result(
     backend: &dyn CountBackend,
     results: &[PartitionFigures],
@@ -132,7 +131,6 @@ pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> Co
     CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
 }
 
-/// A partition that was taken, and its source or the error of opening it.
 type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
 
 impl<'a> SharedWork<'a> {

@@ -105,7 +105,6 @@ impl Opened<'_> {
         self.source.has_rows()
     }
 
-    /// Claims the run directory, if there is one, for this job.
     pub(super) fn claim(&mut self) -> Result<()> {
         let Session { job, run, pool, control, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };

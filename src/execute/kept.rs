@@ -19,7 +19,6 @@ use crate::report::RunResult;
 use trimill_partitioners::spill::Manifest;
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
-/// Counts the spills of the manifest in `dir`.
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
     refuse(
         [

@@ -79,7 +79,6 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     }
 }
 
-/// The records of all partitions that were counted.
 fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>> {
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let read = |part| {

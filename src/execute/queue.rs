@@ -34,13 +34,11 @@ pub(super) struct TakenItem<'q, T> {
 struct Held<'q, T>(&'q Queue<T>);
 
 impl<T> Queue<T> {
-    /// An empty queue in which `room` items may wait.
     pub(super) fn new(room: usize, takers: usize) -> Self {
         let state = QueueState { waiting: VecDeque::new(), taken: 0, open: true, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room }
     }
 
-    /// A closed queue of all its items.
     pub(super) fn of(items: impl IntoIterator<Item = T>, takers: usize) -> Self {
         let state = QueueState { waiting: items.into_iter().collect(), taken: 0, open: false, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
@@ -72,7 +70,6 @@ impl<T> Queue<T> {
         self.next(&mut waited.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the first item if there is one now.
     pub(super) fn take_now(&self) -> Option<TakenItem<'_, T>> {
         self.next(&mut lock(&self.state))
     }

@@ -16,7 +16,6 @@ pub(super) struct PlannedFigures<'a> {
     pub(super) predictions: &'a [Prediction],
 }
 
-/// The result of a job on this graph, before partitions are counted.
 pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
     let (Session { job, host, .. }, GraphFigures { size, wedges, report }) = (session, graph);
     RunResult {

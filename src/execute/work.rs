@@ -22,7 +22,6 @@ use trimill_partitioners::spill::{SpillReader, SpillSummary, Spilled};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Bytes, Error, Result};
 
-/// The results of a device's thread.
 #[derive(Default)]
 pub(super) struct DeviceOutcome {
     pub(super) results: Vec<PartitionFigures>,

@@ -84,7 +84,6 @@ impl Setting {
 /// Names, and where their values are kept.
 macro_rules! settings {
     ($($name:ident: $table:ident.$($key:ident).+;)*) => {
-        /// The names of all settings.
         pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// Where they are in the tables of a job, in the same order.
@@ -145,7 +144,6 @@ settings! {
     run_dir: run.dir;
 }
 
-/// Makes a setting.
 pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<()> {
     if !NAMES.contains(&name) {
         let hint = did_you_mean(name, NAMES.iter().copied());

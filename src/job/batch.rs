@@ -106,7 +106,6 @@ impl Batch {
 /// The longest job file: they are written by hand, so a longer file is something else.
 const MOST_BYTES: Bytes = Bytes::mib(16);
 
-/// The text of the file or pipe at `path`.
 fn text_of(path: &Path) -> Result<String> {
     let wrong = |found: String| Error::data(path, found).expected("a job file");
     let unreadable = |error| Error::read(path, error).expected("a job file");

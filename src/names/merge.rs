@@ -40,7 +40,6 @@ pub(super) struct MergedRange {
 }
 
 impl Merging<'_> {
-    /// The least memory for one range after another.
     pub(super) fn least_memory(runs: &[NameRun]) -> Bytes {
         Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
     }

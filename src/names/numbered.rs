@@ -53,7 +53,6 @@ impl NumberedArcs<'_> {
         Ok(())
     }
 
-    /// The numbers of a run's names.
     fn numbers_of(&self, run: usize) -> Result<Vec<u32>> {
         let mut numbers = Vec::with_capacity(self.runs[run].names as usize);
         for (first, runs) in &self.numbers {

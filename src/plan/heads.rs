@@ -39,7 +39,6 @@ pub(super) fn ranges_for(shards: u32) -> u32 {
     ranges
 }
 
-/// A range of bins of the heads of a rank range.
 #[derive(Debug, Clone)]
 struct HeadRange {
     range: usize,

@@ -44,7 +44,6 @@ fn multiset(arcs: &[(u64, u64)]) -> BTreeMap<(u64, u64), u64> {
     counts
 }
 
-/// The rows of arcs whose ids are below `n`.
 fn rows(n: u64, arcs: &[(u64, u64)]) -> (Vec<u32>, Vec<i64>) {
     let mut sorted = arcs.to_vec();
     sorted.sort_unstable_by_key(|arc| arc.0);

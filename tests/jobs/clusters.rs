@@ -47,7 +47,6 @@ impl Shared {
         data(self.graph.0).display().to_string()
     }
 
-    /// The file that the verifier writes for a flag.
     fn verified(&self, flag: &str, name: &str) -> String {
         self.prints(&["verify", &self.input(), "--no-cache", flag, name]);
         fs::read_to_string(self.path(name)).unwrap()

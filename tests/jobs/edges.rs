@@ -21,7 +21,6 @@ use trimill_generate::{BaseGraph, Family, generate};
 /// The triangles on each edge, the smaller id first.
 type OnEdges = BTreeMap<(u64, u64), u32>;
 
-/// The rows of a file of text.
 fn rows(text: &str) -> OnEdges {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("u\tv\ttriangles"));

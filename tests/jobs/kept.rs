@@ -44,7 +44,6 @@ fn refuses(dir: &Path, code: i32, arguments: &[&str], parts: &[&str]) {
     }
 }
 
-/// The spills of wiki-Vote in eight parts, in `dir/spills`.
 fn partitioned(dir: &Path) -> PathBuf {
     let report = answer(dir, &["partition", &data("wiki-Vote.txt"), "--parts", "8", "--spill-dir", "spills"]);
     assert_eq!(report["parts"], 8);

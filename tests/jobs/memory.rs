@@ -42,7 +42,6 @@ fn answer<T: DeserializeOwned>(command: &str, input: &Path, dir: &Path, options:
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{command} {options}: {error}: {told}"))
 }
 
-/// A graph that the program generates.
 fn generated(family: &str, dir: &Path) -> PathBuf {
     let file = dir.join("graph.bin");
     let command = Command::new(env!("CARGO_BIN_EXE_trimill"))

@@ -91,7 +91,6 @@ fn expected(arcs: &[Edge]) -> Expected {
     Expected { vertices, edges }
 }
 
-/// The cells of a line, unquoted as in CSV.
 fn cells(line: &str, separator: char) -> Vec<String> {
     let (mut cells, mut in_quotes, mut rest) = (vec![String::new()], false, line.chars().peekable());
     while let Some(c) = rest.next() {

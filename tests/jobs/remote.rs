@@ -11,7 +11,6 @@ use crate::common::server::{Answer, Asked, Object, Server};
 /// A published count: SNAP's ca-HepTh.
 const TRIANGLES: u64 = 28_339;
 
-/// The arcs of a list.
 fn arcs(text: &str) -> Vec<(u32, u32)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let ends = lines.map(|line| line.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<u32>>());
@@ -74,7 +73,6 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Serves files by their names.
 fn serve(files: Vec<(&'static str, Vec<u8>)>) -> Server {
     Server::start(move |asked| {
         let path = asked.target.split('?').next().unwrap_or_default();
@@ -420,7 +418,6 @@ fn only_an_unchanged_object_is_in_the_cache() {
     place.refuses(&["count", &server.url("g.txt"), "--run-dir", "run"], 2, &["a URL with a strong ETag"]);
 }
 
-/// All files below `dir`, with their contents.
 fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let read = |path: std::path::PathBuf| match path.is_dir() {

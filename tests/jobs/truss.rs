@@ -43,13 +43,11 @@ fn rows(text: &str) -> Trussness {
     lines.map(row).collect()
 }
 
-/// The result, and the text of both files.
 fn peeled(text: &str, dir: &Path) -> (RunResult, String, String) {
     let result = count(&format!("{text}\noutput.per_edge = 'e.tsv'\noutput.by_k = 'k.tsv'"), dir).unwrap();
     (result, taken(dir, "e.tsv"), taken(dir, "k.tsv"))
 }
 
-/// What the verifier writes.
 fn verified(input: &str, dir: &Path) -> [String; 2] {
     let text = format!("{input}\noutput.per_edge = 'v.tsv'\noutput.by_k = 'vk.tsv'");
     let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();

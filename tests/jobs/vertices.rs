@@ -22,7 +22,6 @@ use trimill_generate::{BaseGraph, Family, generate};
 /// Degree and triangles of each id.
 type AtVertices = BTreeMap<u64, (u32, u64)>;
 
-/// The rows of a file of text.
 fn rows(text: &str) -> AtVertices {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("id\tdegree\ttriangles\tlocal_clustering"));

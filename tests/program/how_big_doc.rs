@@ -26,7 +26,6 @@ fn page() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/how-big.md")).unwrap()
 }
 
-/// The rows of a table of the page, without its head.
 fn table(page: &str, first: &str) -> Vec<Vec<String>> {
     let rows = page.lines().skip_while(|line| !line.starts_with(first)).take_while(|line| line.starts_with('|'));
     let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();

@@ -11,7 +11,6 @@ fn crawl() -> String {
     data("cnr-2000.graph").display().to_string()
 }
 
-/// The plan of a crawl.
 fn planned(place: &Place, options: &[&str]) -> Value {
     serde_json::from_slice(&place.prints(&[&["plan", &crawl(), "--json", "--quiet"], options].concat())).unwrap()
 }

@@ -33,7 +33,6 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
     prepare(&ArcList { arcs, declared: None }, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
-/// A graph's rows, all at once.
 fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     let mut rows = Vec::new();
     let each = |block: RowRun<'_>| {

@@ -35,7 +35,6 @@ fn edges() -> BTreeSet<(u64, u64)> {
     dense.chain(tail).map(|(i, j)| (7 * i + 3, 7 * j + 3)).collect()
 }
 
-/// Writes the graph file of some edges into `dir`.
 fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     let source = ArcList { arcs: edges.iter().copied().collect(), declared: None };
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
@@ -106,7 +105,6 @@ fn sequence(bytes: &mut &[u8], many: u64) -> Vec<u64> {
     numbers
 }
 
-/// The numbers of a table, in chunks.
 fn table(mut bytes: &[u8], many: u64, halves: u32) -> Vec<Vec<u64>> {
     let chunks = (0..many).step_by(1 << 16).map(|first| {
         let many = (many - first).min(1 << 16);
@@ -279,7 +277,6 @@ fn put_sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
     all.into_iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
 }
 
-/// The bytes of a file block of these rows.
 fn block(rows: &[Vec<u32>]) -> Vec<u8> {
     let (mut bytes, mut distances) = (Vec::new(), Vec::new());
     for row in rows {

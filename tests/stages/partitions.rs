@@ -47,7 +47,6 @@ fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
     arcs.map(|(tail, successor)| (ids[tail as usize], ids[successor as usize])).collect()
 }
 
-/// All arcs, as ranks.
 fn by_rank(rows: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
     let arcs = (0..).zip(rows).flat_map(|(rank, row)| {
         assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < rank), "row {rank}: {row:?}");
@@ -61,7 +60,6 @@ struct Defined {
     size: PartitionSize,
     /// Locals and kept proxies.
     vertices: BTreeSet<u32>,
-    /// The arcs that are kept.
     arcs: BTreeSet<(u32, u32)>,
 }
 
@@ -109,7 +107,6 @@ fn by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Pru
     Defined { size, vertices: kept_vertices, arcs: kept }
 }
 
-/// The ranks of the vertices that are local in a partition.
 fn locals_of(locals: &Locals, part: u32) -> BTreeSet<u32> {
     (0..).zip(locals.part_of()).filter(|&(_, &its)| its == part).map(|(rank, _)| rank).collect()
 }
@@ -228,7 +225,6 @@ proptest! {
     }
 }
 
-/// A pseudo-random part for each vertex.
 fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
     (trimill_system::hash::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
 }

@@ -89,7 +89,6 @@ proptest! {
     }
 }
 
-/// Runs of a block tile it.
 fn assert_tiled(block: &RowRun<'_>) {
     assert!(block.file_blocks().flatten().eq(block.ranks()));
     for arcs in [1, 7, 1 << 20] {

@@ -33,7 +33,6 @@ use devices::{Device, Holder};
 use draws::{Draws, Partitioner};
 use graphs::{Known, crawl, graph_of, graphs};
 
-/// Whether `planned` is within 5% of `actual`.
 fn near(planned: u64, actual: u64) -> bool {
     planned.abs_diff(actual) * 20 <= actual
 }
@@ -169,7 +168,6 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountB
     assert!(backend.name() != "cpu" || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
 
-/// Asserts that a partition is within its prediction.
 fn is_bounded(predicted: &Prediction, resident: Bytes, spill: &SpillSummary, counted: &CountedPartition, told: &str) {
     assert_eq!(predicted.resident, resident, "{told}");
     assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);

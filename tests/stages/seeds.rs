@@ -9,7 +9,6 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")
 }
 
-/// The name of a target's archive.
 pub(crate) fn archive(target: &str) -> String {
     format!("{target}.tar.zst")
 }

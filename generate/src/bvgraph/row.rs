@@ -88,7 +88,6 @@ impl RowStream {
 #[derive(Default)]
 pub(super) struct BvRowWriter {
     stream: RowStream,
-    /// The last rows.
     window: Vec<WindowRow>,
     parts: RowEncoding,
     spare: Vec<u32>,
@@ -181,7 +180,6 @@ struct RowEncoding {
     blocks: Vec<u64>,
     /// The ids that are not copied.
     rest: Vec<u32>,
-    /// Where the intervals are in `rest`.
     intervals: Vec<Range<usize>>,
 }
 

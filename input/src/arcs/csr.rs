@@ -69,7 +69,6 @@ impl<'a> Csr<'a> {
         }
     }
 
-    /// Reads bounds of rows.
     fn bounds(&self, first: u64, bounds: &mut [u64]) -> Result<()> {
         self.indptr.read(first, bounds).map_err(|error| error.at("indptr"))
     }

@@ -53,7 +53,6 @@ pub(super) struct ColumnPlace {
     pub(super) nodes: usize,
     /// Buffers, without those whose number the batch says.
     pub(super) buffers: usize,
-    /// Fields of views.
     pub(super) views: usize,
 }
 

@@ -106,7 +106,6 @@ impl ArrowStream {
 }
 
 impl OpenStream {
-    /// Reads the next record batch; `None` at the end of the stream.
     fn next(&mut self, stream: &ArrowStream, buffer: &mut [u8], control: &Control) -> Result<Option<ReadBatch>> {
         let next = self.next_message(stream, buffer, control);
         // Other threads need not go on behind an error.

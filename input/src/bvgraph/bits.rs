@@ -29,7 +29,6 @@ pub(super) trait BitOrder: Send + Sync {
     fn skip(word: u64, bits: u32) -> u64;
     /// The zeros before the first one; 64 if there is none.
     fn zeros(word: u64) -> u32;
-    /// The number in the first `bits` < 64.
     fn first(word: u64, bits: u32) -> u64;
 }
 

@@ -10,7 +10,6 @@ use super::row::{Encoding, Successors};
 use trimill_system::Result;
 
 pub(super) enum DecodeFailure {
-    /// The row of this vertex is not one.
     Row(u64),
     /// The successors of this vertex are not ascending.
     Order(u64),

@@ -13,14 +13,12 @@ use super::lines::{self, ReadSizes};
 use super::tests::Keep;
 use trimill_system::{Control, Result};
 
-/// A sparse file with these chunks and holes between them.
 fn sparse(path: &Path, chunks: &[(u64, &[u8])]) -> InputFile {
     let file = File::create(path).unwrap();
     chunks.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
     InputFile::open(path).unwrap().ok().unwrap()
 }
 
-/// The arcs that `scan` delivers.
 fn delivered(scan: impl FnOnce(ArcBatch<'_>) -> Result<u64>) -> Result<Vec<(u64, u64)>> {
     let (keep, control) = (Keep::default(), Control::silent());
     let found = scan(ArcBatch::new(&keep, &control))?;

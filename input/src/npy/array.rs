@@ -116,7 +116,6 @@ impl NpyArray {
         }
     }
 
-    /// The bytes of the elements from `first` to `end`.
     pub(crate) fn window(&self, first: u64, end: u64) -> Result<FilePart> {
         let bytes = self.integers.bytes();
         self.file.window(self.start + bytes * first, self.start + bytes * end)

@@ -76,7 +76,6 @@ fn is_whole(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Metadata with a schema whose elements have so many children.
     fn schema(children: &[u8]) -> Vec<u8> {
         let elements = children.iter().flat_map(|&count| [0x55, 2 * count, 0]);
         [[0x29, 0xfc, children.len() as u8].into_iter().collect::<Vec<u8>>(), elements.collect(), vec![0]].concat()

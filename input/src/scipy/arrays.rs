@@ -69,7 +69,6 @@ impl<'a> Arrays<'a> {
         Ok(array)
     }
 
-    /// Checks that there are as many values as entries, if there are values.
     pub(super) fn check_values(&mut self, entries: u64) -> Result<()> {
         let Some(at) = self.archive.place("data.npy") else { return Ok(()) };
         let header = NpyHeader::of(&self.archive.head(at, MOST)?).map_err(|found| self.error("data", found.into()))?;

@@ -33,7 +33,6 @@ pub const HELD: u64 = 1 << 20;
 
 pub struct SpillsBuilder<'a> {
     builder: Builder<'a>,
-    /// Bytes of a block of rows.
     block: Bytes,
     encoders: Encoders,
     /// Buffers to reuse, two for each thread.

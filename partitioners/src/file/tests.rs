@@ -14,7 +14,6 @@ fn dense() -> Declared<'static> {
     }
 }
 
-/// Three vertices with sparse ids.
 fn sparse() -> Declared<'static> {
     const IDS: [u64; 3] = [7, 1 << 40, u64::MAX];
     Declared {

@@ -88,7 +88,6 @@ pub(super) fn build(graph: &dyn PartitionInput, run: u32, most_arcs: u64, contro
     }))
 }
 
-/// The ids that are contracted to vertex `c`.
 fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
     let first = c * run;
     first..first.saturating_add(run).min(vertices)

@@ -124,7 +124,6 @@ impl CodedSlice<'_> {
         self.lengths.len()
     }
 
-    /// Rows and arcs together.
     pub(super) fn weight(&self) -> u64 {
         self.rows() as u64 + self.arcs
     }
@@ -150,7 +149,6 @@ impl CodedSlice<'_> {
         )
     }
 
-    /// The bytes of the first `arcs` successors.
     fn bytes_of(&self, arcs: u64) -> usize {
         const STEP: usize = 256;
         if arcs == self.arcs {

@@ -211,7 +211,6 @@ impl SpillIndex {
         Ok(())
     }
 
-    /// Rows and arcs of a range of blocks.
     pub(super) fn sum(&self, blocks: Range<usize>) -> (u64, u64) {
         let blocks = &self.blocks[blocks];
         (

@@ -30,10 +30,8 @@ pub struct SpillWriter {
     header: PartitionHeader,
     /// Rows that do not fill a block yet: of locals, and of proxies of the open row block.
     waiting: [CodedRows; 2],
-    /// The blocks that were written of each section.
     written: [Vec<SpillBlock>; 3],
     row_blocks: Vec<RowBlockInfo>,
-    /// Blocks that are full, with their section.
     full: Vec<(BlockSection, SpillBlock, Vec<u8>)>,
     encoders: Encoders,
     durable: bool,
@@ -211,7 +209,6 @@ impl SpillWriter {
         &mut self.waiting[usize::from(section == BlockSection::RowBlocks)]
     }
 
-    /// Adds rows to the open block of their section, and closes each block that is full.
     fn append(&mut self, section: BlockSection, mut rows: CodedSlice<'_>) {
         while rows.rows() > 0 {
             let mut weight = self.open(section).all().weight();
@@ -229,7 +226,6 @@ impl SpillWriter {
         }
     }
 
-    /// Ends the open block of a section, unless it is empty.
     fn close(&mut self, section: BlockSection) {
         let open = self.open(section).all();
         let (rows, arcs) = (open.rows() as u32, open.arcs);

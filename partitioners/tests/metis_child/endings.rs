@@ -16,7 +16,6 @@ use crate::CHILD;
 use crate::graphs::{Rows, ring_of_cliques, scrambled};
 use crate::tests::{assert_empty, assert_refused, found, options};
 
-/// The children of this process.
 fn children() -> Vec<Pid> {
     let us = std::process::id().to_string();
     let parent = |status: &str| status.lines().find_map(|line| Some(line.strip_prefix("PPid:")?.trim().to_owned()));

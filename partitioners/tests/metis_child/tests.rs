@@ -11,7 +11,6 @@ use trimill_system::{Bytes, Control, Error, Kind};
 use crate::graphs::{Rows, ring_of_cliques, scrambled};
 use crate::{CHILD, endings};
 
-/// A test and its name.
 type Test = (&'static str, fn());
 
 pub(crate) const ALL: &[Test] = &[

@@ -357,7 +357,6 @@ mod tests {
         }
     }
 
-    /// A terminal of one line.
     #[derive(Debug, Clone, Default)]
     struct Line(Arc<Mutex<String>>);
 

@@ -74,7 +74,6 @@ enum LastRowBlock {
     Read(u64),
 }
 
-/// The arrays of a worker.
 #[derive(Debug)]
 struct EdgeWorker {
     own: Own,
@@ -82,12 +81,10 @@ struct EdgeWorker {
     additions: Additions,
 }
 
-/// Bytes of a worker's marks and of its additions.
 pub(super) fn per_worker(numbered: u32) -> Bytes {
     Own::bytes_for(numbered) + Additions::BYTES
 }
 
-/// Bytes of a worker's arrays for a row of `longest` entries.
 pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }

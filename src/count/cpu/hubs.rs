@@ -54,7 +54,6 @@ impl Hubs {
         Self { range: 0..0, words: Vec::new(), before: 0 }
     }
 
-    /// Replaces all rows by those of `range`.
     pub(super) fn take<'a>(&mut self, range: Range<u32>, row: impl Fn(u32) -> &'a [u32] + Sync) {
         self.before = words_before(range.start);
         let len = words_before(range.end) - self.before;
@@ -88,7 +87,6 @@ impl Hubs {
         self.range.clone()
     }
 
-    /// The bits of the row of `b`, one of [`Self::range`].
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &[u64] {
         &self.words[words_before(b) - self.before..][..b as usize / 64 + 1]

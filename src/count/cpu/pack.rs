@@ -127,7 +127,6 @@ impl Unpacked {
         Self(Vec::with_capacity(LONGEST))
     }
 
-    /// The plain row of `words`.
     #[inline(always)]
     pub(super) fn plain(&mut self, words: &[[u32; 3]]) -> &[u32] {
         self.0.clear();

@@ -101,7 +101,6 @@ impl PostponedArcs {
         self.arcs.len()
     }
 
-    /// Whether there is no room for another arc.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.arcs.len() == self.room.arcs
@@ -142,13 +141,11 @@ impl PostponedArcs {
         &self.places
     }
 
-    /// Some words: their places, and their bits.
     #[inline(always)]
     pub(super) fn words(&self, words: Range<usize>) -> (&[u16], &[u64]) {
         (&self.places[words.clone()], &self.bits[words])
     }
 
-    /// The words that an arc needs.
     #[inline(always)]
     pub(super) fn words_of(&self, arc: &PostponedArc) -> (&[u16], &[u64]) {
         self.words(arc.first as usize..arc.first as usize + usize::from(arc.words))
@@ -173,13 +170,11 @@ impl PostponedArcs {
         }
     }
 
-    /// The arcs, once they are sorted.
     #[inline(always)]
     pub(super) fn sorted(&self) -> &[PostponedArc] {
         &self.sorted[..self.arcs.len()]
     }
 
-    /// The arcs of each block that has any, once they are sorted.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &[PostponedArc]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let blocks = starts.zip(&self.ends).map(|(start, &end)| &self.sorted()[start as usize..end as usize]);

@@ -75,7 +75,6 @@ impl RowCounters {
         Bytes::of::<u16>(self.slots.capacity() as u64) + Bytes::of::<u32>(self.counters.capacity() as u64)
     }
 
-    /// The bytes for numbers below `numbered`.
     pub(super) fn bytes_for(numbered: u32, words: usize) -> Bytes {
         Bytes::of::<u16>(u64::from(numbered).div_ceil(64)) + Bytes::of::<u32>(64 * words as u64 + 1)
     }
@@ -180,7 +179,6 @@ impl HostVertexCounters {
     }
 }
 
-/// Bytes of a worker's own counters, at most.
 pub(super) fn bytes_of_worker(hubs: u32) -> Bytes {
     Bytes(COUNTER_BYTES * (u64::from(hubs.next_multiple_of(64)) + 64))
 }

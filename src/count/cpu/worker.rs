@@ -166,7 +166,6 @@ impl CpuWorker {
         count
     }
 
-    /// Counts some of the postponed arcs, once they are sorted.
     #[inline(always)]
     fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
         let mut count = 0;
@@ -400,7 +399,6 @@ pub(super) fn count_postponed(
     count
 }
 
-/// Counts some of the postponed arcs of a worker, once they are sorted.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
     worker.intersect_sorted(arcs, hubs, &mut TotalOnly)

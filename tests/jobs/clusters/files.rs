@@ -8,7 +8,6 @@ use crate::common::job::data;
 use crate::common::place::stderr;
 use trimill::testing::report::RunResult;
 
-/// All files below a directory, by their paths in it.
 fn files_in(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {

@@ -155,7 +155,6 @@ fn is_near(layout: &Layout) -> bool {
     u64::from(vertices).max(edges).max(blocks).max(block_bytes).max(degree_runs) < 1 << 40
 }
 
-/// Opens a graph file and reads all of it.
 fn read(path: &Path) -> Result<()> {
     read_all(&open(path)?)
 }

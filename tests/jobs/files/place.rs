@@ -10,7 +10,6 @@ use trimill::testing::report::RunResult;
 use crate::common::job::program;
 pub(crate) use crate::common::place::stderr as said;
 
-/// One triangle.
 pub(crate) const TRIANGLE: &str = "0 1\n1 2\n2 0\n";
 /// Four triangles: a clique of four vertices.
 pub(crate) const CLIQUE: &str = "0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n";

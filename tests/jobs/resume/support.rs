@@ -112,7 +112,6 @@ impl Place {
         (result, said)
     }
 
-    /// The recorded results, by partition.
     pub(crate) fn records(&self) -> BTreeMap<u32, trimill::testing::report::PartitionFigures> {
         let texts = files(&self.path("run")).into_iter().filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();

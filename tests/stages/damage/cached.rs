@@ -44,7 +44,6 @@ impl Job {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// The only file of the cache.
     fn file(&self) -> PathBuf {
         let files: Vec<_> = std::fs::read_dir(self.dir.path().join("cache")).unwrap().collect();
         let [Ok(file)] = &files[..] else { panic!("{files:?}") };

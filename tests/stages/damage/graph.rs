@@ -27,7 +27,6 @@ const PAGE: u64 = 4096;
 /// Bytes that a thread reads of a section at a time.
 const PIECE: u64 = 4 << 20;
 
-/// Writes the graph file of some arcs into `dir`.
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let source = ArcList { arcs, declared: None };
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
@@ -47,7 +46,6 @@ fn is_told(error: &Error, path: &Path, what: &str) {
     assert!(text.contains(&path.display().to_string()) && text.contains("made again"), "{what}: {text}");
 }
 
-/// Opening the file must fail.
 fn is_refused(path: &Path, what: &str) {
     is_told(&failure(open(path)), path, what);
 }
@@ -95,7 +93,6 @@ fn small(dir: &Path) -> PathBuf {
     graph(edges.map(|(u, v)| (far(u), far(v))).to_vec(), dir)
 }
 
-/// The regions of a graph file.
 struct Regions {
     /// Header and the zeros after it, index, degrees, footer: checked when the file is opened.
     opened: Vec<Range<u64>>,

@@ -15,7 +15,6 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)
 }
 
-/// A header of a tar archive, and the contents.
 fn member(name: &str, kind: u8, size: u64, contents: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_ustar();
     header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
@@ -35,7 +34,6 @@ fn ended(members: &[Vec<u8>]) -> Vec<u8> {
     [members.concat(), vec![0; 1024]].concat()
 }
 
-/// A pax header with these records.
 fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     let record = |(key, value): &(&str, &str)| {
         let rest = format!(" {key}={value}\n");

@@ -36,7 +36,6 @@ fn bad_binary_files_are_refused() {
     folder.refuses("vertices.sg", altered(9 + 4, 1), &["4294967302 vertices"]);
 }
 
-/// An altered copy of cnr-symmetric under `name`.
 fn altered_crawl(folder: &Folder, name: &str, alter: impl FnOnce(&mut Vec<u8>, &mut String)) -> PathBuf {
     let mut graph = std::fs::read(data("cnr-symmetric.graph")).unwrap();
     let mut properties = std::fs::read_to_string(data("cnr-symmetric.properties")).unwrap();

@@ -155,7 +155,6 @@ pub(crate) fn table_of(arcs: &[(u64, u64)]) -> Vec<u8> {
 /// Fills the columns of a row group, given the number of each.
 type Fill<'a> = &'a dyn Fn(usize, &mut ColumnWriter<'_>);
 
-/// A table with one row group for each of `groups`.
 pub(crate) fn table(schema: &str, groups: &[Fill<'_>]) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
     let properties = Arc::new(WriterProperties::builder().build());
@@ -194,7 +193,6 @@ fn wide(values: &'static [i64]) -> impl Fn(usize, &mut ColumnWriter<'_>) {
     }
 }
 
-/// Opens and reads with named columns.
 fn with_columns(path: &Path, names: Option<&str>) -> Result<Vec<(u64, u64)>, Error> {
     let columns = names.map(|names| names.parse::<ColumnNames>().unwrap());
     let reading = InputSettings { columns, ..InputSettings::default() };

@@ -77,7 +77,6 @@ impl GraphDir {
         [("g.tar.zst", zstd::bulk::compress(&tar, 1).unwrap()), ("g.tar", tar), ("g.zip", zip)]
     }
 
-    /// Reads each of the archives.
     fn read_archives(&self) -> Vec<(String, ReadArcs)> {
         let place = Folder::new();
         let read = |(name, bytes): (&str, Vec<u8>)| (name.to_owned(), read(&place.write(name, bytes)));
@@ -91,7 +90,6 @@ impl GraphDir {
     }
 }
 
-/// All files below a folder.
 fn glob_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { glob_files(&path) } else { vec![path] }).collect()

@@ -169,7 +169,6 @@ fn arcs_of(rows: &[Vec<u64>]) -> impl Iterator<Item = (u64, u64)> {
     rows.iter().enumerate().flat_map(|(tail, row)| row.iter().map(move |&head| (tail as u64, head)))
 }
 
-/// The rows of a set of edges over `0..n`.
 fn rows_of(n: u64, edges: &[(u64, u64)]) -> Vec<Vec<u64>> {
     let mut rows = vec![BTreeSet::new(); n as usize];
     for &(u, v) in edges.iter().filter(|(u, v)| u != v) {

@@ -21,7 +21,6 @@ fn pipe(folder: &Folder) -> PathBuf {
     pipe
 }
 
-/// A control that is stopped a little later.
 fn stopped_later() -> Control {
     let control = Control::silent();
     let later = control.clone();

@@ -21,7 +21,6 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
     counted(&command.tables(), &command.answer, context)
 }
 
-/// `trimill truss`
 pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     counted(&command.tables(), &command.graph.answer, context)
 }

@@ -37,7 +37,6 @@ pub(crate) fn bench(report: &BenchReport) -> String {
     text
 }
 
-/// `medians of 5 runs`
 pub(crate) fn runs(report: &BenchReport) -> String {
     match report.settings.runs {
         1 => "one run".into(),

@@ -157,7 +157,6 @@ fn counter(result: &RunResult, threads: Option<usize>) -> String {
     format!("{on}, method {}", result.method)
 }
 
-/// The peaks, each of its budget.
 fn memory(result: &RunResult) -> String {
     let of = |used: Bytes, budget: Bytes| match budget {
         Bytes::ZERO => used.to_string(),

@@ -128,7 +128,6 @@ pub(super) struct Additions {
 }
 
 impl Additions {
-    /// The most bytes.
     pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2));
 
     pub(super) fn new(counters: &HostEdgeCounters) -> Self {
@@ -179,7 +178,6 @@ impl Additions {
         }
     }
 
-    /// Adds all that was not added yet.
     pub(super) fn flush(&mut self, counters: &HostEdgeCounters) {
         (0..self.used.len()).for_each(|range| self.add_range(range, counters));
     }

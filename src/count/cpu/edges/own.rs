@@ -66,7 +66,6 @@ impl Own {
             + Bytes::of::<Planes>(self.planes.capacity() as u64)
     }
 
-    /// Begins a row of `arcs` arcs.
     #[inline(always)]
     pub(super) fn begin(&mut self, arcs: usize) {
         self.counts.clear();
@@ -145,13 +144,11 @@ impl Own {
         }
     }
 
-    /// Adds triangles on one arc.
     #[inline(always)]
     pub(super) fn add_to(&mut self, arc: usize, triangles: u32) {
         self.counts[arc] += triangles;
     }
 
-    /// Ends a successor's row.
     #[inline(always)]
     pub(super) fn end_successor(&mut self) {
         self.added += u32::from(self.dense);
