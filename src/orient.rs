@@ -33,11 +33,9 @@ use ranked::RankedArcs;
 use trimill_counting::{VertexSet, VertexSetBuilder};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::Result;
 use trimill_system::mapped::{prefetch, trim_heap};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Result, parallel};
 
 /// Keys whose ranks are prefetched before they are needed.
 const AHEAD: usize = 24;

@@ -22,10 +22,9 @@ use super::spool::Spool;
 use super::storage::Storage;
 use member::{Member, graph};
 use tar::TarMembers;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE};
-use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
+use trimill_system::{Bytes, Error, Result};
 use zip::Zip;
 
 /// The most members of a tar archive, whose names are kept.

@@ -39,9 +39,8 @@ use location::RemoteLocation;
 use network::{Network, PendingWork};
 use object::RemoteObject;
 use profile::AwsProfile;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::url::is_url;
+use trimill_system::{Control, Error, Result};
 
 /// First bytes of each object, which come with its size and are kept: formats are found by them.
 const HEAD: u64 = 128 << 10;

@@ -1,7 +1,7 @@
 //! Errors of devices, by kind, so that the caller can decide what to retry and what to report.
 
 use cudarc::driver::{result, sys::CUresult};
-use trimill_system::error::Error;
+use trimill_system::Error;
 
 use crate::Absence;
 

@@ -41,7 +41,7 @@ use trimill_counting::{
     Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
     VertexCounters,
 };
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Row blocks on the device at a time.
 const SLOTS: usize = 2;

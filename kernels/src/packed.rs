@@ -32,15 +32,14 @@ mod tests;
 
 use bytemuck::bytes_of;
 
-use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
-use crate::compact;
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Event, Grid, Kernel, RING, Stream, Timed, TimedEvents};
 use crate::error::{GpuError, GpuResult};
 use crate::method::{CountingMethod, MethodCount};
 use crate::received::Received;
 use crate::sources::PACKED;
+use crate::{Gpu, compact};
 use arcs_into::ArcBounds;
 use arguments::{PackedArguments, SharedArguments};
 use constants::{GROUP_WORDS, ONE_CHUNK, OWNER_THREADS, ROW_LANES, SCAN};
@@ -52,7 +51,7 @@ use space::{
 use trimill_counting::{
     Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, RowBlockRoom, VertexCounters,
 };
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Row blocks on the device at a time; also halves of the work space, through which the resident section is copied.
 const SLOTS: usize = 2;

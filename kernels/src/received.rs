@@ -7,9 +7,8 @@ use rayon::ThreadPool;
 use trimill_counting::{
     CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation, VertexCounters, VertexCounts,
 };
-use trimill_system::bytes::Bytes;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Error, Result};
 
 /// How much of a partition was received.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
 use trimill_counting::{GraphToPeel, Peeling};
-use trimill_system::error::Result;
+use trimill_system::Result;
 use trimill_system::mapped::zeros;
 
 use crate::engine::{Engine, Grid, HostWords, Kernel, Stream};

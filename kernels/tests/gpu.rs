@@ -22,7 +22,7 @@ use trimill_counting::{
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, device_bytes, give, pool, random};
 use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned, Shape};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Begins a partition of which the total is counted.
 fn begin<'g>(

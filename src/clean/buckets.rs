@@ -14,11 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::pair_hash::PairHash;
 use super::sort::sort_in;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{Overflow, WaitingBytes};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::{with_capacity, zeros};
+use trimill_system::{Bytes, Error, Result, lock};
 
 /// Keys staged in one thread for one bucket before they are handed to the bucket.
 const STAGED: usize = 256;

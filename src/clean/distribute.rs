@@ -7,7 +7,7 @@ use super::classes::ArcClasses;
 use super::ids::Seen;
 use super::ranges::IdRanges;
 use trimill_input::{ArcSink, around_tail, expand};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use trimill_graph::CleanReport;
 
 use super::buckets::Buckets;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// How the ids of the clean graph relate to those of the input.
 #[derive(Debug)]

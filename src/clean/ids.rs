@@ -4,17 +4,14 @@
 //! one bit per id records which occur. *Ranked*: any `u64`; the distinct ids are collected in a first pass over the input and
 //! sorted (8 bytes a vertex), and every id is replaced by its position in a second pass.
 
-use std::sync::Mutex;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 
 use trimill_input::ArcSink;
-use trimill_system::error::Result;
 use trimill_system::hash::mix;
-use trimill_system::lock;
-use trimill_system::parallel;
+use trimill_system::{Result, lock, parallel};
 
 const CHUNK_BITS: u64 = 1 << 20;
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trimill_input::{ArcSink, around_tail};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 /// The most blocks of ids, whose arcs are counted together.
 const MOST_BLOCKS: u64 = 1 << 16;

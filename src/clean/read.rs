@@ -18,11 +18,9 @@ use super::unite::{ArcsRead, InputTotals};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::disk::check_room;
-use trimill_system::error::{Error, Result};
 use trimill_system::memory::Needs;
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// What goes to disk while arcs are sorted.
 pub(crate) const BEYOND_MEMORY: &str = "the arcs that do not fit in memory while they are sorted";

@@ -10,11 +10,9 @@ use super::graph::{CleanGraph, InputIds};
 use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Pool, Workspace, needs};
 use trimill_graph::CleanReport;
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
-use trimill_system::error::Result;
 use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Result, parallel};
 
 /// Keys whose degrees are prefetched before they are needed.
 const AHEAD: usize = 24;

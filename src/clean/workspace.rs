@@ -10,13 +10,10 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use trimill_system::bytes::Bytes;
-use trimill_system::control::Control;
 use trimill_system::disk::{DiskNeed, free_space};
-use trimill_system::error::{Error, Result};
 use trimill_system::expected::ExpectedStage;
-use trimill_system::lock;
 use trimill_system::memory::{HostMemory, Needs};
+use trimill_system::{Bytes, Control, Error, Result, lock};
 
 /// Bytes for each id up to the largest, if ids index arrays: degrees and ranks, then ranks and the order of vertices.
 pub const PER_ID: u64 = 8;

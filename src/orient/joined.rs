@@ -8,9 +8,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use super::place::Write;
 use trimill_graph::BlockEntry;
 use trimill_graph::file::RowsWritten;
-use trimill_system::error::Result;
-use trimill_system::lock;
-use trimill_system::parallel;
+use trimill_system::{Result, lock, parallel};
 
 /// Buckets per thread whose rows may be made before those of earlier buckets are complete.
 const AHEAD: usize = 2;

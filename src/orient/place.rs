@@ -8,10 +8,8 @@ use super::OrientedFile;
 use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
 use trimill_graph::names::Names;
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{DiskNeed, check_room};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
+use trimill_system::{Bytes, Error, Result, lock};
 
 /// Where a graph goes.
 #[derive(Debug, Clone, Copy)]

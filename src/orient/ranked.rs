@@ -15,8 +15,8 @@ use crate::clean::workspace::Pool;
 use trimill_graph::DegreeRun;
 use trimill_graph::file::RowsWritten;
 use trimill_graph::rows::put_distances;
+use trimill_system::Result;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::Result;
 use trimill_system::mapped::zeros;
 
 /// Arcs in the buckets of rank ranges.

@@ -14,10 +14,8 @@ use crate::clean::Shares;
 use crate::clean::workspace::{Pool, TakenMemory};
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::RowChunk;
-use trimill_system::bytes::Bytes;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
+use trimill_system::{Bytes, Error, Result, lock};
 
 /// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;

@@ -14,10 +14,9 @@ use super::waiting::{WaitingRows, encode_row};
 use trimill_counting::VertexSet;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, Task};
-use trimill_system::error::Result;
 use trimill_system::hash::mix;
 use trimill_system::mapped::prefetch;
-use trimill_system::parallel;
+use trimill_system::{Result, parallel};
 
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;

@@ -37,9 +37,8 @@ use trimill_graph::numbering::{numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, Symmetry};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, NOTE, Unit};
-use trimill_system::error::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.

@@ -16,11 +16,9 @@ use crate::clean::Shares;
 use crate::clean::workspace::Pool;
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::{AdjacencyRows, RowChunk};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::error::{Error, Result};
-use trimill_system::parallel;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 /// The fewest arcs and ids of a chunk, unless the graph has fewer.
 const LEAST: u64 = 1 << 20;

@@ -16,8 +16,8 @@ use super::tails::{BandTails, DirectedRows, read_tails};
 use crate::clean::Shares;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, NOTE};
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::{Error, Result};
 
 /// Rows united with their reverse.
 pub(super) struct UnitedRows<'a> {

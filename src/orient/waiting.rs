@@ -23,11 +23,9 @@ use crate::clean::workspace::Pool;
 use trimill_graph::DegreeRun;
 use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
-use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, Error, Result, lock};
 
 /// The fewest successors of a row that waits as a sequence.
 const LONG: usize = 128;

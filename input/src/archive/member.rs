@@ -15,7 +15,7 @@
 use std::path::Path;
 
 use crate::detect;
-use trimill_system::error::Error;
+use trimill_system::Error;
 use trimill_system::text::shown;
 
 /// The most names that an error lists.

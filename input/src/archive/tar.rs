@@ -11,9 +11,8 @@ use tar::{EntryType, Header};
 
 use super::member::Member;
 use crate::file::InputFile;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
+use trimill_system::{Control, Error, Result};
 
 /// Bytes of a block: headers and contents begin at multiples of it.
 pub(super) const BLOCK: usize = 512;

@@ -20,9 +20,8 @@ use rawzip::{
 use super::member::Member;
 use crate::file::{InputFile, is_of_reading};
 use crate::storage::{Pread, Storage};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
 use trimill_system::text::shown;
+use trimill_system::{Control, Error, Result};
 
 /// No member grows to more than so many times its compressed size: bzip2 reaches about a million, deflate a thousand.
 const MOST_GROWTH: u64 = 1 << 21;

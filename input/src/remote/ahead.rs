@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::fetch::ObjectReader;
 use super::network::{Network, PendingWork};
 use crate::storage::{ForwardReader, ReadOrder};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 /// Parts to come.
 const STREAM: usize = 3;

@@ -24,8 +24,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::RemoteLimits;
-use trimill_system::error::{Error, Result};
-use trimill_system::lock;
+use trimill_system::{Error, Result, lock};
 
 /// Bytes of a reply in which S3 says why it refuses.
 const MOST_SAID: usize = 64 << 10;

@@ -11,8 +11,7 @@ use super::location::RemoteLocation;
 use super::{Opener, RemoteLimits, fetch, parsed, pattern};
 use crate::graphar::places::{GrapharFiles, check_length};
 use crate::graphar::{GrapharEdges, is_named};
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 /// The edges of the graph that a URL stands for; `None` if it names something else.
 pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -> Result<Option<GrapharEdges>> {

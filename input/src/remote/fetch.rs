@@ -15,8 +15,8 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::client::RefusedReply;
 use super::{HEAD, RemoteLimits, StoredAt};
 use crate::stat::changed;
-use trimill_system::error::{Error, Result};
 use trimill_system::mapped::with_capacity;
+use trimill_system::{Error, Result};
 
 /// The first bytes of a Parquet file, whose last ones are read next.
 const PARQUET: &[u8] = b"PAR1";

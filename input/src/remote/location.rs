@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 
-use trimill_system::error::{Error, Result};
 use trimill_system::url::split;
+use trimill_system::{Error, Result};
 
 /// What an error expects.
 const EXPECTED: &str = "http://HOST/PATH, https://HOST/PATH or s3://BUCKET/KEY";

@@ -10,8 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 use super::RemoteLimits;
-use trimill_system::control::Control;
-use trimill_system::error::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
 /// How often a stop is checked for while something is awaited.
 const POLL: Duration = Duration::from_millis(50);

@@ -1,10 +1,9 @@
 //! An object of a server, as readers see it.
 
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use super::ahead::ReadAhead;
 use super::fetch::ObjectReader;

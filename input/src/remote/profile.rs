@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use object_store::aws::AwsCredential;
 
-use trimill_system::error::{Error, Result};
+use trimill_system::{Error, Result};
 
 /// Keys of a profile that say from where else its keys come.
 const ASKING: [&str; 6] =

@@ -12,7 +12,7 @@ use crate::arcs::ArcSource;
 use crate::stat::Watched;
 use crate::storage::{ReadOrder, RemoteBytes, Storage};
 use crate::{ArcSink, InputSettings, Source};
-use trimill_system::error::Kind;
+use trimill_system::Kind;
 
 const QUICK: RemoteLimits = RemoteLimits {
     redirects: 3,

@@ -26,7 +26,7 @@ use trimill_kernels::{
     RowBlockSlices, all_memory,
 };
 
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::BaselineDevice;

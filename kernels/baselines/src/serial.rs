@@ -32,8 +32,7 @@ use trimill_counting::{
 };
 use trimill_kernels::{GpuError, GpuResult, RowBlockSlices};
 
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 use compact_forward::CompactForward;
 use forward::Forward;

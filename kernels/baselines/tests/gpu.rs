@@ -7,8 +7,7 @@ use trimill_counting::{CounterMemory, Detail, EdgeShare, PartitionCount, RowBloc
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
 use trimill_kernels::{CountingMethod, Gpu, ImageForm};
-use trimill_system::bytes::Bytes;
-use trimill_system::error::Result;
+use trimill_system::{Bytes, Result};
 
 fn polaks() -> Vec<GpuMethod> {
     let with =

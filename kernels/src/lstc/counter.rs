@@ -3,7 +3,7 @@
 use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 use super::LstcCounter;
 use crate::edges;

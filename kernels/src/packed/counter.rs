@@ -3,15 +3,13 @@
 use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
-use trimill_system::error::Result;
-use trimill_system::parallel;
+use trimill_system::{Result, parallel};
 
 use super::{PackedCounter, RESIDENT};
-use crate::compact;
-use crate::edges;
 use crate::engine::{Engine, Stream};
 use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
+use crate::{compact, edges};
 
 /// A counter and the run that the device may still be copying.
 #[derive(Debug)]

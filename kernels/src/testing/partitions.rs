@@ -10,7 +10,7 @@ use rand::{Rng, RngExt, SeedableRng};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use trimill_counting::{EncodedPart, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters};
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 /// A partition with all its rows, before it is cut into row blocks.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, give, random};
 use trimill_kernels::{Gpu, ImageForm, Lstc, any_abandoned};
 
-use trimill_system::error::Result;
+use trimill_system::Result;
 
 use crate::{begin, footprint};
 

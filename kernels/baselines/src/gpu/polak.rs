@@ -25,7 +25,7 @@ use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident};
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 /// Who drops backward edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

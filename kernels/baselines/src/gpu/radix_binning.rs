@@ -27,7 +27,7 @@ use super::{BaselineWork, ROUNDING, bytes_of};
 use trimill_counting::{Footprint, PartitionExtent, Resident};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 use bins::Bins;
 

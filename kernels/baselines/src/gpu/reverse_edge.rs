@@ -17,7 +17,7 @@ use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
 use trimill_kernels::engine::{EXTRA_STREAMS, Engine, Grid};
 use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount, RowBlockSlices};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};

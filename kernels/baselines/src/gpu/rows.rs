@@ -1,8 +1,7 @@
 //! The rows of a partition on the device, for methods that count row block by row block: the resident section and one row block.
 
 use bytemuck::cast_slice;
-use trimill_counting::PartitionExtent;
-use trimill_counting::Resident;
+use trimill_counting::{PartitionExtent, Resident};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{ArenaLayout, GpuResult, MethodCount, RowBlockSlices};
 

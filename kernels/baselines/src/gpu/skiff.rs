@@ -35,7 +35,7 @@ use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{ALIGNMENT, ArenaLayout, GpuError, GpuResult, MethodCount, RowBlockSlices, padded};
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};

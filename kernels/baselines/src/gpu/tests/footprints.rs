@@ -1,7 +1,7 @@
 //! Footprints are at least what is taken, and not much more.
 
 use super::*;
-use trimill_system::bytes::Bytes;
+use trimill_system::Bytes;
 
 #[test]
 fn footprints_cover_what_is_taken_and_not_much_more() {
