@@ -88,7 +88,7 @@ pub fn orient_rows(
     // Each edge is there once or twice.
     let layout = Layout { edges: source.arcs_at_least().div_ceil(2), ..Layout::default() };
     place.check_room(&layout, space.later_needs(0, layout.edges))?;
-    let Some(rows) = UnitedRows::new(rows, lengths, &shares, control)? else { return Ok(None) };
+    let Some(rows) = UnitedRows::new(rows, lengths, shares, control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
     let both: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     let added = both - (arcs - rows.loops);

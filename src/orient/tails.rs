@@ -37,10 +37,11 @@ pub(super) struct PartedChunk {
 }
 
 /// The rows of a directed graph.
-pub(super) struct DirectedRows<'a> {
+pub(super) struct RowsToReverse<'a> {
     rows: Box<dyn AdjacencyRows + 'a>,
     lengths: Vec<u32>,
     pub(super) chunks: Vec<PartedChunk>,
+    shares: Shares<'a>,
 }
 
 /// The tails of the heads of a band.
@@ -57,11 +58,11 @@ pub(super) struct BandTails {
     pub(super) loops: u64,
 }
 
-impl<'a> DirectedRows<'a> {
+impl<'a> RowsToReverse<'a> {
     /// Rows of these lengths.
-    pub(super) fn new(rows: Box<dyn AdjacencyRows + 'a>, lengths: Vec<u32>, shares: &Shares<'_>) -> Self {
-        let chunks = chunks(&*rows, &lengths, shares);
-        Self { rows, lengths, chunks }
+    pub(super) fn new(rows: Box<dyn AdjacencyRows + 'a>, lengths: Vec<u32>, shares: Shares<'a>) -> Self {
+        let chunks = chunks(&*rows, &lengths, &shares);
+        Self { rows, lengths, chunks, shares }
     }
 
     /// The tails of the heads in `chunks`, or, unless `heads` were taken before, in the first of these. `united` receives the length of each of
@@ -70,7 +71,6 @@ impl<'a> DirectedRows<'a> {
         &self,
         chunks: Range<usize>,
         united: Option<&mut [u32]>,
-        shares: &Shares<'_>,
         control: &Control,
     ) -> Result<Option<BandTails>> {
         let all: u64 = self.chunks.last().map_or(0, |chunk| chunk.whole.arcs.end);
@@ -80,7 +80,7 @@ impl<'a> DirectedRows<'a> {
             None => (Heads::SameAgain, REVERSE_AGAIN, all),
         };
         let task = control.task(task, Some(arcs), Unit::Arcs);
-        let Some(reversed) = self.reversed(&self.chunks[chunks.clone()], heads, shares, &task, control)? else {
+        let Some(reversed) = self.reversed(&self.chunks[chunks.clone()], heads, &task, control)? else {
             return Ok(None);
         };
         let chunks = chunks.start..chunks.start + reversed.taken();
@@ -90,6 +90,7 @@ impl<'a> DirectedRows<'a> {
             chunks.end,
             self.chunks.len()
         );
+        let shares = &self.shares;
         let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.dir));
         let limit = MemoryLimit::new(most.min(Bytes(shares.tails())));
         let measures = united.is_some();
@@ -151,12 +152,11 @@ impl<'a> DirectedRows<'a> {
         &self,
         chunks: &[PartedChunk],
         heads: Heads,
-        shares: &Shares<'_>,
         task: &Task,
         control: &Control,
     ) -> Result<Option<ReversedArcs>> {
         let chunks = chunks.iter().map(|chunk| &chunk.whole);
-        let reversed = ReversedArcs::new(chunks, self.lengths.len(), heads, shares)?;
+        let reversed = ReversedArcs::new(chunks, self.lengths.len(), heads, &self.shares)?;
         let sound = AtomicBool::new(true);
         parallel::try_each_with(&self.chunks, Vec::new, |row: &mut Vec<u32>, chunk| {
             control.check()?;

@@ -12,7 +12,7 @@
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
 
-use super::tails::{BandTails, DirectedRows, read_tails};
+use super::tails::{BandTails, RowsToReverse, read_tails};
 use crate::clean::Shares;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, NOTE};
@@ -21,8 +21,7 @@ use trimill_system::{Error, Result};
 
 /// Rows united with their reverse.
 pub(super) struct UnitedRows<'a> {
-    rows: DirectedRows<'a>,
-    shares: Shares<'a>,
+    rows: RowsToReverse<'a>,
     lengths: Vec<u32>,
     /// The chunks of each band.
     bands: Vec<Range<usize>>,
@@ -36,23 +35,22 @@ impl<'a> UnitedRows<'a> {
     pub(super) fn new(
         rows: Box<dyn AdjacencyRows + 'a>,
         given: Vec<u32>,
-        shares: &Shares<'a>,
+        shares: Shares<'a>,
         control: &Control,
     ) -> Result<Option<Self>> {
         let mut lengths: Vec<u32> = zeros(given.len());
-        let rows = DirectedRows::new(rows, given, shares);
+        let rows = RowsToReverse::new(rows, given, shares);
         let (mut bands, mut loops, mut first) = (Vec::new(), 0, 0);
         loop {
             let begin = rows.chunks[first].whole.ids.start as usize;
-            let Some(tails) = rows.tails(first..rows.chunks.len(), Some(&mut lengths[begin..]), shares, control)?
-            else {
+            let Some(tails) = rows.tails(first..rows.chunks.len(), Some(&mut lengths[begin..]), control)? else {
                 return Ok(None);
             };
             loops += tails.loops;
             first = tails.chunks.end;
             bands.push(tails.chunks.clone());
             if first == rows.chunks.len() {
-                return Ok(Some(Self { rows, shares: *shares, lengths, bands, tails: RwLock::new(tails), loops }));
+                return Ok(Some(Self { rows, lengths, bands, tails: RwLock::new(tails), loops }));
             }
             if bands.len() == 1 {
                 let end = rows.chunks[first].whole.ids.start;
@@ -89,7 +87,7 @@ impl AdjacencyRows for UnitedRows<'_> {
         if tails.chunks != *chunks {
             // What the old ones take is needed for these.
             *tails = BandTails::default();
-            let found = self.rows.tails(chunks.clone(), None, &self.shares, control)?;
+            let found = self.rows.tails(chunks.clone(), None, control)?;
             *tails = found.ok_or_else(|| {
                 Error::data("", "the rows of the input changed while they were read")
                     .advice("run again when nothing writes to it")
