@@ -27,6 +27,8 @@ pub(super) struct DirectedRows {
     /// Successors: smaller ranks, ascending.
     pub(super) heads: Vec<u32>,
     marks: Vec<AtomicU64>,
+    /// Whether an edge of each row is there in both directions.
+    pub(super) has_mutual: Vec<bool>,
 }
 
 impl DirectedRows {
@@ -37,13 +39,39 @@ impl DirectedRows {
         let mut heads: Vec<u32> = zeros(graph.edges() as usize);
         graph.read(0..graph.vertices(), &mut firsts, &mut heads)?;
         let marks = zeros(graph.edges().div_ceil(IN_WORD) as usize);
-        let rows = Self { firsts, heads, marks };
+        let mut rows = Self { firsts, heads, marks, has_mutual: Vec::new() };
         let sink = Marking { rows: &rows, ranks: RankFinder::of(graph)?, both: source.symmetric() };
         source.scan(&sink, control)?;
         source.unchanged()?;
-        match rows.edges_marked() == graph.edges() {
-            true => Ok(rows),
-            false => Err(changed()),
+        if rows.edges_marked() != graph.edges() {
+            return Err(changed());
+        }
+        let has_mutual = (0..graph.vertices()).into_par_iter().map(|rank| {
+            let mut any = false;
+            rows.each_mutual(rows.row(rank), |_| any = true);
+            any
+        });
+        rows.has_mutual = has_mutual.collect();
+        Ok(rows)
+    }
+
+    /// Calls `each` with those of some consecutive places whose edges are there in both directions.
+    #[inline]
+    pub(super) fn each_mutual(&self, places: Range<usize>, mut each: impl FnMut(usize)) {
+        let mut first = places.start as u64;
+        while first < places.end as u64 {
+            let (word, skipped) = (first / IN_WORD, 2 * (first % IN_WORD));
+            let marks = self.marks[word as usize].load(Relaxed);
+            let mut both = (marks & marks >> 1 & LOWER) >> skipped << skipped;
+            while both != 0 {
+                let place = (word * IN_WORD) as usize + both.trailing_zeros() as usize / 2;
+                if place >= places.end {
+                    return;
+                }
+                each(place);
+                both &= both - 1;
+            }
+            first = (word + 1) * IN_WORD;
         }
     }
 

@@ -1,7 +1,8 @@
-//! Finds all triangles, and adds at each corner in how many directions the opposite edge is there.
+//! Finds the triangles with an edge that is there in both directions, and counts them at the corner opposite to it.
 //!
 //! The successors of a vertex are put into a set of bits, in which the successors of each successor are looked up without branches, which
-//! nobody could guess. What the triangles add at a successor adds up in a table, and is added to the common counters once for each arc.
+//! nobody could guess; if none of the vertex's own edges is there in both directions, only those of the successor's that are. What the triangles
+//! add at a successor adds up in a table, and is added to the common counters once for each arc.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -32,46 +33,56 @@ struct CornerScratch {
     hubs: Vec<u64>,
 }
 
-/// The arcs between the neighbours of each vertex, by rank, and the number of triangles. Runs in the current thread pool.
-pub(super) fn arcs_at_vertices(rows: &DirectedRows, control: &Control) -> Result<(Vec<AtomicU64>, u128)> {
+/// How many edges between the neighbours of each vertex are there in both directions, by rank. Runs in the current thread pool.
+pub(super) fn mutual_at_vertices(rows: &DirectedRows, control: &Control) -> Result<Vec<AtomicU64>> {
     let vertices = rows.firsts.len() - 1;
     let at: Vec<AtomicU64> = zeros(vertices);
     let task = control.task("directions", Some(rows.heads.len() as u64), Unit::Arcs);
     let scratch =
         || CornerScratch { set: zeros(vertices.div_ceil(64)), table: zeros(vertices), hubs: zeros(HUBS as usize) };
-    let found = parallel::try_map_with(chunks(&rows.firsts), scratch, |scratch, ranks: Range<u32>| {
+    parallel::try_each_with(chunks(&rows.firsts), scratch, |scratch, ranks: Range<u32>| {
         control.check()?;
         let arcs = rows.firsts[ranks.end as usize] - rows.firsts[ranks.start as usize];
-        let found: u64 = ranks.map(|rank| of_row(rows, rank, scratch, &at)).sum();
+        ranks.for_each(|rank| add_of_row(rows, rank, scratch, &at));
         for (at, hub) in at.iter().zip(&mut scratch.hubs).filter(|(_, hub)| **hub > 0) {
             at.fetch_add(std::mem::take(hub), Relaxed);
         }
         task.advance(arcs);
-        Ok(u128::from(found))
+        Ok(())
     })?;
-    Ok((at, found.into_iter().sum()))
+    Ok(at)
 }
 
-/// Adds the triangles whose largest rank is `a`; returns how many there are.
-fn of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[AtomicU64]) -> u64 {
+/// Adds what the triangles have whose largest rank is `a`.
+fn add_of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[AtomicU64]) {
     let CornerScratch { set, table, hubs } = scratch;
-    let mut add = |rank: u32, arcs: u64| match hubs.get_mut(rank as usize) {
-        Some(hub) => *hub += arcs,
-        None => _ = at[rank as usize].fetch_add(arcs, Relaxed),
+    let mut add = |rank: u32, edges: u64| match hubs.get_mut(rank as usize) {
+        Some(hub) => *hub += edges,
+        None => _ = at[rank as usize].fetch_add(edges, Relaxed),
     };
-    let row = rows.row(a);
-    if row.len() < 2 {
-        return 0;
+    let (row, own) = (rows.row(a), rows.has_mutual[a as usize]);
+    if row.len() < 2 || !own && !rows.heads[row.clone()].iter().any(|&b| rows.has_mutual[b as usize]) {
+        return;
     }
     for place in row.clone() {
         let b = rows.heads[place] as usize;
         set[b / 64] |= 1 << (b % 64);
         table[b] = u32::from(rows.is_mutual(place)) * MUTUAL;
     }
-    let (mut triangles, mut at_a) = (0, 0);
+    let mut at_a = 0;
     for place in row.clone() {
-        let (b, arcs_to_b) = (rows.heads[place] as usize, 1 + u32::from(rows.is_mutual(place)));
+        let b = rows.heads[place] as usize;
         let of_b = rows.row(b as u32);
+        if !own {
+            if rows.has_mutual[b] {
+                rows.each_mutual(of_b, |opposite| {
+                    let c = rows.heads[opposite] as usize;
+                    at_a += set[c / 64] >> (c % 64) & 1;
+                });
+            }
+            continue;
+        }
+        let of_edge = u32::from(rows.is_mutual(place));
         for first in of_b.clone().step_by(TOGETHER) {
             let (mut found, mut many) = ([0; TOGETHER], 0);
             for opposite in first..of_b.end.min(first + TOGETHER) {
@@ -79,13 +90,12 @@ fn of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[Atomic
                 found[many] = opposite;
                 many += (set[c / 64] >> (c % 64) & 1) as usize;
             }
-            triangles += many as u64;
             for &opposite in &found[..many] {
                 let at_c = &mut table[rows.heads[opposite] as usize];
-                let arcs_to_c = 1 + *at_c / MUTUAL;
-                *at_c += arcs_to_b;
-                table[b] += arcs_to_c;
-                at_a += 1 + u64::from(rows.is_mutual(opposite));
+                let is_mutual = *at_c / MUTUAL;
+                *at_c += of_edge;
+                table[b] += is_mutual;
+                at_a += u64::from(rows.is_mutual(opposite));
             }
         }
     }
@@ -100,7 +110,6 @@ fn of_row(rows: &DirectedRows, a: u32, scratch: &mut CornerScratch, at: &[Atomic
             add(b, at.into());
         }
     }
-    triangles
 }
 
 /// Ranks whose rows have about [`ARCS`] arcs; a longer row is a chunk by itself.

@@ -134,7 +134,7 @@ impl<'g> VertexSums<'g> {
         let (graph, sums) = (self.graph, self.of.all()?);
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
         let memory = window_bytes(job.output.counts(), *host, graph.vertices());
-        let again = ReadAgain::new(session, graph, triangles, result);
+        let again = ReadAgain::new(session, graph, sums, result);
         let start = Instant::now();
         parallel::within(pool, || {
             let (by_degree, mut summary) = summarised(graph, sums, triangles)?;
@@ -172,8 +172,8 @@ struct ReadAgain {
 }
 
 impl ReadAgain {
-    /// Of a graph with so many triangles; adds the stage to `result`.
-    fn new(session: &Session, graph: &OrientedGraph, triangles: u128, result: &mut RunResult) -> Result<Self> {
+    /// Of a graph with these triangles at vertices; adds the stage to `result`.
+    fn new(session: &Session, graph: &OrientedGraph, sums: &Sums<ByRank>, result: &mut RunResult) -> Result<Self> {
         let Session { job, host, pool, control, .. } = session;
         let Some(wanted) = job.output.lcc_wanted.filter(|wanted| wanted.reads_input()) else {
             return Ok(Self::default());
@@ -183,7 +183,7 @@ impl ReadAgain {
         let arcs = match wanted.directed {
             true => {
                 tracing::info!(target: NOTE, "the cores count the arcs between neighbours by their directions");
-                Some(parallel::within(pool, || arcs_between_neighbours(graph, &source, triangles, control))?)
+                Some(parallel::within(pool, || arcs_between_neighbours(graph, &source, sums, control))?)
             }
             false => None,
         };
