@@ -297,6 +297,10 @@ pub(crate) struct TakenMemory<'a> {
 }
 
 impl TakenMemory<'_> {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Refuses work that takes more than was taken.
     pub(crate) fn check(&self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes {

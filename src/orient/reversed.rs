@@ -98,18 +98,55 @@ pub(super) struct StagedBuckets {
     encoded: Vec<u8>,
 }
 
-/// The tails of the heads of a bucket, ascending.
+/// The tails of the heads of a bucket, ascending: of some consecutive heads at a time, if there is no memory for all.
 pub(super) struct SortedTails<'a> {
-    /// Where those of each head begin; one more at the end.
+    segments: Vec<Box<[u8]>>,
+    /// The first tail of each piece, its segment and its place there. Pieces do not overlap, so in this order the tails of a head ascend.
+    pieces: Vec<(u32, u32, usize)>,
+    /// Where the tails of each head begin; one more at the end.
     begins: Vec<usize>,
+    /// The most tails at a time.
+    most: usize,
     tails: Vec<u32>,
+    heads: Range<usize>,
+    limit: &'a MemoryLimit,
+    held: u64,
     _memory: TakenMemory<'a>,
 }
 
 impl SortedTails<'_> {
-    /// Those of a head, counted from the first one of the bucket.
-    pub(super) fn of(&mut self, head: u32) -> &mut [u32] {
-        &mut self.tails[self.begins[head as usize]..self.begins[head as usize + 1]]
+    /// Those of a head, counted from the first one of the bucket. Heads come in order.
+    pub(super) fn of(&mut self, head: u32) -> Result<&mut [u32]> {
+        let head = head as usize;
+        if !self.heads.contains(&head) {
+            self.sort_from(head)?;
+        }
+        let first = self.begins[self.heads.start];
+        Ok(&mut self.tails[self.begins[head] - first..self.begins[head + 1] - first])
+    }
+
+    /// Sorts the tails of as many heads from `first` on as fit.
+    fn sort_from(&mut self, first: usize) -> Result<()> {
+        let Self { segments, pieces, begins, tails, .. } = self;
+        let begin = begins[first];
+        let heads = first..begins.partition_point(|&at| at <= begin + self.most) - 1;
+        let mut next: Vec<usize> = begins[heads.clone()].iter().map(|at| at - begin).collect();
+        tails.clear();
+        tails.resize(begins[heads.end] - begin, 0);
+        for &(_, segment, at) in &*pieces {
+            arcs_of(&segments[segment as usize][at..], begins.len() - 1, &mut |head, tail| {
+                if let Some(place) = (head as usize).checked_sub(first).and_then(|head| next.get_mut(head)) {
+                    tails[*place] = tail;
+                    *place += 1;
+                }
+            })?;
+        }
+        if heads.end + 1 == begins.len() {
+            (*segments, *pieces) = (Vec::new(), Vec::new());
+            self.limit.release(std::mem::take(&mut self.held));
+        }
+        self.heads = heads;
+        Ok(())
     }
 }
 
@@ -286,50 +323,43 @@ impl ReversedArcs {
         (self.limit.held(), self.limit.most())
     }
 
-    /// Takes a bucket, and sorts its arcs by their heads and tails, in memory of `pool`. `None`: that is too small.
-    pub(super) fn take<'a>(&self, bucket: usize, pool: &'a Pool) -> Result<Option<SortedTails<'a>>> {
+    /// Takes a bucket, whose arcs are sorted by their heads and tails in memory of `pool`. `None`: that does not hold the tails of a head.
+    pub(super) fn take<'a>(&'a self, bucket: usize, pool: &'a Pool) -> Result<Option<SortedTails<'a>>> {
         let of = std::mem::take(&mut *lock(&self.waiting[bucket]));
         let heads = (self.first_ids[bucket + 1] - self.first_ids[bucket]) as usize;
         let in_file: u64 = of.segments.iter().map(WaitingBytes::in_file).sum();
-        let bytes = 4 * of.arcs + 12 * heads as u64 + size_of::<(u32, &[u8])>() as u64 * of.pieces + in_file;
-        let memory = pool.take(bytes);
-        if memory.check(bytes).is_err() {
-            return Ok(None);
-        }
-        let segments = of.segments.iter().map(|segment| self.overflow.read_all(segment)).collect::<Result<Vec<_>>>()?;
-        of.segments.iter().for_each(|segment| self.overflow.free(segment));
-        let (mut begins, mut pieces) = (vec![0usize; heads + 2], Vec::with_capacity(of.pieces as usize));
-        for segment in &segments {
+        let besides = 20 * heads as u64 + size_of::<(u32, u32, usize)>() as u64 * of.pieces + in_file;
+        let memory = pool.take(4 * of.arcs + besides);
+        let most = (memory.bytes().saturating_sub(besides) / 4) as usize;
+        let (mut begins, mut pieces) = (vec![0usize; heads + 1], Vec::with_capacity(of.pieces as usize));
+        let mut segments = Vec::with_capacity(of.segments.len());
+        for (i, segment) in (0..).zip(of.segments) {
+            let segment = self.overflow.take(segment)?;
             let mut rest = &segment[..];
             while !rest.is_empty() {
                 let mut first = None;
                 let after = arcs_of(rest, heads, &mut |head, tail| {
                     first.get_or_insert(tail);
-                    begins[head as usize + 2] += 1;
+                    begins[head as usize + 1] += 1;
                 })?;
-                pieces.push((first.unwrap_or(0), rest));
+                pieces.push((first.unwrap_or(0), i, segment.len() - rest.len()));
                 rest = after;
             }
+            segments.push(segment);
         }
-        for head in 2..begins.len() {
+        if begins.iter().any(|&tails| tails > most) {
+            return Ok(None);
+        }
+        for head in 1..begins.len() {
             begins[head] += begins[head - 1];
         }
-        if begins[heads + 1] as u64 != of.arcs {
+        if begins[heads] as u64 != of.arcs {
             return Err(damaged());
         }
-        let mut tails = vec![0; of.arcs as usize];
-        // The tails of pieces do not overlap, so in this order those of a head ascend.
-        pieces.sort_unstable_by_key(|&(first, _)| first);
-        for (_, piece) in pieces {
-            arcs_of(piece, heads, &mut |head, tail| {
-                let place = &mut begins[head as usize + 1];
-                tails[*place] = tail;
-                *place += 1;
-            })?;
-        }
-        begins.pop();
-        self.limit.release(of.held);
-        Ok(Some(SortedTails { begins, tails, _memory: memory }))
+        pieces.sort_unstable();
+        let (limit, held) = (&self.limit, of.held);
+        let (tails, heads) = (Vec::new(), 0..0);
+        Ok(Some(SortedTails { segments, pieces, begins, most, tails, heads, limit, held, _memory: memory }))
     }
 }
 

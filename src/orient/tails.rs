@@ -291,7 +291,7 @@ impl Uniting<'_> {
             self.sorted = self.reversed.take(self.bucket, self.pool)?;
         }
         let Some(sorted) = &mut self.sorted else { return Ok(false) };
-        let tails = sorted.of(id - first_ids[self.bucket]);
+        let tails = sorted.of(id - first_ids[self.bucket])?;
         if let Some(length) = self.lengths.next() {
             let loops = u32::from(row.binary_search(&id).is_ok());
             self.loops += u64::from(loops);

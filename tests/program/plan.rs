@@ -55,7 +55,7 @@ fn more_memory_saves_what_a_plan_with_more_memory_says() {
     for (flag, budget, more) in [
         ("--device-memory", "2MiB", &ON_CPU[..]),
         ("--device-memory", "1MiB", &["--backend", "cpu", "--partitioner", "rank"]),
-        ("--host-memory", "34MiB", &ON_CPU),
+        ("--host-memory", "37MiB", &ON_CPU),
         ("--device-memory", "2MiB", &["--backend", "cpu", "--parts", "20"]),
         ("--device-memory", "1GiB", &ON_CPU),
     ] {

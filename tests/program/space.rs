@@ -8,6 +8,12 @@ fn crawl() -> String {
     data("cnr-2000.graph").display().to_string()
 }
 
+/// The edges of the crawl as pairs, which are sorted.
+fn pairs(place: &Place) -> String {
+    let _ = place.prints(&["generate", "blowup", &crawl(), "--copies", "1", "--output", "crawl.bin"]);
+    "crawl.bin".to_owned()
+}
+
 /// The triangles of the crawl.
 const COUNTED: &str = "20,977,629";
 
@@ -38,11 +44,11 @@ fn what_may_not_fit_is_a_warning_and_the_job_goes_on() {
     let (place, crawl) = (Place::new(), crawl());
     let Some(_small) = SmallDisk::mount(&place, "16m") else { return };
     // Compressed text has no lower bound; arcs that are sorted on disk take from a bit to 8 bytes each.
-    for (options, buckets, what) in [
-        (["--per-edge", "small/e.tsv.zst"], None, "the file of --per-edge"),
-        (["--work-dir", "small"], Some(FEW), "the arcs that do not fit in memory"),
+    for (input, options, buckets, what) in [
+        (crawl, ["--per-edge", "small/e.tsv.zst"], None, "the file of --per-edge"),
+        (pairs(&place), ["--work-dir", "small"], Some("9000000"), "the arcs that do not fit in memory"),
     ] {
-        let mut command = place.command(&[&["count", &crawl, "--no-cache"][..], &options].concat());
+        let mut command = place.command(&[&["count", &input, "--no-cache"][..], &options].concat());
         let output = command.envs(buckets.map(|bytes| ("TRIMILL_BUCKETS", bytes))).output().unwrap();
         let text = stderr(&output);
         assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains(COUNTED), "{text}");
@@ -54,15 +60,27 @@ fn what_may_not_fit_is_a_warning_and_the_job_goes_on() {
 }
 
 #[test]
-fn arcs_that_cannot_fit_while_they_are_sorted_are_not_read() {
+fn reversed_arcs_that_fit_neither_memory_nor_the_disk_end_the_job() {
     let (place, crawl) = (Place::new(), crawl());
     let Some(_small) = SmallDisk::mount(&place, "64k") else { return };
     let output = place.command(&["count", &crawl, "--work-dir", "small"]).env("TRIMILL_BUCKETS", "0").output().unwrap();
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{text}");
-    for part in ["small: 64.0 KiB free", "KiB for the arcs that do not fit in memory", "another --work-dir"] {
+    for part in ["the arcs of a range of heads take", "raise --host-memory, or name another --work-dir"] {
         assert!(text.contains(part), "{text}");
     }
+    assert!(listing(&place.path("small")).is_empty());
+}
+
+#[test]
+fn a_directed_graph_is_read_for_some_ids_after_others_where_its_arcs_do_not_fit_the_disk() {
+    let (place, crawl) = (Place::new(), crawl());
+    let Some(_small) = SmallDisk::mount(&place, "64k") else { return };
+    let count = ["count", &crawl, "--no-cache", "--work-dir", "small"];
+    let output = place.command(&count).env("TRIMILL_BUCKETS", "2600000").output().unwrap();
+    let text = stderr(&output);
+    assert!(String::from_utf8_lossy(&output.stdout).contains(COUNTED), "{text}");
+    assert!(text.contains("the input is read again for each range of about"), "{text}");
 }
 
 #[test]

@@ -127,6 +127,18 @@ impl Overflow {
         self.read(waiting, 0..(waiting.held() + waiting.in_file()) as usize)
     }
 
+    /// All bytes of such a piece, which the file needs not hold any more.
+    pub fn take(&self, waiting: WaitingBytes) -> Result<Box<[u8]>> {
+        match waiting {
+            WaitingBytes::Memory(bytes) => Ok(bytes),
+            WaitingBytes::File(_) => {
+                let bytes = self.read_all(&waiting)?.into_owned();
+                self.free(&waiting);
+                Ok(bytes.into())
+            }
+        }
+    }
+
     /// Gives the disk back what bytes in the file take, where the file system can do that; they are not to be read any more.
     pub fn free(&self, waiting: &WaitingBytes) {
         if let (WaitingBytes::File(place), Some(file)) = (waiting, self.file.get()) {
