@@ -52,7 +52,6 @@ pub(super) struct ReversedArcs {
     /// The most bytes in memory if some heads are left out, and in the file.
     beside_rows: Bytes,
     on_disk: u64,
-    may_leave_out: bool,
     ids: u32,
     overflow: Overflow,
 }
@@ -183,9 +182,9 @@ impl ReversedArcs {
             idle: Mutex::default(),
             limit: MemoryLimit::new(in_memory),
             beside_rows,
-            may_leave_out: heads != Heads::SameAgain,
             ids: ids as u32,
-            on_disk: shares.reversed_on_disk()?.get(),
+            // The graph file may have taken some of the disk since, and none of these is left out.
+            on_disk: if heads == Heads::SameAgain { u64::MAX } else { shares.reversed_on_disk()?.get() },
             overflow: Overflow::new(shares.dir),
         })
     }
@@ -269,7 +268,7 @@ impl ReversedArcs {
         }
         if self.overflow.bytes() + into.held > self.on_disk {
             drop(into);
-            return if self.may_leave_out { self.leave_out() } else { Ok(()) };
+            return self.leave_out();
         }
         let mut together = Vec::with_capacity(into.held as usize);
         into.segments.retain(|segment| match segment {

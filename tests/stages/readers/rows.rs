@@ -314,6 +314,16 @@ fn rows_may_have_hundreds_of_successors_and_a_bvgraph_each_edge_once() {
 }
 
 #[test]
+fn heads_whose_tails_do_not_fit_together_are_sorted_in_ranges() {
+    // Four million arcs to a thousand heads: 16 MB of tails, and a quarter of the budget for sorting.
+    let arcs: Vec<(u64, u64)> = (0..4000).flat_map(|u| (4000..5000).map(move |v| (u, v))).collect();
+    let folder = Folder::new();
+    write(&folder.path("many"), &graph_of(&arcs), CompFlags::default(), false);
+    let path = folder.path("many.graph");
+    assert!(taken_beside(&path, Bytes::mib(64), Some(Bytes::mib(16)), None));
+}
+
+#[test]
 fn two_arcs_without_reverse_do_not_make_up_for_each_other() {
     // 0 -> 1 and 3 -> 2 against 0 -> 2 and 3 -> 1: as many arcs to larger as to smaller vertices, and the same degrees.
     let rows = vec![vec![1, 3], vec![3], vec![0], vec![0, 2]];
