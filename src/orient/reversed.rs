@@ -29,11 +29,11 @@ const LEAST_IDS: u64 = 1 << 12;
 /// Which heads are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heads {
-    /// All of them, or, where they do not fit, the first ones.
+    /// All heads; if they do not fit, only those of the first chunks.
     All,
-    /// Those behind the ones that were taken before, or the first of these.
+    /// The heads of the remaining chunks; if they do not fit, only those of the first of these.
     Next,
-    /// Those that were taken once before, which fitted then.
+    /// The heads of a band that was read once and fitted.
     SameAgain,
 }
 
