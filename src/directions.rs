@@ -1,58 +1,74 @@
 //! The arcs between the neighbours of each vertex of a directed graph.
 //!
-//! Input: a graph, whose edges have no direction, and the input that it was made of. Output: at each vertex the number of arcs between its
-//! neighbours, which are those by an arc of either direction: a triangle adds 1 or 2 at a corner, by the directions in which the opposite
-//! edge is there. So it is the number of triangles at the vertex, which is known, and that of those whose opposite edge is there in both.
+//! Input: a graph, whose edges have no direction, and the input that it was made of. Neighbours are those by an arc of either direction, so a
+//! triangle adds 1 or 2 at a corner, by the directions in which the opposite edge is there. The number of triangles is known, and so is how
+//! many edges are there in both directions. If all are, or none, nothing else is needed. Otherwise the edges of the rarer kind are looked at:
+//! the input is read again, and each of its arcs marks its direction at the place of its edge ([`arcs`]); that makes a graph in which the
+//! triangles at a vertex are the edges of that kind between its neighbours ([`doubled`]). It is counted as any graph is, on GPUs and out of
+//! core. Nobody else pays for directions: neither the graph file nor cleaning has them.
 //!
-//! The rows of the graph are decoded to memory; the input is read again, and each of its arcs marks its direction at the place of its edge
-//! ([`arcs`]); then the triangles with such an edge are found on the cores ([`neighbours`]). Nobody else pays for directions: neither the graph
-//! file nor cleaning has them.
-//!
-//! Cost: a pass over the input, with a search in a row for each arc; for vertices with an edge in both directions to smaller ranks a look at each
-//! successor of each successor, for others only at those by such an edge. Memory ([`memory`]): 4.25 bytes an edge, some 40 a vertex, and 4 a vertex for each thread; a graph for which the host's
-//! budget is too small is refused before anything is counted.
+//! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices.
+//! Memory ([`memory`]): 24 bytes a vertex, and rows that are marked: with less memory than 4.25 bytes an edge the input is read once for each
+//! band of ranks.
 
 mod arcs;
-mod neighbours;
+mod doubled;
 
-use arcs::DirectedRows;
-use neighbours::{HUBS, mutual_at_vertices};
+pub(crate) use doubled::DoubledGraph;
 
-use crate::sums::{ByRank, SumKey, Sums};
-use trimill_graph::OrientedGraph;
-use trimill_input::arcs::ArcSource;
-use trimill_system::{Bytes, Control, Result, parallel};
+use trimill_graph::{GraphSize, OrientedGraph};
+use trimill_system::{Bytes, Error, Result};
 
-/// Bytes for each vertex: where its row begins, its id and rank, what is counted there, twice, and whether its row has an edge in both directions.
-const PER_VERTEX: u64 = 8 + 16 + 8 + 8 + 1;
+/// The most vertices of a graph that can be doubled: numbers have 32 bits.
+const MOST_VERTICES: u32 = u32::MAX / 2 - 1;
 
-/// Bytes of the host's memory that so many vertices and edges take on so many threads, apart from what reading the input takes.
-pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
-    let vertices = u64::from(vertices);
-    let of_thread = 4 * vertices + vertices / 8 + 8 + 8 * u64::from(HUBS);
-    Bytes(PER_VERTEX * vertices + 4 * edges + edges / 4 + 8 + threads * of_thread)
+/// Bytes for each vertex: its rank and perhaps its id, by which arcs find it; the numbers of it and its copy in the order of a file.
+const PER_VERTEX: u64 = 16 + 8;
+
+/// The most bands of ranks.
+const MOST_BANDS: u64 = 16;
+
+/// What a thread takes while it makes a file block.
+const OF_THREAD: u64 = 6 << 20;
+
+/// Bytes of the host's memory that marking the edges of a graph of this size takes at least, apart from what reading the input takes.
+pub(crate) fn memory(size: &GraphSize, threads: u64) -> Bytes {
+    let (vertices, row) = (u64::from(size.vertices), u64::from(size.longest_row));
+    let band = band_bytes(vertices, size.edges).get() / MOST_BANDS + band_bytes(1 << 16, (1 << 17) + row).get();
+    Bytes(PER_VERTEX * vertices + band + threads * (OF_THREAD + 40 * row))
 }
 
-/// The number of arcs between the neighbours of each vertex, by rank, of a graph with so many triangles `at` each. Runs in the current thread
-/// pool. Errors: where `source` is not what the graph was made of; what reading it, or the graph, meets; when stopped.
-pub(crate) fn arcs_between_neighbours(
-    graph: &OrientedGraph,
-    source: &dyn ArcSource,
-    at: &Sums<ByRank>,
-    control: &Control,
-) -> Result<Sums<ByRank>> {
-    let rows = DirectedRows::read(graph, source, control)?;
-    let mutual = mutual_at_vertices(&rows, control)?;
-    drop(rows);
-    let sums = Sums::in_memory(graph.vertices().into());
-    let blocks: Vec<_> = mutual.chunks(ByRank::BLOCK as usize).enumerate().collect();
-    parallel::try_each(blocks, |(block, mutual)| {
-        let mut arcs = vec![0; mutual.len()];
-        at.read(block as u64 * ByRank::BLOCK, &mut arcs)?;
-        for (arcs, mutual) in arcs.iter_mut().zip(mutual) {
-            *arcs += mutual.load(std::sync::atomic::Ordering::Relaxed);
-        }
-        sums.put(block, arcs)
-    })?;
-    Ok(sums)
+/// Refuses a graph with more vertices than can be doubled.
+pub(crate) fn check_size(vertices: u32) -> Result<()> {
+    match vertices <= MOST_VERTICES {
+        true => Ok(()),
+        false => Err(Error::resource(format!("coefficients by the directions of edges, of a graph of {vertices} vertices"))
+            .expected(format!("at most {MOST_VERTICES} vertices"))),
+    }
+}
+
+/// Bytes of so many rows with so many edges, and their marks.
+fn band_bytes(rows: u64, edges: u64) -> Bytes {
+    Bytes(8 * (rows + 1) + 4 * edges + edges / 4 + 8)
+}
+
+/// The edges that decide, beside the triangles, how many arcs there are between neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RarerEdges {
+    /// Whether they are those in both directions; otherwise those in one.
+    pub(crate) mutual: bool,
+    pub(crate) count: u64,
+}
+
+impl RarerEdges {
+    pub(crate) fn of(graph: &OrientedGraph) -> Self {
+        let in_one = graph.report().arcs_without_reverse;
+        let in_both = graph.edges().saturating_sub(in_one);
+        Self { mutual: in_both <= in_one, count: in_both.min(in_one) }
+    }
+
+    /// The arcs between the neighbours of a vertex with so many triangles, and so many of these edges between its neighbours.
+    pub(crate) fn arcs(self, triangles: u64, edges: u64) -> u64 {
+        if self.mutual { triangles + edges } else { 2 * triangles - edges }
+    }
 }

@@ -17,6 +17,7 @@ mod counting;
 mod details;
 mod device;
 pub mod directories;
+mod directions;
 #[cfg(feature = "cli")]
 pub mod doctor;
 mod edge_sinks;

@@ -11,7 +11,7 @@
 //! Inputs that are clean already take a shorter path ([`rows`]).
 
 mod blocks;
-mod joined;
+pub(crate) mod joined;
 mod place;
 mod ranked;
 mod reversed;

@@ -21,7 +21,7 @@ use trimill_graph::GraphSize;
 use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, parent};
 use trimill_system::{Bytes, Error, Result, path_text};
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct CountsWanted {
     pub vertices: bool,
     pub edges: bool,

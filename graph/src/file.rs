@@ -202,7 +202,8 @@ impl<'a> SectionWriter<'a> {
     }
 }
 
-/// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids.
+/// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids. Its ranks need not follow
+/// degrees.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
     let file = file.map_err(|e| Error::read(&path, e))?;
@@ -221,6 +222,7 @@ pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
 
 fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<OrientedGraph> {
     let (layout, checksum) = read_footer(&file, path)?;
+    let any_order = temporary.is_some();
     let file = GraphFile { file, path: path.to_path_buf(), checksum, _temporary: temporary };
     let entries: Vec<[u64; 4]> = section(&file, &layout, INDEX)?;
     let runs: Vec<[u32; 2]> = section(&file, &layout, DEGREES)?;
@@ -228,7 +230,8 @@ fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<O
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
-    let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
+    let degrees = DegreeRuns::new(runs, &layout).filter(|_| any_order || layout.ranks_follow_degrees());
+    let degrees = degrees.ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.rows().start;
     let store = Arc::new(BlockStore::File { file, rows });
     Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })
@@ -397,7 +400,7 @@ fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
     if layout.end() != end {
         return Err(damaged("its sections don't end where its footer begins".into()));
     }
-    if u64::from(layout.longest_row) > (2 * edges).isqrt() {
+    if layout.ranks_follow_degrees() && u64::from(layout.longest_row) > (2 * edges).isqrt() {
         return Err(damaged(format!(
             "its longest row has {} successors, more than its edges allow",
             layout.longest_row

@@ -60,6 +60,11 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Whether ranks follow falling degrees, as those of a prepared graph do; those of a graph that is made for one question need not.
+    pub(super) fn ranks_follow_degrees(&self) -> bool {
+        self.degree_runs > 0 || self.vertices == 0
+    }
+
     pub(super) fn section(&self, name: &str) -> Option<&GraphSection> {
         self.sections.iter().find(|section| section.name == name)
     }

@@ -1,4 +1,7 @@
-//! The rows of a graph, and in which directions the arcs of its input have each edge.
+//! The rows of some consecutive ranks, and in which directions the arcs of the input have each edge.
+//!
+//! The place of an arc is searched for in the row of its larger rank. The rows are larger than any cache, so a step of one search would wait
+//! for memory: some searches go on together, and each prefetches what its next step reads.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -8,9 +11,8 @@ use rayon::prelude::*;
 
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_input::ArcSink;
-use trimill_input::arcs::ArcSource;
-use trimill_system::mapped::zeros;
-use trimill_system::{Control, Error, Result};
+use trimill_system::mapped::{prefetch, zeros};
+use trimill_system::{Error, Result};
 
 /// Edges whose marks are in a word: two bits each, the lower one for the arc to the smaller rank.
 const IN_WORD: u64 = 32;
@@ -20,96 +22,100 @@ const LOWER: u64 = u64::MAX / 3;
 
 const NONE: u32 = u32::MAX;
 
-/// Decoded rows, and a mark for each direction of each edge, by its place in rank order.
-pub(super) struct DirectedRows {
+/// Arcs that are searched for together.
+const TOGETHER: usize = 32;
+
+/// Decoded rows of a band of ranks, and a mark for each direction of each edge.
+pub(super) struct MarkedRows {
+    ranks: Range<u32>,
     /// Where each row begins, and the end.
-    pub(super) firsts: Vec<u64>,
+    begins: Vec<u64>,
     /// Successors: smaller ranks, ascending.
-    pub(super) heads: Vec<u32>,
+    heads: Vec<u32>,
     marks: Vec<AtomicU64>,
-    /// Whether an edge of each row is there in both directions.
-    pub(super) has_mutual: Vec<bool>,
 }
 
-impl DirectedRows {
-    /// Of a graph and the input that it was made of. Errors: an arc whose edge the graph lacks, or an edge without an arc: the input is
-    /// another one now.
-    pub(super) fn read(graph: &OrientedGraph, source: &dyn ArcSource, control: &Control) -> Result<Self> {
-        let mut firsts: Vec<u64> = zeros(graph.vertices() as usize + 1);
-        let mut heads: Vec<u32> = zeros(graph.edges() as usize);
-        graph.read(0..graph.vertices(), &mut firsts, &mut heads)?;
-        let marks = zeros(graph.edges().div_ceil(IN_WORD) as usize);
-        let mut rows = Self { firsts, heads, marks, has_mutual: Vec::new() };
-        let sink = Marking { rows: &rows, ranks: RankFinder::of(graph)?, both: source.symmetric() };
-        source.scan(&sink, control)?;
-        source.unchanged()?;
-        if rows.edges_marked() != graph.edges() {
-            return Err(changed());
-        }
-        let has_mutual = (0..graph.vertices()).into_par_iter().map(|rank| {
-            let mut any = false;
-            rows.each_mutual(rows.row(rank), |_| any = true);
-            any
-        });
-        rows.has_mutual = has_mutual.collect();
-        Ok(rows)
+/// An arc whose place is searched for.
+#[derive(Default, Clone, Copy)]
+struct ArcToMark {
+    /// The smaller of its ranks.
+    below: u32,
+    /// The marks of its directions.
+    bits: u64,
+    /// Where it may be.
+    first: usize,
+    many: usize,
+}
+
+impl MarkedRows {
+    /// Without marks.
+    pub(super) fn read(graph: &OrientedGraph, ranks: Range<u32>) -> Result<Self> {
+        let edges = graph.first_arc(ranks.end)? - graph.first_arc(ranks.start)?;
+        let mut begins: Vec<u64> = zeros(ranks.len() + 1);
+        let mut heads: Vec<u32> = zeros(edges as usize);
+        graph.read(ranks.clone(), &mut begins, &mut heads)?;
+        Ok(Self { ranks, begins, heads, marks: zeros(edges.div_ceil(IN_WORD) as usize) })
     }
 
-    /// Calls `each` with those of some consecutive places whose edges are there in both directions.
-    #[inline]
-    pub(super) fn each_mutual(&self, places: Range<usize>, mut each: impl FnMut(usize)) {
-        let mut first = places.start as u64;
-        while first < places.end as u64 {
-            let (word, skipped) = (first / IN_WORD, 2 * (first % IN_WORD));
-            let marks = self.marks[word as usize].load(Relaxed);
-            let mut both = (marks & marks >> 1 & LOWER) >> skipped << skipped;
-            while both != 0 {
-                let place = (word * IN_WORD) as usize + both.trailing_zeros() as usize / 2;
-                if place >= places.end {
-                    return;
-                }
-                each(place);
-                both &= both - 1;
+    pub(super) fn ranks(&self) -> Range<u32> {
+        self.ranks.clone()
+    }
+
+    /// Where the successors of a rank are.
+    pub(super) fn places(&self, rank: u32) -> Range<usize> {
+        let row = (rank - self.ranks.start) as usize;
+        self.begins[row] as usize..self.begins[row + 1] as usize
+    }
+
+    /// The successors in some places, each with whether its edge is there in both directions.
+    pub(super) fn heads(&self, places: Range<usize>) -> impl Iterator<Item = (u32, bool)> {
+        let mutual = |place: usize| {
+            self.marks[place / IN_WORD as usize].load(Relaxed) >> (2 * (place as u64 % IN_WORD)) & 3 == 3
+        };
+        places.map(move |place| (self.heads[place], mutual(place)))
+    }
+
+    /// How many edges have a mark, and how many have both.
+    pub(super) fn marked(&self) -> [u64; 2] {
+        let of_word = |word: &AtomicU64| {
+            let word = word.load(Relaxed);
+            [(word | word >> 1) & LOWER, word & word >> 1 & LOWER].map(|marks| u64::from(marks.count_ones()))
+        };
+        self.marks.par_iter().map(of_word).reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
+    }
+
+    /// Marks the edges of some arcs, each somewhere in a row that is not empty; `false` if one is not there.
+    fn mark(&self, arcs: &mut [ArcToMark]) -> bool {
+        let mut longest = arcs.iter().map(|arc| arc.many).max().unwrap_or(0);
+        while longest > 1 {
+            for arc in &mut *arcs {
+                let half = arc.many / 2;
+                arc.first += half * usize::from(self.heads[arc.first + half] <= arc.below);
+                arc.many -= half;
+                prefetch(&self.heads, arc.first + arc.many / 2);
             }
-            first = (word + 1) * IN_WORD;
+            longest -= longest / 2;
         }
-    }
-
-    pub(super) fn row(&self, rank: u32) -> Range<usize> {
-        self.firsts[rank as usize] as usize..self.firsts[rank as usize + 1] as usize
-    }
-
-    /// Whether the edge in this place is there in both directions.
-    #[inline]
-    pub(super) fn is_mutual(&self, place: usize) -> bool {
-        let place = place as u64;
-        self.marks[(place / IN_WORD) as usize].load(Relaxed) >> (2 * (place % IN_WORD)) & 3 == 3
-    }
-
-    fn edges_marked(&self) -> u64 {
-        let any = |word: &AtomicU64| word.load(Relaxed);
-        self.marks.par_iter().map(any).map(|word| u64::from(((word | word >> 1) & LOWER).count_ones())).sum()
-    }
-
-    /// Marks bits of the edge between two ranks, of which `above` is the larger; `None` if there is none.
-    #[inline]
-    fn mark(&self, above: u32, below: u32, bits: u64) -> Option<()> {
-        let row = self.row(above);
-        let place = (row.start + self.heads[row].binary_search(&below).ok()?) as u64;
-        let (word, bits) = (&self.marks[(place / IN_WORD) as usize], bits << (2 * (place % IN_WORD)));
-        if word.load(Relaxed) & bits != bits {
-            word.fetch_or(bits, Relaxed);
+        for arc in &*arcs {
+            prefetch(&self.marks, arc.first / IN_WORD as usize);
         }
-        Some(())
+        arcs.iter().all(|arc| {
+            let (place, bits) = (arc.first / IN_WORD as usize, arc.bits << (2 * (arc.first as u64 % IN_WORD)));
+            if self.marks[place].load(Relaxed) & bits != bits {
+                self.marks[place].fetch_or(bits, Relaxed);
+            }
+            self.heads[arc.first] == arc.below
+        })
     }
 }
 
-fn changed() -> Error {
+/// The input is not what the graph was made of.
+pub(super) fn changed() -> Error {
     Error::usage("the input changed while the job ran").advice("run again when it is complete")
 }
 
 /// Finds the rank of an id of the input.
-enum RankFinder {
+pub(super) enum RankFinder {
     /// By the id, less the first one.
     ById(u64, Vec<u32>),
     /// By the place of the id among all.
@@ -118,7 +124,7 @@ enum RankFinder {
 
 impl RankFinder {
     /// At most 16 bytes a vertex.
-    fn of(graph: &OrientedGraph) -> Result<Self> {
+    pub(super) fn of(graph: &OrientedGraph) -> Result<Self> {
         let (ids, order) = (graph.ids()?, graph.order()?);
         let ends = order.len().checked_sub(1).map(|last| (ids.original(0), ids.original(last as u32)));
         let (first, last) = ends.unwrap_or_default();
@@ -132,6 +138,13 @@ impl RankFinder {
     }
 
     #[inline]
+    fn prefetch(&self, id: u64) {
+        if let Self::ById(first, ranks) = self {
+            prefetch(ranks, id.wrapping_sub(*first) as usize);
+        }
+    }
+
+    #[inline]
     fn rank(&self, id: u64) -> Option<u32> {
         match self {
             Self::ById(first, ranks) => {
@@ -142,28 +155,62 @@ impl RankFinder {
     }
 }
 
-/// Takes the arcs of the input.
-struct Marking<'a> {
-    rows: &'a DirectedRows,
-    ranks: RankFinder,
+/// Marks the arcs of the input that belong to a band.
+pub(super) struct Marking<'a> {
+    pub(super) rows: &'a MarkedRows,
+    pub(super) ranks: &'a RankFinder,
     /// Whether each arc stands for its reverse, too.
-    both: bool,
+    pub(super) both: bool,
+}
+
+impl Marking<'_> {
+    /// The ranks of an arc that belongs to the band, the larger one first, and its marks.
+    #[inline]
+    fn of_band(&self, tail: u64, head: u64) -> Result<Option<(u32, u32, u64)>> {
+        if tail == head {
+            return Ok(None);
+        }
+        let (tail, head) = self.ranks.rank(tail).zip(self.ranks.rank(head)).ok_or_else(changed)?;
+        let bits = if self.both {
+            3
+        } else if tail > head {
+            1
+        } else {
+            2
+        };
+        let above = tail.max(head);
+        Ok(self.rows.ranks.contains(&above).then_some((above, tail.min(head), bits)))
+    }
 }
 
 impl ArcSink for Marking<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        for &(tail, head) in batch.iter().filter(|(tail, head)| tail != head) {
-            let marked = self.ranks.rank(tail).zip(self.ranks.rank(head)).and_then(|(tail, head)| {
-                let bits = if self.both {
-                    3
-                } else if tail > head {
-                    1
-                } else {
-                    2
-                };
-                self.rows.mark(tail.max(head), tail.min(head), bits)
-            });
-            marked.ok_or_else(changed)?;
+        let MarkedRows { ranks, begins, heads, .. } = self.rows;
+        let (mut found, mut arcs) = ([(0, 0, 0); TOGETHER], [ArcToMark::default(); TOGETHER]);
+        for (i, chunk) in batch.chunks(TOGETHER).enumerate() {
+            for &(tail, head) in batch.iter().skip((i + 1) * TOGETHER).take(TOGETHER) {
+                self.ranks.prefetch(tail);
+                self.ranks.prefetch(head);
+            }
+            let mut many = 0;
+            for &(tail, head) in chunk {
+                if let Some((above, below, bits)) = self.of_band(tail, head)? {
+                    prefetch(begins, (above - ranks.start) as usize);
+                    found[many] = (above, below, bits);
+                    many += 1;
+                }
+            }
+            for (arc, (above, below, bits)) in arcs.iter_mut().zip(&found[..many]) {
+                let row = self.rows.places(*above);
+                if row.is_empty() {
+                    return Err(changed());
+                }
+                *arc = ArcToMark { below: *below, bits: *bits, first: row.start, many: row.len() };
+                prefetch(heads, row.start + row.len() / 2);
+            }
+            if !self.rows.mark(&mut arcs[..many]) {
+                return Err(changed());
+            }
         }
         Ok(())
     }

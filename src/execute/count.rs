@@ -16,11 +16,13 @@ use super::plan_record::recorded;
 use super::planned::{PlanRequest, Planned};
 use super::results::result_of;
 use super::session::{Purpose, Session};
+use super::vertices::VertexSums;
 use crate::job::{Job, Mode};
 use crate::plan::cost::Machine;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::{RunDir, unless_damaged, with_resume_advice};
 use crate::stream::FEW;
+use crate::sums::{ByRank, Sums};
 use crate::vertices::degrees::DegreeBin;
 #[cfg(feature = "testing")]
 use trimill_counting::CountBackend;
@@ -30,7 +32,7 @@ use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
 use trimill_system::expected::ExpectedStage;
 use trimill_system::mapped::trim_heap;
-use trimill_system::{Control, Error, Kind, Result, lock, machine, parallel};
+use trimill_system::{Bytes, Control, Error, Kind, Result, lock, machine, parallel};
 
 /// Counts the triangles of `edges`, or if there are none of the job's input. Errors: the error of any stage. Where only files could not
 /// be written, the result is the error's answer.
@@ -121,6 +123,18 @@ impl Opened<'_> {
 }
 
 impl Planned {
+    /// The triangles at the vertices, by rank, and the peak of the host's memory.
+    pub(super) fn at_vertices(mut self) -> Result<(Sums<ByRank>, Bytes)> {
+        let mut backends = std::mem::take(&mut self.backends);
+        let details = Details::Vertices(VertexSums::new(&self.session, &self.graph, self.fingerprint)?);
+        self.count_partitions(&mut backends, &details, &mut Vec::new())?;
+        let peak = machine::peak_memory().saturating_sub(self.driver).max(self.peak);
+        match details {
+            Details::Vertices(vertices) => Ok((vertices.of.into_all()?, peak)),
+            _ => Err(Error::defect("sums of something else")),
+        }
+    }
+
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
         let seconds = self.counting_seconds();
@@ -171,7 +185,7 @@ impl Planned {
             }
             written = Error::worst_of([written, finished.map_err(|error| self.session.resumes(error))]);
             result.seconds = self.session.seconds();
-            result.peak_host_bytes = peak();
+            result.peak_host_bytes = result.peak_host_bytes.max(peak());
         }
         if control.is_recorded() {
             result.degrees = result.degrees.or_else(|| Some(DegreeBin::of_runs(graph.degree_runs())));

@@ -98,18 +98,26 @@ impl<'g> Details<'g> {
     ) -> Result<()> {
         match self {
             Self::Total => Ok(()),
-            Self::Vertices(vertices) => vertices.finish(session, result),
+            Self::Vertices(vertices) => {
+                // The doubled graph may be counted on the same devices.
+                drop(backends);
+                vertices.finish(session, result)
+            }
             Self::Edges(edges) => {
                 edges.check(session, result)?;
                 // First, as the trussness of edges takes the place of the triangles on them.
-                let at_vertices = match session.job.output.counts_vertices() {
-                    true => edges.at_vertices(session).and_then(|vertices| vertices.finish(session, result)),
-                    false => Ok(()),
-                };
-                if at_vertices.as_ref().is_err_and(|error| !keeps_answer(error)) {
-                    return at_vertices;
+                let at_vertices = session.job.output.counts_vertices().then(|| edges.at_vertices(session)).transpose();
+                if let Err(error) = &at_vertices
+                    && !keeps_answer(error)
+                {
+                    return at_vertices.map(drop);
                 }
-                Error::worst_of([at_vertices, edges.finish(session, backends, result)])
+                let on_edges = edges.finish(session, backends, result);
+                if on_edges.as_ref().is_err_and(|error| !keeps_answer(error)) {
+                    return on_edges;
+                }
+                let finish = |vertices: VertexSums<'_>| vertices.finish(session, result);
+                Error::worst_of([at_vertices.and_then(|vertices| vertices.map_or(Ok(()), finish)), on_edges])
             }
         }
     }

@@ -9,9 +9,11 @@ use crate::count::cuda;
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
-use crate::{directions, truss};
+use crate::directions::{self, DoubledGraph};
+use crate::truss;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
+use trimill_graph::file::Layout;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_partitioners::partition::sizes;
@@ -108,7 +110,7 @@ impl HostNeeds {
             let needs = if self.mode == Some(Mode::Spilled) { self.spilled(gpus) } else { self.streaming(gpus) };
             return Ok(Division { counting: counting(needs)?, building: None, spills: Bytes::ZERO });
         }
-        self.can_write()?;
+        self.can_write(least, gpus)?;
         let streaming = counting(self.streaming(gpus));
         if self.mode == Some(Mode::InPlace) || self.spilled {
             return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
@@ -138,27 +140,30 @@ impl HostNeeds {
         }
     }
 
-    /// Checks that the triangles at vertices or on edges can be written, where they are wanted.
-    pub(super) fn can_write(&self) -> Result<()> {
-        self.writing()
-            .into_iter()
-            .chain(self.peeling())
-            .chain(self.directions())
-            .try_for_each(|needs| self.host.left(&needs).map(drop))
+    /// Checks that what comes after counting can be done, where it is wanted: peeling, directions, writing the triangles at vertices or on
+    /// edges.
+    pub(super) fn can_write(&self, least: Bytes, gpus: u64) -> Result<()> {
+        if self.counts.lcc.is_some_and(|lcc| lcc.directed) {
+            directions::check_size(self.size.vertices)?;
+        }
+        self.after_counting(least, gpus).try_for_each(|needs| self.host.left(&needs).map(drop))
+    }
+
+    fn after_counting(&self, least: Bytes, gpus: u64) -> impl Iterator<Item = Needs> {
+        let directions = self.directions().map(|marking| [marking, self.doubled(least, gpus)]);
+        self.writing().into_iter().chain(self.peeling()).chain(directions.into_iter().flatten())
     }
 
     pub(super) fn floors(&self, least: Bytes, gpus: u64) -> Vec<HostFloor> {
         let host = self.host;
         let graph = host.floor(&self.streaming(gpus).buffers(least));
         let partitions = [host.floor(&self.planning()), host.floor(&self.building(gpus).buffers(least))];
-        let writing = self.writing().map(|needs| host.floor(&needs));
         let mut floors: Vec<HostFloor> = match self.mode {
             Some(Mode::InPlace) => vec![graph],
             Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
-        let others = self.peeling().into_iter().chain(self.directions());
-        floors.extend(writing.into_iter().chain(others.map(|needs| host.floor(&needs))));
+        floors.extend(self.after_counting(least, gpus).map(|needs| host.floor(&needs)));
         floors
     }
 
@@ -215,23 +220,48 @@ impl HostNeeds {
             Some(rest) => truss::memory_with_device(vertices, edges, rest),
             None => truss::memory(vertices, edges, self.host.threads()),
         };
-        let needs = self.always(Needs::to("peel the graph")).fixed("edges that are left", memory);
+        let at_vertices = if self.counts.vertices { held::<ByRank>(self.host, vertices.into()) } else { Bytes::ZERO };
+        let needs = self
+            .always(Needs::to("peel the graph"))
+            .fixed("edges that are left", memory)
+            .fixed("triangles at vertices", at_vertices);
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
     }
 
-    /// What counting by directions needs, if it is wanted.
-    fn directions(&self) -> Option<Needs> {
+    /// What stays in memory while arcs between neighbours are counted, besides the graph.
+    fn beside_directions(&self) -> Bytes {
         let GraphSize { vertices, edges, .. } = self.size;
+        let on_edges = if self.counts.edges { held::<ByArc>(self.host, edges) } else { Bytes::ZERO };
+        held::<ByRank>(self.host, vertices.into()) + on_edges
+    }
+
+    /// What marking the directions of edges needs, if they are wanted.
+    pub(super) fn directions(&self) -> Option<Needs> {
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
-        let on_edges = if self.counts.edges { held::<ByArc>(host, edges) } else { Bytes::ZERO };
         let needs = self
-            .always(Needs::to("count the arcs between neighbours"))
-            .fixed("triangles at vertices", held::<ByRank>(host, vertices.into()))
-            .fixed("triangles on edges", on_edges)
-            .fixed("rows and directions of edges", directions::memory(vertices, edges, host.threads()))
+            .always(Needs::to("mark the directions of edges"))
+            .fixed("triangles at vertices and on edges", self.beside_directions())
             .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(host.threads())))
-            .array(8, listed, "listed vertices");
+            .array(8, listed, "listed vertices")
+            .buffers(directions::memory(&self.size, host.threads()));
         self.counts.lcc.filter(|lcc| lcc.directed).map(|_| needs)
+    }
+
+    /// What counting the doubled graph needs, which may stay in memory; `least`: what counting the graph itself takes.
+    fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
+        let (size, counts) = (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
+        let held = self.held + self.beside_directions();
+        let doubled = Self { size, held, counts, mode: Some(Mode::InPlace), shard: false, ..*self };
+        let needs = doubled.streaming(gpus).buffers(Bytes(3 * least.get()));
+        let most = Layout { vertices: size.vertices, edges: size.edges, ..Layout::default() }.sections_at_most();
+        let held = most.min(Bytes(self.host.floor(&needs).bytes.get() / 3));
+        needs.fixed("the doubled graph in memory", held)
+    }
+
+    /// The host's budget that is left for counting the doubled graph.
+    pub(super) fn budget_of_doubled(&self) -> Bytes {
+        let beside = Needs::to("").fixed("", self.held + self.beside_directions());
+        self.host.budget().saturating_sub(self.host.floor(&beside).bytes.saturating_sub(self.host.floor(&Needs::to("")).bytes))
     }
 
     fn planning(&self) -> Needs {

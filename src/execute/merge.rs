@@ -42,7 +42,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     details::check(&job.output, &job.counter)?;
     let graph = run.graph(&prepared)?;
     let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.cut.mode };
-    session.host_needs(to_count).can_write()?;
+    session.host_needs(to_count).can_write(Bytes::ZERO, 0)?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();
@@ -72,7 +72,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         return written.map(|()| (result, job.output.dir.clone()));
     }
     result.seconds = session.seconds();
-    result.peak_host_bytes = machine::peak_memory();
+    result.peak_host_bytes = result.peak_host_bytes.max(machine::peak_memory());
     match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| session.tidy())) {
         Ok(()) => Ok((result, job.output.dir.clone())),
         Err(error) => Err(with_resume_advice(error, Some(&path)).with_answer((result, job.output.dir.clone()))),

@@ -65,6 +65,14 @@ impl PartitionRanks {
     }
 }
 
+/// Sums that are zeros; in memory where [`in_memory`] allows.
+pub(super) fn zeros<K: SumKey>(session: &Session, keys: u64) -> Result<Sums<K>> {
+    match in_memory::<K>(session.host, keys) {
+        true => Ok(Sums::in_memory(keys)),
+        false => Sums::in_file(keys, &session.work_dir),
+    }
+}
+
 /// The sums of a job, and the files of its run directory with the counts of each partition.
 pub(super) struct JobSums<K: SumKey> {
     keys: u64,
@@ -75,13 +83,8 @@ pub(super) struct JobSums<K: SumKey> {
 }
 
 impl<K: SumKey> JobSums<K> {
-    /// Zeros; in memory where [`in_memory`] allows.
     pub(super) fn new(session: &Session, keys: u64, fingerprint: u128) -> Result<Self> {
-        let sums = match (session.is_shard(), in_memory::<K>(session.host, keys)) {
-            (true, _) => None,
-            (false, true) => Some(Sums::in_memory(keys)),
-            (false, false) => Some(Sums::in_file(keys, &session.work_dir)?),
-        };
+        let sums = (!session.is_shard()).then(|| zeros(session, keys)).transpose()?;
         let run = session.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
         Ok(Self { keys, sums, run })
     }
@@ -145,5 +148,10 @@ impl<K: SumKey> JobSums<K> {
 
     pub(super) fn all(&self) -> Result<&Sums<K>> {
         self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
+    }
+
+    /// The same, for one who needs nothing else.
+    pub(super) fn into_all(self) -> Result<Sums<K>> {
+        self.sums.ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 }

@@ -11,7 +11,6 @@ use std::time::Instant;
 use super::counters::window_bytes;
 use super::part_counts::{JobSums, PartitionRanks, Unfinished};
 use super::session::Session;
-use crate::directions::arcs_between_neighbours;
 use crate::outputs::Asked;
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
@@ -25,7 +24,6 @@ use crate::vertices::summary::{LccSummary, quantiles, summarised};
 use trimill_counting::{PartitionExtent, PartitionSource, VertexCounters, VertexCounts};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcSource;
-use trimill_system::control::NOTE;
 use trimill_system::{Bytes, Error, Result, parallel};
 
 pub(super) struct VertexSums<'g> {
@@ -181,10 +179,7 @@ impl ReadAgain {
         let start = Instant::now();
         let source = parallel::within(pool, || session.input_again())?;
         let arcs = match wanted.directed {
-            true => {
-                tracing::info!(target: NOTE, "the cores count the arcs between neighbours by their directions");
-                Some(parallel::within(pool, || arcs_between_neighbours(graph, &source, sums, control))?)
-            }
+            true => Some(session.arcs_between_neighbours(graph, &source, sums, result)?),
             false => None,
         };
         if wanted.directed {

@@ -15,17 +15,17 @@ const AHEAD: usize = 2;
 
 /// The file blocks of a bucket, with arcs and positions counted from the beginning of the bucket.
 #[derive(Default)]
-pub(super) struct BucketBlocks {
-    pub(super) bytes: Vec<u8>,
-    pub(super) entries: Vec<BlockEntry>,
-    pub(super) arcs: u64,
-    pub(super) longest: u32,
-    pub(super) probes: u64,
+pub(crate) struct BucketBlocks {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) entries: Vec<BlockEntry>,
+    pub(crate) arcs: u64,
+    pub(crate) longest: u32,
+    pub(crate) probes: u64,
 }
 
 /// The file blocks of all buckets so far, as threads add them.
 #[derive(Default)]
-pub(super) struct BlocksInOrder {
+pub(crate) struct BlocksInOrder {
     joined: Mutex<JoinedBlocks>,
     changed: Condvar,
 }
@@ -33,7 +33,7 @@ pub(super) struct BlocksInOrder {
 impl BlocksInOrder {
     /// Makes the file blocks of `buckets`, which follow those that were made before. `write` receives the position of some consecutive
     /// blocks among the bytes of all, and their bytes; it is called from many threads, in no order. Runs in the current thread pool.
-    pub(super) fn add_all(
+    pub(crate) fn add_all(
         &self,
         buckets: Range<usize>,
         make: impl Fn(usize) -> Result<BucketBlocks> + Sync,
@@ -58,14 +58,14 @@ impl BlocksInOrder {
     }
 
     /// The rows, when all are written.
-    pub(super) fn finish(self) -> RowsWritten {
+    pub(crate) fn finish(self) -> RowsWritten {
         let JoinedBlocks { entries, position, longest, probes, .. } =
             self.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
         RowsWritten { entries, block_bytes: position, longest_row: longest, probes }
     }
 
     /// The arcs of all rows so far.
-    pub(super) fn arcs(&self) -> u64 {
+    pub(crate) fn arcs(&self) -> u64 {
         lock(&self.joined).arcs
     }
 

@@ -1,0 +1,150 @@
+//! The doubled graph: the triangles at a vertex are the edges of one kind between its neighbours.
+//!
+//! Each vertex has a copy. A vertex is joined to the copies of its neighbours, and two copies are joined where an edge of that kind joins
+//! their vertices. So of a triangle with a vertex in it the other two corners are copies of neighbours, and each edge of that kind between
+//! neighbours makes one. (Triangles of three copies are counted, too, at the copies.)
+//!
+//! The copy of the vertex with rank `r` has the number `2 r` and the vertex itself `2 r + 1`. So rows come in order, without sorting:
+//!
+//! ```text
+//! row of r     s, t, ...                 edges of the kind: t
+//! row 2 r      2 s + 1, 2 t, 2 t + 1 ... the neighbours before it; the copies of those by an edge of that kind
+//! row 2 r + 1  2 s, 2 t, ...             the copies of the neighbours before it
+//! ```
+//!
+//! These numbers do not follow the degrees, which only makes rows somewhat longer: up to twice as long as those of the graph.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::arcs::{MarkedRows, Marking, RankFinder, changed};
+use super::{MOST_VERTICES, RarerEdges, band_bytes};
+use crate::orient::joined::{BlocksInOrder, BucketBlocks};
+use crate::orient::{Destination, MadeGraph, VertexSections, Write, make};
+use trimill_graph::file::{Layout, RowsWritten, open_temporary};
+use trimill_graph::rows::put_block;
+use trimill_graph::{BlockEntry, CleanReport, GraphSize, OrientedGraph};
+use trimill_input::arcs::ArcSource;
+use trimill_system::{Bytes, Control, Result};
+
+/// The most rows and arcs of a file block, unless a single vertex has more.
+const BLOCK: u64 = 1 << 17;
+
+/// The graph to double, and the edges that join copies.
+#[derive(Clone, Copy)]
+pub(crate) struct DoubledGraph<'a> {
+    pub(crate) graph: &'a OrientedGraph,
+    pub(crate) edges: RarerEdges,
+}
+
+impl DoubledGraph<'_> {
+    /// What a doubled graph has at most, whatever the directions: copies are joined by at most half of the edges.
+    pub(crate) fn at_most(of: &GraphSize) -> GraphSize {
+        GraphSize {
+            vertices: 2 * of.vertices.min(MOST_VERTICES),
+            edges: 2 * of.edges + of.edges / 2,
+            longest_row: 2 * of.longest_row,
+            probes: 3 * of.probes,
+        }
+    }
+
+    /// Makes it. `source` is what the graph was made of; it is read once for each band of rows that takes at most `band` bytes, or a little
+    /// more. Runs in the current thread pool. Errors: where `source` is another one now; what reading it, or the graph, meets; when stopped.
+    pub(crate) fn make(
+        self,
+        source: &dyn ArcSource,
+        place: Destination<'_>,
+        band: Bytes,
+        control: &Control,
+    ) -> Result<OrientedGraph> {
+        let Self { graph, edges } = self;
+        let (vertices, arcs) = (2 * graph.vertices(), 2 * graph.edges() + edges.count);
+        let report = CleanReport { vertices_declared: vertices.into(), arcs, ..CleanReport::default() };
+        let declared_lines = Some(vertices.into());
+        let layout = Layout { vertices, edges: arcs, declared_lines, report, ..Layout::default() };
+        let sections = VertexSections { degrees: &[], order: (0..vertices).rev().collect(), ids: std::iter::empty() };
+        let rows = |write: &Write<'_>| self.write(source, band, write, control);
+        match make(place, layout, sections, || Ok(String::new()), rows)? {
+            MadeGraph::File(made) => open_temporary(made.file),
+            MadeGraph::Memory(graph) => Ok(*graph),
+        }
+    }
+
+    fn write(
+        self,
+        source: &dyn ArcSource,
+        band: Bytes,
+        write: &Write<'_>,
+        control: &Control,
+    ) -> Result<RowsWritten> {
+        let Self { graph, edges } = self;
+        let ranks = RankFinder::of(graph)?;
+        let (blocks, mut next, mut first, mut marked) = (BlocksInOrder::default(), 0, 0, [0; 2]);
+        while first < graph.vertices() {
+            let end = graph.last_fitting(first, |rows, arcs| band_bytes(rows, arcs) <= band)?;
+            let rows = MarkedRows::read(graph, first..end)?;
+            source.scan(&Marking { rows: &rows, ranks: &ranks, both: source.symmetric() }, control)?;
+            let of_band = rows.marked();
+            (marked[0], marked[1]) = (marked[0] + of_band[0], marked[1] + of_band[1]);
+            let ranges = file_blocks(&rows);
+            let make = |bucket: usize| Ok(made(&rows, ranges[bucket - next].clone(), edges.mutual));
+            blocks.add_all(next..next + ranges.len(), make, write)?;
+            next += ranges.len();
+            first = end;
+        }
+        source.unchanged()?;
+        let of_kind = if edges.mutual { marked[1] } else { marked[0] - marked[1] };
+        if marked[0] != graph.edges() || of_kind != edges.count {
+            return Err(changed());
+        }
+        Ok(RowsWritten { probes: graph.size().probes.saturating_mul(2), ..blocks.finish() })
+    }
+}
+
+/// The ranks whose rows, doubled, are in one file block.
+fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
+    let (mut blocks, mut weight, mut begin) = (Vec::new(), 0, rows.ranks().start);
+    for rank in rows.ranks() {
+        let of_rank = 2 + 3 * rows.places(rank).len() as u64;
+        if weight + of_rank > BLOCK && rank > begin {
+            blocks.push(begin..rank);
+            (weight, begin) = (0, rank);
+        }
+        weight += of_rank;
+    }
+    blocks.push(begin..rows.ranks().end);
+    blocks
+}
+
+/// The file block of the doubled rows of some ranks; `mutual`: copies are joined by edges in both directions, else by the others.
+fn made(rows: &MarkedRows, ranks: Range<u32>, mutual: bool) -> BucketBlocks {
+    let (mut lengths, mut distances) = (Vec::with_capacity(2 * ranks.len()), Vec::new());
+    let mut longest = 0;
+    for rank in ranks.clone() {
+        let places = rows.places(rank);
+        // The number behind the last successor.
+        let (before, mut after) = (distances.len(), 0);
+        for (head, both) in rows.heads(places.clone()) {
+            if both == mutual {
+                distances.push(2 * head - after);
+                after = 2 * head + 1;
+            }
+            distances.push(2 * head + 1 - after);
+            after = 2 * head + 2;
+        }
+        let of_copy = (distances.len() - before) as u32;
+        lengths.extend([of_copy, places.len() as u32]);
+        longest = longest.max(of_copy);
+        let mut after = 0;
+        for (head, _) in rows.heads(places) {
+            distances.push(2 * head - after);
+            after = 2 * head + 1;
+        }
+    }
+    let mut bytes = Vec::new();
+    put_block(&lengths, &distances, &mut bytes);
+    let checksum = xxh3_64(&bytes);
+    let entry = BlockEntry { first_rank: 2 * u64::from(ranks.start), first_arc: 0, position: 0, checksum };
+    BucketBlocks { bytes, entries: vec![entry], arcs: distances.len() as u64, longest, probes: 0 }
+}

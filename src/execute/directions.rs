@@ -1,0 +1,80 @@
+//! Counts the arcs between the neighbours of each vertex of a directed graph, once its triangles are counted.
+//!
+//! Where edges of both kinds are there, the doubled graph ([`crate::directions`]) is counted as a job of its own, with what is left of the
+//! host's memory and all of the device's: what counted the graph must be gone.
+
+use super::backends::GraphToCount;
+use super::graph::{Prepared, enough};
+use super::part_counts::zeros;
+use super::planned::PlanRequest;
+use super::session::{Purpose, Session};
+use crate::directions::{DoubledGraph, RarerEdges};
+use crate::job::{CutSettings, Job, OutputSettings, Partitioner};
+use crate::orient::Destination;
+use crate::report::RunResult;
+use crate::sums::{ByRank, SumKey, Sums};
+use trimill_graph::OrientedGraph;
+use trimill_input::Source;
+use trimill_system::control::NOTE;
+use trimill_system::{Bytes, Error, Result, machine, parallel};
+
+impl Session {
+    /// The arcs between neighbours, by rank, of a graph that was made of `source` and has so many triangles `at` its vertices. Notes in
+    /// `result` what memory that took.
+    pub(super) fn arcs_between_neighbours(
+        &self,
+        graph: &OrientedGraph,
+        source: &Source,
+        at: &Sums<ByRank>,
+        result: &mut RunResult,
+    ) -> Result<Sums<ByRank>> {
+        let edges = RarerEdges::of(graph);
+        let doubled = match edges.count {
+            0 => None,
+            _ => Some(self.count_doubled(DoubledGraph { graph, edges }, source, result)?),
+        };
+        let arcs = zeros(self, graph.vertices().into())?;
+        let of_block = |first: u64, triangles: &[u64]| {
+            let mut of_doubled = vec![0; 2 * triangles.len()];
+            if let Some(sums) = &doubled {
+                sums.read(2 * first, &mut of_doubled)?;
+            }
+            // Of the copy, then of the vertex.
+            let found = triangles.iter().zip(of_doubled.chunks_exact(2));
+            let all = found.map(|(&triangles, found)| edges.arcs(triangles, found[1])).collect();
+            arcs.put((first / ByRank::BLOCK) as usize, all)
+        };
+        parallel::within(&self.pool, || at.each_block(of_block))?;
+        Ok(arcs)
+    }
+
+    /// The triangles at the vertices of the doubled graph, by its ranks.
+    fn count_doubled(&self, of: DoubledGraph<'_>, source: &Source, result: &mut RunResult) -> Result<Sums<ByRank>> {
+        let kind = if of.edges.mutual { "both directions" } else { "one direction" };
+        tracing::info!(target: NOTE, "{} edges with arcs in {kind} are counted between neighbours", of.edges.count);
+        let graph = of.graph;
+        let needs = self.host_needs(GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: None });
+        let marking = needs.directions().ok_or_else(|| Error::defect("directions that nobody wants"))?;
+        let left = self.host.left(&marking)?;
+        let peak = machine::peak_memory().saturating_sub(result.driver_host_bytes);
+        let job = Job {
+            name: None,
+            cut: CutSettings { partitioner: Partitioner::Rank, ..CutSettings::default() },
+            host_memory: Some(needs.budget_of_doubled()),
+            run_dir: None,
+            output: OutputSettings { clustering: true, truss: None, recorded: false, ..self.job.output.clone() },
+            ..self.job.clone()
+        };
+        let session = Self::open(job.without_counts().without_cache(), Purpose::Question, None, &self.control)?;
+        let held = session.workspace().graph.min(Bytes(left.get() / 2));
+        let (place, band) = (Destination::memory(held, &self.work_dir), left.saturating_sub(held));
+        let made = parallel::within(&self.pool, || of.make(source, place, band, &self.control))?;
+        tracing::debug!("the graph is doubled");
+        session.open_gpus(enough(made.edges(), made.vertices().into()))?;
+        let prepared = Prepared { graph: made, origin: None, stages: Vec::new(), session };
+        let planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
+        let (sums, counting) = planned.at_vertices()?;
+        result.peak_host_bytes = result.peak_host_bytes.max(peak).max(counting);
+        Ok(sums)
+    }
+}
