@@ -14,7 +14,7 @@
 mod arcs;
 mod doubled;
 
-pub(crate) use doubled::DoubledGraph;
+pub use doubled::DoubledGraph;
 
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_system::{Bytes, Error, Result};
@@ -32,18 +32,20 @@ const MOST_BANDS: u64 = 16;
 const OF_THREAD: u64 = 6 << 20;
 
 /// Bytes of the host's memory that marking the edges of a graph of this size takes at least, apart from what reading the input takes.
-pub(crate) fn memory(size: &GraphSize, threads: u64) -> Bytes {
+pub fn memory(size: &GraphSize, threads: u64) -> Bytes {
     let (vertices, row) = (u64::from(size.vertices), u64::from(size.longest_row));
     let band = band_bytes(vertices, size.edges).get() / MOST_BANDS + band_bytes(1 << 16, (1 << 17) + row).get();
     Bytes(PER_VERTEX * vertices + band + threads * (OF_THREAD + 40 * row))
 }
 
 /// Refuses a graph with more vertices than can be doubled.
-pub(crate) fn check_size(vertices: u32) -> Result<()> {
+pub fn check_size(vertices: u32) -> Result<()> {
     match vertices <= MOST_VERTICES {
         true => Ok(()),
-        false => Err(Error::resource(format!("coefficients by the directions of edges, of a graph of {vertices} vertices"))
-            .expected(format!("at most {MOST_VERTICES} vertices"))),
+        false => {
+            Err(Error::resource(format!("coefficients by the directions of edges, of a graph of {vertices} vertices"))
+                .expected(format!("at most {MOST_VERTICES} vertices")))
+        }
     }
 }
 
@@ -54,21 +56,21 @@ fn band_bytes(rows: u64, edges: u64) -> Bytes {
 
 /// The edges that decide, beside the triangles, how many arcs there are between neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RarerEdges {
+pub struct RarerEdges {
     /// Whether they are those in both directions; otherwise those in one.
-    pub(crate) mutual: bool,
-    pub(crate) count: u64,
+    pub mutual: bool,
+    pub count: u64,
 }
 
 impl RarerEdges {
-    pub(crate) fn of(graph: &OrientedGraph) -> Self {
+    pub fn of(graph: &OrientedGraph) -> Self {
         let in_one = graph.report().arcs_without_reverse;
         let in_both = graph.edges().saturating_sub(in_one);
         Self { mutual: in_both <= in_one, count: in_both.min(in_one) }
     }
 
     /// The arcs between the neighbours of a vertex with so many triangles, and so many of these edges between its neighbours.
-    pub(crate) fn arcs(self, triangles: u64, edges: u64) -> u64 {
+    pub fn arcs(self, triangles: u64, edges: u64) -> u64 {
         if self.mutual { triangles + edges } else { 2 * triangles - edges }
     }
 }

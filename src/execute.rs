@@ -16,8 +16,8 @@ mod counters;
 mod counting;
 mod details;
 mod device;
-pub mod directories;
 mod directions;
+pub mod directories;
 #[cfg(feature = "cli")]
 pub mod doctor;
 mod edge_sinks;

@@ -33,14 +33,14 @@ const BLOCK: u64 = 1 << 17;
 
 /// The graph to double, and the edges that join copies.
 #[derive(Clone, Copy)]
-pub(crate) struct DoubledGraph<'a> {
-    pub(crate) graph: &'a OrientedGraph,
-    pub(crate) edges: RarerEdges,
+pub struct DoubledGraph<'a> {
+    pub graph: &'a OrientedGraph,
+    pub edges: RarerEdges,
 }
 
 impl DoubledGraph<'_> {
     /// What a doubled graph has at most, whatever the directions: copies are joined by at most half of the edges.
-    pub(crate) fn at_most(of: &GraphSize) -> GraphSize {
+    pub fn at_most(of: &GraphSize) -> GraphSize {
         GraphSize {
             vertices: 2 * of.vertices.min(MOST_VERTICES),
             edges: 2 * of.edges + of.edges / 2,
@@ -51,7 +51,7 @@ impl DoubledGraph<'_> {
 
     /// Makes it. `source` is what the graph was made of; it is read once for each band of rows that takes at most `band` bytes, or a little
     /// more. Runs in the current thread pool. Errors: where `source` is another one now; what reading it, or the graph, meets; when stopped.
-    pub(crate) fn make(
+    pub fn make(
         self,
         source: &dyn ArcSource,
         place: Destination<'_>,
@@ -71,13 +71,7 @@ impl DoubledGraph<'_> {
         }
     }
 
-    fn write(
-        self,
-        source: &dyn ArcSource,
-        band: Bytes,
-        write: &Write<'_>,
-        control: &Control,
-    ) -> Result<RowsWritten> {
+    fn write(self, source: &dyn ArcSource, band: Bytes, write: &Write<'_>, control: &Control) -> Result<RowsWritten> {
         let Self { graph, edges } = self;
         let ranks = RankFinder::of(graph)?;
         let (blocks, mut next, mut first, mut marked) = (BlocksInOrder::default(), 0, 0, [0; 2]);

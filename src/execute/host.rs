@@ -6,10 +6,10 @@
 
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
+use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
-use crate::directions::{self, DoubledGraph};
 use crate::truss;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
@@ -249,7 +249,8 @@ impl HostNeeds {
 
     /// What counting the doubled graph needs, which may stay in memory; `least`: what counting the graph itself takes.
     fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
-        let (size, counts) = (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
+        let (size, counts) =
+            (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
         let held = self.held + self.beside_directions();
         let doubled = Self { size, held, counts, mode: Some(Mode::InPlace), shard: false, ..*self };
         let needs = doubled.streaming(gpus).buffers(Bytes(3 * least.get()));
@@ -261,7 +262,9 @@ impl HostNeeds {
     /// The host's budget that is left for counting the doubled graph.
     pub(super) fn budget_of_doubled(&self) -> Bytes {
         let beside = Needs::to("").fixed("", self.held + self.beside_directions());
-        self.host.budget().saturating_sub(self.host.floor(&beside).bytes.saturating_sub(self.host.floor(&Needs::to("")).bytes))
+        self.host
+            .budget()
+            .saturating_sub(self.host.floor(&beside).bytes.saturating_sub(self.host.floor(&Needs::to("")).bytes))
     }
 
     fn planning(&self) -> Needs {

@@ -116,21 +116,25 @@ struct HeldBlocks<'a, I> {
 
 impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
     fn add(&self, position: u64, bytes: Cow<'_, [u8]>) -> Result<()> {
-        if self.writer.get().is_none() {
-            let mut held = lock(&self.held);
-            if let Some(vertices) = held.vertices.take() {
-                held.bytes += bytes.len() as u64;
-                if self.layout.in_memory(held.bytes) <= self.most {
-                    held.vertices = Some(vertices);
-                    held.blocks.push(BlockBytes { position, bytes: bytes.into_owned() });
-                    return Ok(());
-                }
-                check_room([self.place.need(&self.layout)])?;
-                let writer = begin(self.place, self.layout.clone(), vertices)?;
-                held.blocks.drain(..).try_for_each(|block| writer.blocks(block.position, &block.bytes))?;
-                let _ = self.writer.set(writer);
-            }
+        if let Some(writer) = self.writer.get() {
+            return writer.blocks(position, &bytes);
         }
+        // Copied before the lock is taken: all threads add blocks.
+        let bytes = bytes.into_owned();
+        let mut held = lock(&self.held);
+        if let Some(vertices) = held.vertices.take() {
+            held.bytes += bytes.len() as u64;
+            if self.layout.in_memory(held.bytes) <= self.most {
+                held.vertices = Some(vertices);
+                held.blocks.push(BlockBytes { position, bytes });
+                return Ok(());
+            }
+            check_room([self.place.need(&self.layout)])?;
+            let writer = begin(self.place, self.layout.clone(), vertices)?;
+            held.blocks.drain(..).try_for_each(|block| writer.blocks(block.position, &block.bytes))?;
+            let _ = self.writer.set(writer);
+        }
+        drop(held);
         match self.writer.get() {
             Some(writer) => writer.blocks(position, &bytes),
             None => Err(Error::resource("the graph file could not be begun")),

@@ -145,6 +145,11 @@ impl<'d> Collect<'d> {
         self.ids.load(Ordering::Relaxed)
     }
 
+    /// Where runs are encoded, if there may be any.
+    pub(super) fn runs(&self) -> Option<Arc<EncodedRuns>> {
+        self.runs.clone()
+    }
+
     /// The host has `memory` for runs from now on. Returns how many arcs of each of two sets may wait there as plain keys.
     pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<u64, Stop> {
         let arcs = arcs_in(memory, space);

@@ -8,14 +8,16 @@
 //! memory in sorted runs, 16 bytes an arc, or encoded in 2 to 8, then on disk ([`super::runs`]). Other memory of the host: the order of the vertices and their ids, 8 bytes a vertex, and buffers.
 
 use std::borrow::Cow;
-use std::sync::Mutex;
+use std::ops::Range;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use trimill_kernels::prepare::{DeviceArcs, FileBlocks, RankedRows, RankedVertices, ids_within};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::collect::Collect;
+use super::runs::EncodedRuns;
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
@@ -27,7 +29,7 @@ use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::mapped::zeros;
-use trimill_system::{Error, Result, lock, parallel};
+use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
@@ -37,8 +39,8 @@ pub fn is_worthwhile(arcs: u64, threads: usize) -> bool {
     arcs >= MEANWHILE * threads as u64
 }
 
-/// Bytes of file blocks that are copied from the device at a time.
-const BATCH: u64 = 64 << 20;
+/// Bytes of file blocks that are copied from the device at a time; there are two buffers.
+const BATCH: u64 = 32 << 20;
 
 /// Bytes of consecutive file blocks that a thread writes.
 const PART: u64 = 1 << 20;
@@ -101,9 +103,10 @@ impl<'a> ReadOnDevice<'a> {
         };
         let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
         let on_host = collect.keep_within(shares.left, space)?;
+        let (runs, left) = (collect.runs(), shares.left);
         let device = collect.finish()?;
         let reading = start.elapsed();
-        let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host };
+        let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host, runs, left };
         Ok(Self { device, input, reading })
     }
 
@@ -144,6 +147,22 @@ struct ReadInput<'a> {
     loop_ids: Seen,
     /// The most arcs that the host's memory holds as plain keys in each of two sets of runs, beside arrays over ids.
     on_host: u64,
+    /// Runs that are encoded, if there may be any.
+    runs: Option<Arc<EncodedRuns>>,
+    /// The host's memory beside arrays over ids.
+    left: Bytes,
+}
+
+/// What a graph in memory leaves of the host's memory, beyond what is more than its usual share: counting on GPUs takes less.
+const FOR_COUNTING: Bytes = Bytes::mib(4 << 10);
+
+impl ReadInput<'_> {
+    /// The same place, where a graph may take all of the memory but what its `keys` take that wait as plain ones, and others in runs.
+    fn with_room<'p>(&self, place: Destination<'p>, keys: u64) -> Destination<'p> {
+        let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.held());
+        let room = self.left.saturating_sub(runs + Bytes::of::<u64>(keys)).saturating_sub(FOR_COUNTING);
+        Destination { memory: place.memory.map(|most| if most > Bytes::ZERO { most.max(room) } else { most }), ..place }
+    }
 }
 
 /// Makes the graph of arcs that are on the device; `identity` waits for the identity of the input. Also returns the number of edges, and
@@ -176,6 +195,7 @@ fn make_on(
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
+    let rows_waiting = rows.keys_on_host();
     let ids = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
@@ -183,6 +203,7 @@ fn make_on(
         unfit = matches!(written, Err(Stop::Unfit(_)));
         written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)
     };
+    let place = read.with_room(place, rows_waiting);
     let made = make(place, layout, VertexSections { degrees: &degrees, order, ids }, identity, write_rows);
     let made = made.map_err(|error| if unfit { Stop::Unfit(error) } else { Stop::Failed(error) })?;
     let orienting = start.elapsed();
@@ -295,50 +316,89 @@ fn write_blocks(
     write: &Write<'_>,
     progress: &Progress,
 ) -> Result<Vec<BlockEntry>, Stop> {
-    let starts = &starts[blocks.blocks.start..];
-    let many = blocks.positions.len() - 1;
-    let longest = blocks.positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let all = blocks.positions[many];
-    let most = BATCH.min(all).max(longest).min(blocks.most_bytes());
-    let mut buffer = blocks.buffer(most.div_ceil(8) as usize)?;
-    let mut entries = Vec::with_capacity(many);
-    let mut first = 0;
-    while first < many {
+    let batch = BatchOfBlocks {
+        starts: &starts[blocks.blocks.start..],
+        positions: &blocks.positions.clone(),
+        arcs: &blocks.first_arcs.clone(),
+    };
+    let many = batch.positions.len() - 1;
+    let longest = batch.positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let most = BATCH.min(batch.positions[many]).max(longest).min(blocks.most_bytes());
+    let words = most.div_ceil(8) as usize;
+    let (mut next, mut encoded) = (blocks.buffer(words)?, blocks.buffer(words)?);
+    let (mut entries, mut done) = (Vec::with_capacity(many), 0..0);
+    // Blocks are written while the device encodes those behind them.
+    while done.start < many {
         progress.check()?;
-        let begin = blocks.positions[first];
-        let end = blocks.positions.partition_point(|&position| position <= begin + most) - 1;
-        if end == first {
+        let to_encode = done.end..batch.fitting(done.end, most);
+        if to_encode.is_empty() && done.end < many {
             return Err(Stop::Failed(Error::defect("a file block that is larger than all memory for file blocks")));
         }
-        let bytes = &mut bytemuck::cast_slice_mut(&mut buffer)[..(blocks.positions[end] - begin) as usize];
-        blocks.encode(first..end, bytes)?;
-        let (positions, arcs) = (&blocks.positions, &blocks.first_arcs);
-        // Consecutive blocks that a thread writes together.
-        let mut parts = Vec::new();
-        let mut from = first;
-        while from < end {
-            let to = positions.partition_point(|&position| position <= positions[from] + PART) - 1;
-            parts.push(from..to.clamp(from + 1, end));
-            from = to.clamp(from + 1, end);
-        }
-        let bytes = &*bytes;
-        let written = parallel::try_map(parts, |part| {
-            let of =
-                |block: usize| &bytes[(positions[block] - begin) as usize..(positions[block + 1] - begin) as usize];
-            let entry = |block: usize| BlockEntry {
-                first_rank: starts[block].into(),
-                first_arc: arcs[block],
-                position: positions[block],
-                checksum: xxh3_64(of(block)),
-            };
-            let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
-            let all = &bytes[(positions[part.start] - begin) as usize..(positions[part.end] - begin) as usize];
-            write(positions[part.start], all.into())?;
-            progress.advance(arcs[part.end] - arcs[part.start]);
-            Ok(entries)
+        let mut written = Ok(Vec::new());
+        let of_next = &mut bytemuck::cast_slice_mut(&mut next)[..batch.bytes(&to_encode)];
+        let of_encoded = &bytemuck::cast_slice(&encoded)[..batch.bytes(&done)];
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| written = batch.write(done.clone(), of_encoded, write, progress));
+            if to_encode.is_empty() { Ok(()) } else { blocks.encode(to_encode.clone(), of_next) }
         })?;
-        entries.extend(written.into_iter().flatten());
-        first = end;
+        entries.extend(written?);
+        done = if done.end == many { many..many } else { to_encode };
+        std::mem::swap(&mut next, &mut encoded);
     }
     Ok(entries)
+}
+
+/// Consecutive file blocks that the device encodes, some at a time.
+struct BatchOfBlocks<'a> {
+    /// The first rank of each.
+    starts: &'a [u32],
+    /// Where each begins, and the end.
+    positions: &'a [u64],
+    /// The arcs before each.
+    arcs: &'a [u64],
+}
+
+impl BatchOfBlocks<'_> {
+    /// The end of the blocks from `first` on that take at most so many bytes.
+    fn fitting(&self, first: usize, bytes: u64) -> usize {
+        self.positions.partition_point(|&position| position <= self.positions[first] + bytes) - 1
+    }
+
+    fn bytes(&self, blocks: &Range<usize>) -> usize {
+        (self.positions[blocks.end] - self.positions[blocks.start]) as usize
+    }
+
+    /// Writes some of them, whose bytes these are.
+    fn write(
+        &self,
+        blocks: Range<usize>,
+        bytes: &[u8],
+        write: &Write<'_>,
+        progress: &Progress,
+    ) -> Result<Vec<BlockEntry>> {
+        // Consecutive blocks that a thread writes together.
+        let (mut parts, mut from) = (Vec::new(), blocks.start);
+        while from < blocks.end {
+            let to = self.fitting(from, PART).clamp(from + 1, blocks.end);
+            parts.push(from..to);
+            from = to;
+        }
+        let begin = self.positions[blocks.start];
+        let of = |blocks: Range<usize>| {
+            &bytes[(self.positions[blocks.start] - begin) as usize..(self.positions[blocks.end] - begin) as usize]
+        };
+        let written = parallel::try_map(parts, |part| {
+            let entry = |block: usize| BlockEntry {
+                first_rank: self.starts[block].into(),
+                first_arc: self.arcs[block],
+                position: self.positions[block],
+                checksum: xxh3_64(of(block..block + 1)),
+            };
+            let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
+            write(self.positions[part.start], of(part.clone()).into())?;
+            progress.advance(self.arcs[part.end] - self.arcs[part.start]);
+            Ok(entries)
+        })?;
+        Ok(written.into_iter().flatten().collect())
+    }
 }

@@ -45,6 +45,11 @@ impl EncodedRuns {
         Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf() }
     }
 
+    /// Bytes of the runs that are in memory.
+    pub(super) fn held(&self) -> Bytes {
+        self.limit.held()
+    }
+
     /// From now on at most `most` bytes are to be in memory. Returns whether there are no more already.
     pub(super) fn keep_at_most(&self, most: Bytes) -> bool {
         self.limit.lower(most)

@@ -6,6 +6,7 @@ mod building;
 mod common;
 mod corpus;
 mod damage;
+mod directions;
 mod far;
 mod generate;
 mod graph_format;

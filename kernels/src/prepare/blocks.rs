@@ -79,6 +79,14 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         Ok(Self { work, arcs, bits, vertices, lengths, vertex_keys: (keys, most), sums, begin })
     }
 
+    /// Arcs that are in the host's memory as plain keys.
+    pub fn keys_on_host(&self) -> u64 {
+        match &self.arcs {
+            Sorted::Device { .. } => 0,
+            Sorted::Host(runs) => runs.keys_in_memory(),
+        }
+    }
+
     /// Once all file blocks were cut: the sum over all arcs of the number of successors of the arc's head, and the most successors of a
     /// vertex.
     pub fn sums(&mut self) -> GpuResult<(u64, u32)> {

@@ -1,18 +1,29 @@
 //! Sorted runs of keys on the host, which are merged on a device: a range of keys at a time, by sorting it again.
 
 use std::cell::RefCell;
+use std::thread::Builder;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::stored::{HostKeys, KeyRun, RUN_BLOCK};
-use super::work::{PrepareSpace, SortBuffers, largest};
-use crate::engine::{Engine, HostWords, Stream};
+use super::stored::{HostKeys, KeyRun, RUN_BLOCK, joined};
+use super::work::{COPIED, PrepareSpace, SortBuffers, largest};
+use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
 /// Words that are copied from the device at a time.
 const BATCH: usize = 8 << 20;
 
 const _: () = assert!(BATCH.is_multiple_of(RUN_BLOCK));
+
+/// The events behind the copies of the two halves of a buffer. Those of buffers with arcs of the input are no longer needed.
+const OF_HALVES: (Event, Event) = (0, 1);
+const _: () = assert!(OF_HALVES.1 < COPIED);
+
+/// Each with whole blocks, if there are several of these.
+fn halves(buffer: &mut HostWords) -> (&mut [u64], &mut [u64]) {
+    let half = (buffer.len() / 2).next_multiple_of(RUN_BLOCK).min(buffer.len());
+    buffer.split_at_mut(half)
+}
 
 /// Runs, and a buffer for copying them.
 pub(super) struct Runs {
@@ -61,13 +72,27 @@ impl Runs {
             _ => KeyRun::in_memory(count),
         };
         let mut buffer = self.buffer(work, count)?;
-        let mut done = 0;
+        let (mut next, mut fetched) = halves(&mut buffer);
+        let (mut done, mut many) = (0, 0);
+        // Threads take the keys in one half of the buffer while the device fills the other.
         while done < count {
-            let now = (buffer.len() as u64).min(count - done) as usize;
-            let fetched = &mut buffer[..now];
-            work.engine.read(Stream::Compute, at + 8 * done, cast_slice_mut(fetched))?;
-            run.write(done, fetched)?;
-            done += now as u64;
+            let now = (next.len() as u64).min(count - done - many as u64) as usize;
+            let run = &mut run;
+            std::thread::scope(|scope| {
+                let keys = &fetched[..many];
+                let writing = (many > 0).then(|| Builder::new().spawn_scoped(scope, move || run.write(done, keys)));
+                let read = match now {
+                    0 => Ok(()),
+                    _ => {
+                        let from = at + 8 * (done + many as u64);
+                        work.engine.read(Stream::Compute, from, cast_slice_mut(&mut next[..now]))
+                    }
+                };
+                writing.map_or(Ok(Ok(())), joined)?.and(read)
+            })?;
+            done += many as u64;
+            many = now;
+            std::mem::swap(&mut next, &mut fetched);
         }
         self.runs.push(run);
         self.buffer = Some(buffer);
@@ -149,18 +174,23 @@ impl Runs {
         work.take_sort(count, count)?;
         work.after_kernels()?;
         let mut buffer = self.buffer(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
+        let (mut next, mut copied) = (halves(&mut buffer), OF_HALVES);
+        // Copies of what was here before.
+        work.engine.sent()?;
         let mut place = buffers.keys;
         for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
             let mut at = from;
             while at < to {
-                let part = run.read(at, to - at, &mut buffer)?;
-                // SAFETY: a run in memory is not page-locked, so it is read before this returns; the buffer is not written before `sent`.
+                // Threads read keys to one half of the buffer while those in the other are copied.
+                work.engine.reach(copied.0)?;
+                let part = run.read(at, to - at, next.0)?;
+                // SAFETY: a run in memory is not page-locked, so it is read before this returns; this half of the buffer is not written
+                // before its event is reached.
                 unsafe { work.engine.copy(place, &[cast_slice(part)]) }?;
+                work.engine.record(Stream::Copy, copied.0)?;
                 place += 8 * part.len() as u64;
                 at += part.len() as u64;
-                if matches!(run, KeyRun::Stored(_)) {
-                    work.engine.sent()?;
-                }
+                (next, copied) = ((next.1, next.0), (copied.1, copied.0));
             }
         }
         self.buffer = Some(buffer);

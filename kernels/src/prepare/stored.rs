@@ -149,11 +149,16 @@ impl StoredKeys {
 fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item = W>) -> GpuResult<()> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = works.map(|work| Builder::new().spawn_scoped(scope, work)).collect();
-        let ended = threads.into_iter().map(|thread| match thread.map(ScopedJoinHandle::join) {
-            Ok(Ok(result)) => result.map_err(|e| failed(&e)),
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(not_started) => Err(failed(&not_started)),
-        });
+        let ended = threads.into_iter().map(|thread| joined(thread)?.map_err(|e| failed(&e)));
         ended.fold(Ok(()), GpuResult::and)
     })
+}
+
+/// What a thread returns; it may not have started.
+pub(super) fn joined<T>(thread: io::Result<ScopedJoinHandle<'_, T>>) -> GpuResult<T> {
+    match thread.map(ScopedJoinHandle::join) {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(not_started) => Err(failed(&not_started)),
+    }
 }
