@@ -5,7 +5,7 @@ use std::thread::Builder;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::stored::{HostKeys, KeyRun, RUN_BLOCK, joined};
+use super::stored::{HostKeys, KeyRun, RUN_BLOCK, RunThreads, joined};
 use super::work::{COPIED, PrepareSpace, SortBuffers, largest};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
@@ -25,16 +25,17 @@ fn halves(buffer: &mut HostWords) -> (&mut [u64], &mut [u64]) {
     buffer.split_at_mut(half)
 }
 
-/// Runs, and a buffer for copying them.
+/// Runs, and a buffer and threads for moving them.
 pub(super) struct Runs {
     runs: Vec<KeyRun>,
     buffer: Option<HostWords>,
     host: HostKeys,
+    threads: Option<RunThreads>,
 }
 
 impl Runs {
     pub(super) fn new(host: HostKeys) -> Self {
-        Self { runs: Vec::new(), buffer: None, host }
+        Self { runs: Vec::new(), buffer: None, host, threads: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -57,6 +58,10 @@ impl Runs {
         }
     }
 
+    fn threads(&mut self) -> GpuResult<RunThreads> {
+        self.threads.take().map_or_else(RunThreads::new, Ok)
+    }
+
     /// Fetches a run of `count` keys, sorted, from the device.
     pub(super) fn fetch<E: Engine + ?Sized>(
         &mut self,
@@ -72,6 +77,7 @@ impl Runs {
             _ => KeyRun::in_memory(count),
         };
         let mut buffer = self.buffer(work, count)?;
+        let threads = self.threads()?;
         let (mut next, mut fetched) = halves(&mut buffer);
         let (mut done, mut many) = (0, 0);
         // Threads take the keys in one half of the buffer while the device fills the other.
@@ -80,7 +86,8 @@ impl Runs {
             let run = &mut run;
             std::thread::scope(|scope| {
                 let keys = &fetched[..many];
-                let writing = (many > 0).then(|| Builder::new().spawn_scoped(scope, move || run.write(done, keys)));
+                let writing =
+                    (many > 0).then(|| Builder::new().spawn_scoped(scope, || run.write(&threads, done, keys)));
                 let read = match now {
                     0 => Ok(()),
                     _ => {
@@ -95,7 +102,7 @@ impl Runs {
             std::mem::swap(&mut next, &mut fetched);
         }
         self.runs.push(run);
-        self.buffer = Some(buffer);
+        (self.buffer, self.threads) = (Some(buffer), Some(threads));
         Ok(())
     }
 
@@ -175,6 +182,7 @@ impl Runs {
         work.after_kernels()?;
         let mut buffer = self.buffer(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
         let (mut next, mut copied) = (halves(&mut buffer), OF_HALVES);
+        let threads = self.threads()?;
         // Copies of what was here before.
         work.engine.sent()?;
         let mut place = buffers.keys;
@@ -183,7 +191,7 @@ impl Runs {
             while at < to {
                 // Threads read keys to one half of the buffer while those in the other are copied.
                 work.engine.reach(copied.0)?;
-                let part = run.read(at, to - at, next.0)?;
+                let part = run.read(&threads, at, to - at, next.0)?;
                 // SAFETY: a run in memory is not page-locked, so it is read before this returns; this half of the buffer is not written
                 // before its event is reached.
                 unsafe { work.engine.copy(place, &[cast_slice(part)]) }?;
@@ -193,7 +201,7 @@ impl Runs {
                 (next, copied) = ((next.1, next.0), (copied.1, copied.0));
             }
         }
-        self.buffer = Some(buffer);
+        (self.buffer, self.threads) = (Some(buffer), Some(threads));
         work.after_copies()?;
         Ok((buffers, count))
     }

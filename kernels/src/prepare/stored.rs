@@ -5,12 +5,15 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, ScopedJoinHandle};
 
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 use crate::error::{GpuError, GpuResult};
 
 /// Keys of a block of a stored run, of which one key is kept in memory.
 pub const RUN_BLOCK: usize = 1 << 12;
 
-/// Threads that move the keys of a run, or encode them, while the device waits.
+/// Threads that move the keys of runs, encode and decode them.
 const THREADS: usize = 16;
 
 /// Stores runs of keys, of 8 bytes each.
@@ -74,13 +77,13 @@ impl KeyRun {
     }
 
     /// Writes the next keys, behind the `at` that were written, a multiple of [`RUN_BLOCK`].
-    pub(super) fn write(&mut self, at: u64, keys: &[u64]) -> GpuResult<()> {
+    pub(super) fn write(&mut self, threads: &RunThreads, at: u64, keys: &[u64]) -> GpuResult<()> {
         let share = keys.len().div_ceil(THREADS).next_multiple_of(RUN_BLOCK);
         match self {
             Self::Memory(run) => {
                 let to = &mut run[at as usize..at as usize + keys.len()];
                 let parts = to.chunks_mut(share).zip(keys.chunks(share));
-                in_parallel(parts.map(|(to, from)| {
+                threads.each(parts.map(|(to, from)| {
                     move || {
                         to.copy_from_slice(from);
                         Ok(())
@@ -90,13 +93,19 @@ impl KeyRun {
             Self::Stored(StoredKeys { run, first, .. }) => {
                 first.extend(keys.iter().step_by(RUN_BLOCK));
                 let (run, parts) = (&**run, (at..).step_by(share).zip(keys.chunks(share)));
-                in_parallel(parts.map(|(at, part)| move || run.write(at, part)))
+                threads.each(parts.map(|(at, part)| move || run.write(at, part)))
             }
         }
     }
 
     /// The keys from number `at` on: a part of them if they are in memory, else as many as `buffer` holds, which are read into it.
-    pub(super) fn read<'a>(&'a self, at: u64, many: u64, buffer: &'a mut [u64]) -> GpuResult<&'a [u64]> {
+    pub(super) fn read<'a>(
+        &'a self,
+        threads: &RunThreads,
+        at: u64,
+        many: u64,
+        buffer: &'a mut [u64],
+    ) -> GpuResult<&'a [u64]> {
         match self {
             Self::Memory(keys) => Ok(&keys[at as usize..(at + many) as usize]),
             Self::Stored(stored) => {
@@ -104,7 +113,7 @@ impl KeyRun {
                 let into = &mut buffer[..now];
                 let share = now.div_ceil(THREADS).max(1);
                 let (run, parts) = (&*stored.run, (at..).step_by(share).zip(into.chunks_mut(share)));
-                in_parallel(parts.map(|(at, part)| move || run.read(at, part)))?;
+                threads.each(parts.map(|(at, part)| move || run.read(at, part)))?;
                 Ok(&buffer[..now])
             }
         }
@@ -145,13 +154,22 @@ impl StoredKeys {
     }
 }
 
-/// Does all of `works`, each on a thread of its own.
-fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item = W>) -> GpuResult<()> {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = works.map(|work| Builder::new().spawn_scoped(scope, work)).collect();
-        let ended = threads.into_iter().map(|thread| joined(thread)?.map_err(|e| failed(&e)));
-        ended.fold(Ok(()), GpuResult::and)
-    })
+/// Threads that stay between the parts of runs.
+pub(super) struct RunThreads(ThreadPool);
+
+impl RunThreads {
+    pub(super) fn new() -> GpuResult<Self> {
+        let pool = ThreadPoolBuilder::new().num_threads(THREADS).thread_name(|i| format!("run-{i}")).build();
+        pool.map(Self).map_err(|e| GpuError::Store { reason: e.to_string() })
+    }
+
+    /// Does all of `works`. The current thread may be one of the caller's pool: if it waited as such, it might take up another task of that
+    /// pool, which might want what the caller has locked; so another thread waits.
+    fn each<W: FnOnce() -> io::Result<()> + Send>(&self, works: impl Iterator<Item = W>) -> GpuResult<()> {
+        let works: Vec<W> = works.collect();
+        let all = move || self.0.install(|| works.into_par_iter().try_for_each(|work| work()));
+        std::thread::scope(|scope| joined(Builder::new().spawn_scoped(scope, all)))?.map_err(|e| failed(&e))
+    }
 }
 
 /// What a thread returns; it may not have started.
