@@ -7,6 +7,8 @@
 //! (`[job.partition.metis]`), because tagged enums lose the position of an error. Paths that a comparison hands to its children as
 //! JSON keep all their bytes.
 
+mod cluster;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -22,9 +24,6 @@ use super::devices::{Devices, SpillTo};
 use super::limits::{budget, tile};
 #[cfg(feature = "cli")]
 use super::typed;
-use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
-#[cfg(feature = "cli")]
-use crate::shards::MOST_SHARDS;
 #[cfg(feature = "cli")]
 use crate::truss::MOST_K;
 use trimill_input::format::Format;
@@ -32,6 +31,8 @@ use trimill_input::{ColumnNames, Header};
 use trimill_partitioners::partition::prune::Prune;
 use trimill_system::whole::whole;
 use trimill_system::{Bytes, path_text};
+
+pub use cluster::ClusterTable;
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -116,6 +117,7 @@ pub struct JobEntry {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Input"))]
 pub struct InputTable {
     /// The file, or a directory or pattern of several files; `-` is standard input; a URL where it is built with `remote`.
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
@@ -127,22 +129,19 @@ pub struct InputTable {
     #[cfg_attr(feature = "cli", arg(skip))]
     pub paths: Option<Vec<PathBuf>>,
     /// The format [default: found from content and suffix]
-    #[cfg_attr(feature = "cli", arg(id = "format", long = "format", value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = typed::FORMAT, value_parser = typed::formats()))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FORMAT", hide_possible_values = true, long_help = typed::FORMAT, value_parser = typed::formats()))]
     pub format: Option<Format>,
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
-    #[cfg_attr(feature = "cli", arg(id = "header", long = "header", value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = typed::HEADER, value_parser = typed::headers()))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "yes|no", hide_possible_values = true, long_help = typed::HEADER, value_parser = typed::headers()))]
     pub header: Option<Header>,
     /// The columns of a Parquet or Arrow file that hold the ends of edges, such as src,dst [default: the first two]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "columns", long = "columns", value_name = "TAIL,HEAD", help_heading = "Input")
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TAIL,HEAD"))]
     pub columns: Option<ColumnNames>,
     /// The ids of an edge list, or of a Parquet or Arrow file, are names: any text, and vertices are in the order of its bytes
-    #[cfg_attr(feature = "cli", arg(id = "names", long = "names", action = ArgAction::SetTrue, help_heading = "Input"))]
+    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue))]
     pub names: Option<bool>,
     /// Ask the metadata service of the cloud that this machine is in for the credentials of s3:// inputs
-    #[cfg_attr(feature = "cli", arg(id = "cloud_credentials", long = "cloud-credentials", action = ArgAction::SetTrue, help_heading = "Input"))]
+    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue))]
     pub cloud_credentials: Option<bool>,
 }
 
@@ -150,19 +149,20 @@ pub struct InputTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Partition"))]
 pub struct PartitionTable {
     /// How vertices are assigned: auto | rank | random | contiguous | contiguous-vertices | metis | file:PATH [default: auto]
-    #[cfg_attr(feature = "cli", arg(id = "partitioner", long = "partitioner", value_name = "NAME", help_heading = "Partition", long_help = typed::PARTITIONER))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", long_help = typed::PARTITIONER))]
     pub partitioner: Option<Partitioner>,
     /// The number of partitions, or `auto`: as few as fit [default: auto]
-    #[cfg_attr(feature = "cli", arg(id = "parts", long = "parts", value_name = "N|auto", help_heading = "Partition"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N|auto"))]
     pub parts: Option<Parts>,
     /// The seed of partitioners that draw at random [default: 1]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "seed", long = "seed", value_name = "SEED", help_heading = "Partition"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SEED"))]
     pub seed: Option<u64>,
     /// What is dropped from a partition before it is spilled: none | zero-indegree | direct [default: direct]
-    #[cfg_attr(feature = "cli", arg(id = "prune", long = "prune", value_name = "LEVEL", help_heading = "Partition", hide_possible_values = true, long_help = typed::PRUNE))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LEVEL", hide_possible_values = true, long_help = typed::PRUNE))]
     pub prune: Option<Prune>,
     /// Settings that only the METIS partitioner has.
     #[cfg_attr(feature = "cli", command(flatten))]
@@ -173,11 +173,12 @@ pub struct PartitionTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Partition"))]
 pub struct MetisTable {
     /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
     #[cfg_attr(feature = "cli", schemars(range(max = 4_294_967_295_u32)))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "metis_contract", long = "metis-contract", value_name = "K", help_heading = "Partition", value_parser = typed::from_one::<NonZeroU32>))]
+    #[cfg_attr(feature = "cli", arg(id = "metis_contract", long = "metis-contract", value_name = "K", value_parser = typed::from_one::<NonZeroU32>))]
     pub contract: Option<NonZeroU32>,
 }
 
@@ -185,28 +186,20 @@ pub struct MetisTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Memory"))]
 pub struct MemoryTable {
     /// The most memory of the device, such as 512MiB or 16GB [default: on a GPU what the input can need, at most 90% of
     /// what is free; on the CPU half of the host memory]
     #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "device_memory", long = "device-memory", value_name = "BYTES", help_heading = "Memory")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "device_memory", long = "device-memory", value_name = "BYTES"))]
     pub device: Option<Bytes>,
     /// The most memory of the host, such as 512MiB or 16GB [default: half of the RAM, or of the limit of the process's control groups]
     #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "host_memory", long = "host-memory", value_name = "BYTES", help_heading = "Memory")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "host_memory", long = "host-memory", value_name = "BYTES"))]
     pub host: Option<Bytes>,
     /// The most bytes of a row block [default: the planner's choice]
     #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "block_bytes", long = "block-bytes", value_name = "BYTES", help_heading = "Memory")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "block_bytes", long = "block-bytes", value_name = "BYTES"))]
     pub block: Option<Bytes>,
 }
 
@@ -214,20 +207,18 @@ pub struct MemoryTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Spill"))]
 pub struct SpillTable {
     /// Where partitions wait until they are counted: disk | memory; what does not fit in memory goes to disk [default: disk]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "spill", long = "spill", value_name = "PLACE", help_heading = "Spill", hide_possible_values = true)
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "spill", long = "spill", value_name = "PLACE", hide_possible_values = true))]
     pub to: Option<SpillTo>,
     /// The directory for spilled partitions [default: the system's temporary directory]
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[cfg_attr(feature = "cli", arg(id = "spill_dir", long = "spill-dir", value_name = "DIR", help_heading = "Spill"))]
+    #[cfg_attr(feature = "cli", arg(id = "spill_dir", long = "spill-dir", value_name = "DIR"))]
     pub dir: Option<PathBuf>,
     /// Keep the spilled partitions; `trimill inspect` looks at them
-    #[cfg_attr(feature = "cli", arg(id = "keep_spill", long = "keep-spill", action = ArgAction::SetTrue, help_heading = "Spill", requires = "spill_dir", group = "files"))]
+    #[cfg_attr(feature = "cli", arg(id = "keep_spill", long = "keep-spill", action = ArgAction::SetTrue, requires = "spill_dir", group = "files"))]
     pub keep: Option<bool>,
 }
 
@@ -235,46 +226,35 @@ pub struct SpillTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Count"))]
 pub struct CountTable {
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one [default: auto]
-    #[cfg_attr(
-        feature = "cli",
-        arg(
-            id = "backend",
-            long = "backend",
-            value_name = "NAME",
-            help_heading = "Count",
-            hide_possible_values = true
-        )
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_possible_values = true))]
     pub backend: Option<Backend>,
     /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
-    #[cfg_attr(feature = "cli", arg(id = "devices", long = "devices", value_name = "all|N,N", help_heading = "Count"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "all|N,N"))]
     pub devices: Option<Devices>,
     /// A counting method of docs/methods.md [default: auto]
-    #[cfg_attr(feature = "cli", arg(id = "method", long = "method", value_name = "NAME", help_heading = "Count"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub method: Option<String>,
     /// Threads of a block on a GPU, a multiple of 32 up to 1024 [default: the method's, 128 for lstc]
     #[cfg_attr(feature = "cli", schemars(range(min = 32, max = 1024), extend("multipleOf" = 32)))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "block_threads", long = "block-threads", value_name = "N", help_heading = "Count")
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub block_threads: Option<u32>,
     /// Entries of a row that lstc keeps in shared memory: 64 to 1024, or 0 for none [default: 128]
     #[cfg_attr(feature = "cli", schemars(schema_with = "tile"))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "tile", long = "tile", value_name = "N", help_heading = "Count"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub tile: Option<u32>,
     /// Seconds without an answer after which a GPU is abandoned [default: 600]
     #[cfg_attr(feature = "cli", schemars(range(min = 1, max = 4_294_967_295_u32)))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "device_timeout", long = "device-timeout", value_name = "SECONDS", help_heading = "Count", value_parser = typed::from_one::<NonZeroU32>))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SECONDS", value_parser = typed::from_one::<NonZeroU32>))]
     pub device_timeout: Option<NonZeroU32>,
     /// CPU threads [default: all cores]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "threads", long = "threads", value_name = "N", help_heading = "Count", value_parser = typed::from_one::<NonZeroUsize>))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = typed::from_one::<NonZeroUsize>))]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -282,71 +262,60 @@ pub struct CountTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Output"))]
 pub struct OutputTable {
     /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
     #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "output", long = "output", value_name = "DIR", help_heading = "Output", group = "files")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "output", long = "output", value_name = "DIR", group = "files"))]
     pub dir: Option<PathBuf>,
     /// Replace a result that is already in the directory of --output, and existing files of vertices, edges and kept spills
-    #[cfg_attr(feature = "cli", arg(id = "force", long = "force", action = ArgAction::SetTrue, help_heading = "Output", requires = "files"))]
+    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, requires = "files"))]
     pub force: Option<bool>,
     /// Count the triangles at each vertex, for the averages and quantiles of the result
-    #[cfg_attr(feature = "cli", arg(id = "clustering", long = "clustering", action = ArgAction::SetTrue, help_heading = "Vertices"))]
+    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, help_heading = "Vertices"))]
     pub clustering: Option<bool>,
     /// Write id, degree, triangles and local clustering coefficient of each vertex: .tsv, .csv (or with .gz, .zst), .npy, .parquet, or `-`
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|npy|parquet)$")))]
-    #[cfg_attr(feature = "cli", arg(id = "per_vertex", long = "per-vertex", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::PER_VERTEX))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::PER_VERTEX))]
     pub per_vertex: Option<PathBuf>,
     /// Write, for each degree, its vertices, their triangles and average clustering: .tsv or .csv (or with .gz, .zst), or `-`
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.[tc]sv(\.gz|\.zst)?$")))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "by_degree", long = "by-degree", value_name = "FILE", help_heading = "Vertices", group = "files")
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Vertices", group = "files"))]
     pub by_degree: Option<PathBuf>,
     /// Write the local clustering coefficient of every vertex, even without an edge, in lines of `id value`; or `-`
     #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(feature = "cli", arg(id = "lcc", long = "lcc", value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::LCC))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::LCC))]
     pub lcc: Option<PathBuf>,
     /// For --lcc: take the graph as directed [default: what a Graphalytics graph says, else false]
-    #[cfg_attr(feature = "cli", arg(id = "directed", long = "directed", value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, help_heading = "Vertices", requires = "lcc"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, help_heading = "Vertices", requires = "lcc"))]
     pub directed: Option<bool>,
     /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .csv (or with .gz, .zst), .parquet, or `-`
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|parquet)$")))]
-    #[cfg_attr(feature = "cli", arg(id = "per_edge", long = "per-edge", value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]
     pub per_edge: Option<PathBuf>,
     /// Peel the graph: find the trussness of each edge and the sizes of all trusses (docs/truss.md)
-    #[cfg_attr(feature = "cli", arg(id = "truss", long = "truss", action = ArgAction::SetTrue, help_heading = "Truss"))]
+    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, help_heading = "Truss"))]
     pub truss: Option<bool>,
     /// Peel only until the K-truss is left, whose edges are then those of --per-edge
     #[cfg_attr(feature = "cli", schemars(range(min = 3, max = MOST_K)))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "k", long = "k", value_name = "K", help_heading = "Truss", value_parser = clap::value_parser!(u32).range(3..=i64::from(MOST_K))))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "K", help_heading = "Truss", value_parser = clap::value_parser!(u32).range(3..=i64::from(MOST_K))))]
     pub k: Option<u32>,
     /// Write, for each k, the vertices and edges of the k-truss: .tsv or .csv (or with .gz, .zst), or `-`
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.[tc]sv(\.gz|\.zst)?$")))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "by_k", long = "by-k", value_name = "FILE", help_heading = "Truss", group = "files")
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Truss", group = "files"))]
     pub by_k: Option<PathBuf>,
     /// Also write a report: one HTML page that needs no other file; an earlier report is replaced
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.html$")))]
-    #[cfg_attr(feature = "cli", arg(id = "report", long = "report", value_name = "FILE.html", help_heading = "Output", value_parser = typed::html))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.html", value_parser = typed::html))]
     pub report: Option<PathBuf>,
     /// In the report, compare with an earlier result: a file with what --json printed
     #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "against", long = "against", value_name = "FILE.json", help_heading = "Output", requires = "report")
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.json", requires = "report"))]
     pub against: Option<PathBuf>,
     /// Also write what each thread and device did when, in the Trace Event format, which Perfetto shows
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.json$")))]
-    #[cfg_attr(feature = "cli", arg(id = "trace", long = "trace", value_name = "FILE.json", help_heading = "Output"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.json"))]
     pub trace: Option<PathBuf>,
 }
 
@@ -354,23 +323,18 @@ pub struct OutputTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Cache and work"))]
 pub struct CacheTable {
     /// Whether a prepared graph is looked for and kept [default: true]
-    #[cfg_attr(feature = "cli", arg(id = "no_cache", long = "no-cache", action = ArgAction::SetFalse, help = "Neither look for a prepared graph nor keep one", help_heading = "Cache and work", conflicts_with_all = ["cache_dir", "cache_max"]))]
+    #[cfg_attr(feature = "cli", arg(id = "no_cache", long = "no-cache", action = ArgAction::SetFalse, help = "Neither look for a prepared graph nor keep one", conflicts_with_all = ["cache_dir", "cache_max"]))]
     pub enabled: Option<bool>,
     /// The directory of prepared graphs [default: trimill in the user's cache directory]
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "cache_dir", long = "cache-dir", value_name = "DIR", help_heading = "Cache and work")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "cache_dir", long = "cache-dir", value_name = "DIR"))]
     pub dir: Option<PathBuf>,
     /// The most bytes of the whole cache; the least recently used graphs go first
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "cache_max", long = "cache-max", value_name = "BYTES", help_heading = "Cache and work")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "cache_max", long = "cache-max", value_name = "BYTES"))]
     pub max: Option<Bytes>,
 }
 
@@ -378,26 +342,15 @@ pub struct CacheTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Cache and work"))]
 pub struct WorkTable {
     /// The directory for temporary files while the graph is prepared [default: that of spilled partitions]
     #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
     #[serde(with = "path_text::optional")]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "work_dir", long = "work-dir", value_name = "DIR", help_heading = "Cache and work")
-    )]
+    #[cfg_attr(feature = "cli", arg(id = "work_dir", long = "work-dir", value_name = "DIR"))]
     pub dir: Option<PathBuf>,
     /// What prepares the graph: auto | cpu | gpu; auto is the GPU that counts, if the input is large [default: auto]
-    #[cfg_attr(
-        feature = "cli",
-        arg(
-            id = "prepare",
-            long = "prepare",
-            value_name = "NAME",
-            help_heading = "Cache and work",
-            hide_possible_values = true
-        )
-    )]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_possible_values = true))]
     pub prepare: Option<Prepare>,
 }
 
@@ -405,108 +358,10 @@ pub struct WorkTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Resume"))]
 pub struct RunTable {
     /// Keep finished work in DIR, so that the same command goes on where it stopped, however it ended
     #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(feature = "cli", arg(id = "run_dir", long = "run-dir", value_name = "DIR", help_heading = "Resume"))]
+    #[cfg_attr(feature = "cli", arg(id = "run_dir", long = "run-dir", value_name = "DIR"))]
     pub dir: Option<PathBuf>,
-}
-
-/// `[job.cluster]`; the job is then prepared in its run directory, and scripts for the scheduler are written there.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct ClusterTable {
-    /// The scheduler: slurm | hq [default: none, the job is counted at once]
-    #[cfg_attr(feature = "cli", arg(skip))]
-    pub engine: Option<Scheduler>,
-    /// How many tasks count [default: as many as the job was prepared for, or has partitions]
-    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = MOST_SHARDS)))]
-    #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "shards", long = "shards", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>))]
-    pub shards: Option<NonZeroU32>,
-    /// GPUs of a task; 0: its cores count [default: 1]
-    #[cfg_attr(feature = "cli", schemars(range(max = 4_294_967_295_u32)))]
-    #[serde(deserialize_with = "whole")]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "gpus_per_task", long = "gpus-per-task", value_name = "N", help_heading = "Tasks")
-    )]
-    pub gpus_per_task: Option<u32>,
-    /// Cores of a task [default: 4]
-    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = 4_294_967_295_u32)))]
-    #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "cpus_per_task", long = "cpus-per-task", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>))]
-    pub cpus_per_task: Option<NonZeroU32>,
-    /// The most time of a task, such as 4:00:00 [default: the cluster's]
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
-    #[cfg_attr(feature = "cli", arg(id = "time", long = "time", value_name = "TIME", help_heading = "Tasks"))]
-    pub time: Option<String>,
-    /// The partition of the cluster [default: its own]
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "partition", long = "partition", value_name = "NAME", help_heading = "Tasks")
-    )]
-    pub partition: Option<String>,
-    /// The account that is charged [default: the user's]
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
-    #[cfg_attr(feature = "cli", arg(id = "account", long = "account", value_name = "NAME", help_heading = "Tasks"))]
-    pub account: Option<String>,
-    /// The host's memory of a task, such as 64GiB; three quarters are its budget [default: 4 GiB a core, and the partitions' memory where cores count]
-    #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
-    #[cfg_attr(feature = "cli", arg(id = "memory", long = "memory", value_name = "BYTES", help_heading = "Tasks"))]
-    pub memory: Option<Bytes>,
-    /// The most tasks that count at a time [default: all]
-    #[cfg_attr(feature = "cli", schemars(range(min = 1, max = 4_294_967_295_u32)))]
-    #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(id = "at_once", long = "at-once", value_name = "N", help_heading = "Tasks", value_parser = typed::from_one::<NonZeroU32>))]
-    pub at_once: Option<NonZeroU32>,
-    /// A line for the script that counts, as it is: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'; may be repeated
-    #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
-    #[cfg_attr(feature = "cli", arg(id = "sbatch", long = "sbatch", value_name = "LINE", help_heading = "Tasks"))]
-    pub sbatch: Option<Vec<String>>,
-    /// The most time of the merge [default: 1:00:00; where trusses are found, that of a task]
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "merge_time", long = "merge-time", value_name = "TIME", help_heading = "Merge")
-    )]
-    pub merge_time: Option<String>,
-    /// The partition of the cluster that merges [default: that of the tasks]
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "merge_partition", long = "merge-partition", value_name = "NAME", help_heading = "Merge")
-    )]
-    pub merge_partition: Option<String>,
-    /// A line for the script that merges, as --sbatch
-    #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
-    #[cfg_attr(
-        feature = "cli",
-        arg(id = "merge_sbatch", long = "merge-sbatch", value_name = "LINE", help_heading = "Merge")
-    )]
-    pub merge_sbatch: Option<Vec<String>>,
-}
-
-impl ClusterTable {
-    /// What tasks of a scheduler get.
-    pub fn of(&self, engine: Scheduler) -> Cluster {
-        let typed = self.clone();
-        Cluster {
-            engine,
-            shards: typed.shards,
-            gpus_per_task: typed.gpus_per_task.unwrap_or(USUAL_GPUS),
-            cpus_per_task: typed.cpus_per_task.unwrap_or(USUAL_CPUS),
-            time: typed.time,
-            partition: typed.partition,
-            account: typed.account,
-            memory: typed.memory,
-            at_once: typed.at_once,
-            sbatch: typed.sbatch.unwrap_or_default(),
-            merge_time: typed.merge_time,
-            merge_partition: typed.merge_partition,
-            merge_sbatch: typed.merge_sbatch.unwrap_or_default(),
-        }
-    }
 }

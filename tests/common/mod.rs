@@ -4,6 +4,7 @@
 pub(crate) mod arrow;
 pub(crate) mod base;
 pub(crate) mod job;
+pub(crate) mod packed;
 pub(crate) mod place;
 pub(crate) mod published;
 pub(crate) mod refusals;

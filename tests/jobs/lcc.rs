@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use crate::common::job::{SETTINGS, count, data};
+use crate::common::packed::{zipped, zst};
 use crate::common::place::{Place, stderr};
 use proptest::prelude::*;
 use trimill::{Error, Graph, Kind, Options};
@@ -176,16 +176,11 @@ fn a_graph_may_be_compressed_or_in_an_archive() {
     let tar = ["-C", dir.to_str().unwrap(), "-cf", dir.join("g.tar").to_str().unwrap(), "g.e", "g.properties", "g.v"]
         .map(str::to_owned);
     assert!(std::process::Command::new("tar").args(tar).status().unwrap().success());
-    let mut zip = zip::ZipWriter::new(fs::File::create(dir.join("g.zip")).unwrap());
-    for name in ["g.e", "g.properties", "g.v"] {
-        zip.start_file(format!("data/{name}"), zip::write::SimpleFileOptions::default()).unwrap();
-        zip.write_all(&fs::read(dir.join(name)).unwrap()).unwrap();
-    }
-    zip.finish().unwrap();
-    let packed = |name: &str| {
-        let bytes = zstd::encode_all(fs::File::open(dir.join(name)).unwrap(), 1).unwrap();
-        fs::write(dir.join(format!("{name}.zst")), bytes).unwrap();
-    };
+    let bytes = |name: &str| fs::read(dir.join(name)).unwrap();
+    let members =
+        [("data/g.e", &bytes("g.e")[..]), ("data/g.properties", &bytes("g.properties")), ("data/g.v", &bytes("g.v"))];
+    place.write("g.zip", zipped(&members));
+    let packed = |name: &str| place.write(&format!("{name}.zst"), zst(bytes(name)));
     let lcc = |input: &str| place.prints(&["count", input, "--no-cache", "--backend", "cpu", "--quiet", "--lcc", "-"]);
     // Between the neighbours of 3 there is an edge of both directions.
     let expected = "1 0.5\n2 0.5\n3 1\n4 0\n".as_bytes();

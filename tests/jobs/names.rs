@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::common::job::{SETTINGS, count, job, listing};
+use crate::common::packed::{gz, zst};
 use crate::common::place::Place;
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Error, Graph, Kind, Options};
@@ -184,11 +185,8 @@ fn several_files_and_compressed_ones_are_one_graph() {
     let part = |name: &str| std::fs::File::create(dir.path().join("parts").join(name)).unwrap();
     // A comment, a header in front of the second file would be an arc; line ends of Windows.
     write!(part("1.csv"), "# all names\n\n{}", lines(first)).unwrap();
-    let zstd = zstd::bulk::compress(lines(second).replace('\n', "\r\n").as_bytes(), 1).unwrap();
-    part("2.csv.zst").write_all(&zstd).unwrap();
-    let mut gzip = flate2::write::GzEncoder::new(part("3.csv.gz"), flate2::Compression::fast());
-    gzip.write_all(lines(third).trim_end().as_bytes()).unwrap();
-    gzip.finish().unwrap();
+    part("2.csv.zst").write_all(&zst(lines(second).replace('\n', "\r\n"))).unwrap();
+    part("3.csv.gz").write_all(&gz(lines(third).trim_end())).unwrap();
     for (threads, memory) in [(1, "64MiB"), (5, "100MiB")] {
         let text = format!(
             "input = {{ path = 'parts', names = true, header = 'no' }}\ncount.threads = {threads}\nmemory.host = '{memory}'\n\

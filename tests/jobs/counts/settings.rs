@@ -1,15 +1,19 @@
 //! Random graphs in every format, under every combination of settings, against brute force.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::common::job::{count, listing};
+use crate::common::packed::{gz, zipped};
 use crate::common::{simple, triangles};
 use proptest::prelude::*;
 
 /// A random graph, with loops, duplicates, both directions, isolated vertices.
 fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
     (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
+}
+
+fn comma_separated(arcs: &[(u64, u64)]) -> String {
+    arcs.iter().map(|(u, v)| format!("{u},{v}\n")).collect()
 }
 
 /// Writes the arcs in one of the formats; in some of them the file has the symmetric closure.
@@ -23,11 +27,7 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
             let id = |v: u64| v * 0x1_0000_0001 + 7;
             ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", id(u), id(v)).into_bytes()).collect())
         }
-        "gz" => {
-            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            arcs.iter().for_each(|(u, v)| writeln!(gz, "{u},{v}").unwrap());
-            ("g.csv.gz", gz.finish().unwrap())
-        }
+        "gz" => ("g.csv.gz", gz(comma_separated(arcs))),
         "matrix-market" => {
             let header = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
             let lines = arcs.iter().map(|(u, v)| format!("{} {}\n", u + 1, v + 1));
@@ -47,12 +47,7 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
             let words = arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_be_bytes);
             ("g.npy", head.into_iter().chain(words).collect())
         }
-        "zip" => {
-            let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-            zip.start_file("g/g.edges", zip::write::SimpleFileOptions::default()).unwrap();
-            arcs.iter().for_each(|(u, v)| writeln!(zip, "{u},{v}").unwrap());
-            ("g.zip", zip.finish().unwrap().into_inner())
-        }
+        "zip" => ("g.zip", zipped(&[("g/g.edges", comma_separated(arcs).as_bytes())])),
         "bin-u32" => {
             ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect())
         }

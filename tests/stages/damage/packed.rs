@@ -5,39 +5,23 @@ use std::io::{Cursor, Read, Write};
 use rayon::prelude::*;
 use trimill::Kind;
 use zip::CompressionMethod;
-use zip::write::SimpleFileOptions;
 
-use crate::readers::support::{gz, read};
+use crate::common::packed::{gz, tarred, zipped_by};
+use crate::readers::support::read;
 
-fn zst(bytes: &[u8], checksum: bool) -> Vec<u8> {
+fn zst_with(checksum: bool, bytes: &[u8]) -> Vec<u8> {
     let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
     zst.include_checksum(checksum).unwrap();
     zst.write_all(bytes).unwrap();
     zst.finish().unwrap()
 }
 
-fn zipped(name: &str, bytes: &[u8], method: CompressionMethod) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    zip.start_file(name, SimpleFileOptions::default().compression_method(method)).unwrap();
-    zip.write_all(bytes).unwrap();
-    zip.finish().unwrap().into_inner()
-}
-
 /// What a zip archive holds of a member that is compressed by bzip2 is a `.bz2` file.
 fn bz2(bytes: &[u8]) -> Vec<u8> {
-    let zip = zipped("x", bytes, CompressionMethod::Bzip2);
+    let zip = zipped_by(CompressionMethod::Bzip2, &[("x", bytes)]);
     let (mut archive, mut packed) = (zip::ZipArchive::new(Cursor::new(zip)).unwrap(), Vec::new());
     archive.by_index_raw(0).unwrap().read_to_end(&mut packed).unwrap();
     packed
-}
-
-fn tar(name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut header = tar::Header::new_ustar();
-    header.set_size(bytes.len() as u64);
-    header.set_mode(0o644);
-    let mut tar = tar::Builder::new(Vec::new());
-    tar.append_data(&mut header, name, bytes).unwrap();
-    tar.into_inner().unwrap()
 }
 
 /// The edges of a small graph, as a text and as pairs of 32 bits; no line of the text can be a header.
@@ -77,26 +61,26 @@ fn damaged(name: &str, whole: &[u8]) -> usize {
 fn a_flipped_bit_or_a_cut_gives_an_error_or_the_same_arcs() {
     let (text, pairs) = graph();
     let matrix = ["%%MatrixMarket matrix coordinate pattern general\n13 13 12\n", "1 2\n".repeat(12).as_str()].concat();
-    let of_text = tar("g.txt", &text);
+    let of_text = tarred(&[("g.txt", &text)]);
     let (stored, deflated) = (CompressionMethod::Stored, CompressionMethod::Deflated);
     let files = [
         ("g.txt.gz", gz(&text)),
         ("g.txt.bz2", bz2(&text)),
-        ("g.txt.zst", zst(&text, true)),
+        ("g.txt.zst", zst_with(true, &text)),
         ("g.bin.gz", gz(&pairs)),
         ("g.bin.bz2", bz2(&pairs)),
-        ("g.bin.zst", zst(&pairs, true)),
+        ("g.bin.zst", zst_with(true, &pairs)),
         ("g.mtx.gz", gz(matrix.as_bytes())),
         ("g.tar.gz", gz(&of_text)),
-        ("g.tgz", gz(&tar("g.bin", &pairs))),
+        ("g.tgz", gz(&tarred(&[("g.bin", &pairs)]))),
         ("g.tar.bz2", bz2(&of_text)),
-        ("g.tar.zst", zst(&of_text, true)),
+        ("g.tar.zst", zst_with(true, &of_text)),
         ("no-suffix", gz(&of_text)),
-        ("stored.zip", zipped("g.txt", &text, stored)),
-        ("deflated.zip", zipped("g.bin", &pairs, deflated)),
-        ("bzip2.zip", zipped("g.txt", &text, CompressionMethod::Bzip2)),
-        ("in-zip.zip", zipped("g.txt.gz", &gz(&text), stored)),
-        ("in-tar.tar.gz", gz(&tar("g.txt.zst", &zst(&text, true)))),
+        ("stored.zip", zipped_by(stored, &[("g.txt", &text)])),
+        ("deflated.zip", zipped_by(deflated, &[("g.bin", &pairs)])),
+        ("bzip2.zip", zipped_by(CompressionMethod::Bzip2, &[("g.txt", &text)])),
+        ("in-zip.zip", zipped_by(stored, &[("g.txt.gz", &gz(&text))])),
+        ("in-tar.tar.gz", gz(&tarred(&[("g.txt.zst", &zst_with(true, &text))]))),
     ];
     files.par_iter().with_max_len(1).for_each(|(name, whole)| {
         let refused = damaged(name, whole);
@@ -109,9 +93,9 @@ fn damage_without_a_checksum_is_no_defect() {
     let (text, _) = graph();
     let dir = tempfile::tempdir().unwrap();
     for (name, whole) in [
-        ("g.tar", tar("g.txt", &text)),
-        ("g.txt.zst", zst(&text, false)),
-        ("g.tar.zst", zst(&tar("g.txt", &text), false)),
+        ("g.tar", tarred(&[("g.txt", &text)])),
+        ("g.txt.zst", zst_with(false, &text)),
+        ("g.tar.zst", zst_with(false, &tarred(&[("g.txt", &text)]))),
     ] {
         let path = dir.path().join(name);
         let may_be_read = |bytes: &[u8]| {
@@ -140,7 +124,7 @@ fn what_follows_a_stream_is_zeros_or_another_one() {
     };
     let matrix = b"%%MatrixMarket matrix coordinate pattern general\n9 9 1\n1 2\n";
     for (name, whole, arcs) in
-        [("g.txt.gz", gz(&text), 12), ("g.tar.gz", gz(&tar("g.txt", &text)), 12), ("g.mtx.gz", gz(matrix), 1)]
+        [("g.txt.gz", gz(&text), 12), ("g.tar.gz", gz(&tarred(&[("g.txt", &text)])), 12), ("g.mtx.gz", gz(matrix), 1)]
     {
         // A tape's block, and more than is read at once.
         for zeros in [1, 511, 10_240, 1 << 19] {
@@ -156,10 +140,10 @@ fn what_follows_a_stream_is_zeros_or_another_one() {
     }
     assert_eq!(read("two.txt.gz", &[gz(&text), gz(&text), vec![0; 9]].concat()), Ok(24));
     // The members of an archive may be in several streams, too.
-    let archive = tar("g.txt", &text);
+    let archive = tarred(&[("g.txt", &text)]);
     let (begin, end) = archive.split_at(700);
     assert_eq!(read("parts.tar.gz", &[gz(begin), gz(end), vec![0; 9]].concat()), Ok(12));
     assert_eq!(read("parts.tar.bz2", &[bz2(begin), bz2(end)].concat()), Ok(12));
-    assert_eq!(read("parts.tar.zst", &[zst(begin, true), zst(end, true)].concat()), Ok(12));
+    assert_eq!(read("parts.tar.zst", &[zst_with(true, begin), zst_with(true, end)].concat()), Ok(12));
     assert!(read("half.tar.gz", &gz(begin)).unwrap_err().contains("it ends before the mark of its end"));
 }

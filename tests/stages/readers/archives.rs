@@ -10,6 +10,7 @@ use trimill::{Control, Kind};
 use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, TINY, arcs, gz, open, read, text_of, work_dir};
+use crate::common::packed::zipped;
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)
@@ -42,15 +43,6 @@ fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     };
     let text: String = records.iter().map(record).collect();
     member("pax", b'x', text.len() as u64, text.as_bytes())
-}
-
-fn zipped(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, contents) in members {
-        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(contents).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! NumPy, SciPy and Parquet files that are damaged, or hold something else than edges.
 
-use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use parquet::schema::parser::parse_message_type;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ColumnNames, InputSettings, Source};
 use trimill::{Control, Error, Kind};
-use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, arcs, read, work_dir};
+use crate::common::packed::zipped_by;
 
 /// A `.npy` file as its specification lays it out.
 pub(crate) fn npy(version: u8, descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -84,12 +83,8 @@ pub(crate) fn matrix(format: &str, method: zip::CompressionMethod, other: &[(&st
         arrays.retain(|(array, _)| array != name);
         arrays.extend(bytes.clone().map(|bytes| (*name, bytes)));
     }
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in arrays {
-        zip.start_file(name, SimpleFileOptions::default().compression_method(method)).unwrap();
-        zip.write_all(&bytes).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
+    let arrays: Vec<_> = arrays.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
+    zipped_by(method, &arrays)
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Graphs of GraphAr: what its own software wrote is in `fixtures.rs`; here which edges are taken, and what is refused.
 
-use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use trimill::testing::input::{Source, files_of};
 use trimill::{Error, Kind};
 
 use super::support::{Folder, arcs, read, work_dir};
+use crate::common::packed::{zipped, zst};
 
 /// The description of edges between two types of vertices, in chunks of 2.
 fn edges(tails: &str, name: &str, heads: &str) -> String {
@@ -66,15 +66,13 @@ impl GraphDir {
         let mut tar = tar::Builder::new(Vec::new());
         tar.append_dir_all(".", self.0.path("")).unwrap();
         let tar = tar.into_inner().unwrap();
-        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-        let options = zip::write::SimpleFileOptions::default();
-        for path in glob_files(&self.0.path("")) {
+        let member = |path: PathBuf| {
             let name = path.strip_prefix(self.0.path("")).unwrap();
-            zip.start_file(format!("social/{}", name.display()), options).unwrap();
-            zip.write_all(&std::fs::read(path).unwrap()).unwrap();
-        }
-        let zip = zip.finish().unwrap().into_inner();
-        [("g.tar.zst", zstd::bulk::compress(&tar, 1).unwrap()), ("g.tar", tar), ("g.zip", zip)]
+            (format!("social/{}", name.display()), std::fs::read(&path).unwrap())
+        };
+        let members: Vec<_> = glob_files(&self.0.path("")).into_iter().map(member).collect();
+        let members: Vec<_> = members.iter().map(|(name, bytes)| (&name[..], &bytes[..])).collect();
+        [("g.tar.zst", zst(&tar)), ("g.tar", tar), ("g.zip", zipped(&members))]
     }
 
     fn read_archives(&self) -> Vec<(String, ReadArcs)> {

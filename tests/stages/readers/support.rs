@@ -1,6 +1,5 @@
 //! Shared by the tests: a sink that keeps arcs, a folder for files, a tiny graph.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -9,6 +8,7 @@ use trimill::testing::input::{ArcSink, Source};
 use trimill::{Control, Error, Kind, Result};
 
 pub(crate) use crate::common::job::data;
+pub(crate) use crate::common::packed::gz;
 
 #[derive(Default)]
 pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
@@ -86,12 +86,6 @@ impl Folder {
             assert!(message.contains(part), "no '{part}' in: {message}");
         }
     }
-}
-
-pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 /// Vertices 0 to 4; a loop at 2, the arc 0 -> 1 twice, 3 -> 4 and 4 -> 3; vertex 5 is isolated.

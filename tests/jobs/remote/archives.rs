@@ -1,0 +1,88 @@
+//! Archives on a server: of a zip only the member with the graph is fetched, a tar is read up to it; damaged and crafted ones.
+
+use std::fs;
+
+use zip::CompressionMethod;
+
+use super::counts;
+use crate::common::job::data;
+use crate::common::packed::{gz, tarred, zipped, zipped_by, zst};
+use crate::common::place::Place;
+use crate::common::server::{Answer, Asked, Object, Server};
+
+/// Archives of the graph beside what is no graph: bytes that compress to nothing less, and that only a tar archive has to be read past.
+fn archives() -> Vec<(&'static str, Vec<u8>)> {
+    let text = fs::read(data("ca-HepTh.txt")).unwrap();
+    let noise: Vec<u8> =
+        (0..1u64 << 18).flat_map(|i| xxhash_rust::xxh3::xxh3_64(&i.to_le_bytes()).to_le_bytes()).collect();
+    let packed = gz(&text);
+    let plain = [("README.bin", &noise[..]), ("x/ca-HepTh.txt", &text), ("x/README", b"about")];
+    vec![
+        ("deflated.zip", zipped(&plain)),
+        (
+            "stored.zip",
+            zipped_by(
+                CompressionMethod::Stored,
+                &[("picture.jpg", &noise), ("ca-HepTh.txt.gz", &packed), ("page.html", &noise)],
+            ),
+        ),
+        ("g.tar", tarred(&plain)),
+        ("g.tar.zst", zst(tarred(&plain))),
+    ]
+}
+
+#[test]
+fn the_graph_in_an_archive_is_fetched_without_the_other_members_of_a_zip() {
+    let place = Place::new();
+    for (name, bytes) in archives() {
+        let object = Object::tagged(bytes, "\"1\"");
+        let (whole, broken, later) =
+            (object.clone(), object.clone(), Object { tag: Some("\"2\"".into()), ..object.clone() });
+        let server = Server::start(move |asked| whole.answer(asked));
+        counts(&place, &["count", &server.url(name), "--no-cache"]);
+        let fetched =
+            server.asked().iter().filter_map(Asked::range).map(|(first, last)| last + 1 - first).sum::<usize>();
+        if name.ends_with(".zip") {
+            assert!(fetched < 2 << 20, "{name}: {fetched} bytes in {:?}", server.asked());
+        }
+        let server = Server::start(move |asked| {
+            let answer = broken.answer(asked);
+            Answer { cut: (asked.number % 3 < 2).then_some(answer.body.len() / 2), ..answer }
+        });
+        counts(&place, &["count", &server.url(name), "--no-cache", "--threads", "1", "--host-memory", "64MiB"]);
+        // What follows the first answer is of another version.
+        let server =
+            Server::start(move |asked| if asked.number < 1 { object.answer(asked) } else { later.answer(asked) });
+        let said = format!("{}: changed while it was read (its ETag differs)", server.url(name));
+        place.refuses(&["count", &server.url(name)], 1, &[&said]);
+    }
+}
+
+#[test]
+fn a_crafted_zip_on_a_server_is_refused_as_on_a_disk() {
+    let place = Place::new();
+    let zip = zipped(&[("g.txt", "3 4\n".repeat(500).as_bytes())]);
+    let directory = zip.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
+    let altered = |at: usize, bytes: &[u8]| {
+        let mut zip = zip.clone();
+        zip[directory + at..][..bytes.len()].copy_from_slice(bytes);
+        zip
+    };
+    for (bytes, said) in [
+        (b"PK\x03\x04 and so on".to_vec(), "the zip archive is damaged"),
+        (zip[..zip.len() - 1].to_vec(), "the zip archive is damaged"),
+        (altered(8, &[1, 0]), "the member 'g.txt' is encrypted"),
+        (altered(16, &[1, 2, 3, 4]), "the member 'g.txt' is damaged (its checksum differs)"),
+        // What the list says of the compressed size, of the size, and of where the member begins.
+        (altered(20, &[5, 0, 0, 0]), "the member 'g.txt' is damaged"),
+        (altered(24, &[7, 0, 0, 0]), "more than the 7 bytes announced"),
+        (altered(24, &[0xfe, 0xff, 0xff, 0xff]), "expected a size that compression can lead to"),
+        (altered(42, &[0xff, 0xff, 0xff, 0x7f]), "the zip archive is damaged"),
+        (zipped(&[("a.txt", b"0 1\n"), ("b.txt", b"1 2\n")]), "2 files that may be the graph: 'a.txt', 'b.txt'"),
+        (zipped(&[("i.zip", &zip)]), "g.zip: i.zip: is an archive in an archive"),
+        (zipped(&[("g.txt", b"0 1\n1 x\n")]), "g.zip: g.txt:2: 'x'"),
+    ] {
+        let server = Server::of(Object::tagged(bytes, "\"1\""));
+        place.refuses(&["count", &server.url("g.zip"), "--no-cache"], 1, &[&server.url("g.zip"), said]);
+    }
+}
