@@ -1,34 +1,30 @@
 //! An input as a whole: its files, its format, its reader.
 
+mod readers;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::arcs::ArcSource;
-use super::binary::Binary;
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
 use super::dataset::{NamedInput, check_remote, files_anywhere, named_inputs};
 use super::file::InputFile;
 use super::format::Format;
-use super::gapbs::GapbsSg;
 use super::graphalytics::{self, Graphalytics, GraphalyticsFiles, VertexList};
 use super::header::Header;
 use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
-use super::matrix_market::MatrixMarket;
-use super::metis::Metis;
-use super::names::{NameSink, NamedEdges};
-use super::npy::Npy;
-use super::pipe::{PairStream, Pipe};
+use super::names::NameSink;
+use super::pipe::Pipe;
 use super::rows::AdjacencyRows;
-use super::scipy::SciPy;
 use super::settings::InputSettings;
-use super::text::EdgeListText;
 use super::{ArcSink, Reader, archive, detect};
+use readers::{if_text, open_reader, read_as_it_comes};
 use trimill_system::control::{Control, Unit};
 use trimill_system::memory::HostMemory;
-use trimill_system::{Bytes, Error, Kind, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// A graph that can be read, as often as needed, unless [it is read once](ArcSource::is_read_once).
 pub struct Source {
@@ -305,66 +301,6 @@ impl ArcSource for Source {
     }
 }
 
-/// Opens the files of a graph of any format but a BVGraph; returns how many bytes they have.
-fn open_reader(
-    format: Format,
-    files: Vec<InputFile>,
-    reading: &InputSettings,
-    how: &HowToOpen<'_>,
-) -> Result<(u64, Box<dyn Reader>)> {
-    let HowToOpen { sizes, work_dir, control, .. } = *how;
-    let bytes;
-    let reader: Box<dyn Reader> = match format {
-        Format::Text if reading.names => {
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(NamedEdges::open(files, reading.header, sizes)?)
-        }
-        Format::Text => {
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
-        }
-        Format::BinU32 | Format::BinU64 | Format::Graph500 => {
-            let files: Vec<InputFile> =
-                files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(Binary::open(files, format, sizes)?)
-        }
-        Format::Npy | Format::Parquet | Format::Arrow => {
-            let files: Vec<InputFile> =
-                files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
-            bytes = files.iter().map(|file| file.bytes).sum();
-            match format {
-                Format::Npy => Box::new(Npy::open(files, sizes)?),
-                _ => open_tables(format, files, reading, how)?,
-            }
-        }
-        Format::Graphalytics => {
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(Graphalytics::in_archive(files, sizes)?)
-        }
-        Format::ScipyNpz => {
-            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-            let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
-            bytes = matrix.bytes();
-            Box::new(matrix)
-        }
-        Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
-            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-            let file = match format {
-                Format::GapbsSg => file.unpacked(work_dir, control)?,
-                _ => file.decompressed(work_dir, control)?,
-            };
-            bytes = file.bytes;
-            match format {
-                Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
-                Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, reading))?),
-                _ => Box::new(GapbsSg::open(file, sizes)?),
-            }
-        }
-    };
-    Ok((bytes, reader))
-}
-
 /// Records the state of the regular files among `paths`. The readers report missing ones.
 fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
     paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
@@ -383,15 +319,6 @@ fn common_format(files: &[InputFile]) -> Result<Format> {
     Ok(format)
 }
 
-/// Adds to an error about a METIS file that the format may be another one, unless the user named it.
-fn if_text(error: Error, reading: &InputSettings) -> Error {
-    if reading.format.is_none() && error.kind() == Kind::Data {
-        error.also("if it is an edge list, name it with --format text")
-    } else {
-        error
-    }
-}
-
 fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
     if inputs.len() == 1 || format.takes_several_files() {
         return Ok(());
@@ -400,45 +327,4 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
         Format::ALL.into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
     Err(Error::usage(format!("{} files of format {format}", inputs.len()))
         .expected(format!("one file; only graphs of format {} may be in several", several.join(", "))))
-}
-
-#[cfg(feature = "parquet")]
-fn open_tables(
-    format: Format,
-    files: Vec<InputFile>,
-    reading: &InputSettings,
-    how: &HowToOpen<'_>,
-) -> Result<Box<dyn Reader>> {
-    Ok(match format {
-        Format::Arrow => Box::new(super::arrow::Arrow::open(files, reading, how.sizes, how.work_dir)?),
-        _ => Box::new(super::parquet::Parquet::open(files, reading)?),
-    })
-}
-
-#[cfg(not(feature = "parquet"))]
-fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
-    let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
-    Err(Error::usage(format!("a file of format {format}, which this build does not read"))
-        .at(path)
-        .advice("install one that does: cargo install --path . --features parquet"))
-}
-
-/// A reader of a pipe, or the pipe, which is to be copied.
-type BegunPipe = std::result::Result<(Format, Box<dyn Reader>), Pipe>;
-
-/// Begins to read a pipe whose arcs need no second pass, if it is one; else returns it.
-fn read_as_it_comes(mut pipe: Pipe, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<BegunPipe> {
-    if reading.format == Some(Format::BinU32) && !pipe.looks_compressed(how.control)? {
-        reading.check(&pipe.path, Format::BinU32)?;
-        return Ok(Ok((Format::BinU32, Box::new(PairStream::new(pipe)))));
-    }
-    #[cfg(feature = "parquet")]
-    if matches!(reading.format, None | Some(Format::Arrow))
-        && reading.check(&pipe.path, Format::Arrow).is_ok()
-        && !reading.names
-    {
-        let begun = super::arrow::ArrowStream::begin(pipe, reading, how)?;
-        return Ok(begun.map(|stream| (Format::Arrow, Box::new(stream) as Box<dyn Reader>)));
-    }
-    Ok(Err(pipe))
 }

@@ -20,6 +20,7 @@
 mod ahead;
 mod edges;
 mod hubs;
+mod locals;
 mod pack;
 mod postponed;
 mod probe;
@@ -43,6 +44,7 @@ use trimill_counting::{
 use super::successors::SuccessorRows;
 use super::vertex_counters;
 use hubs::Hubs;
+use locals::{count_postponed, count_run, count_run_at_vertices};
 use pack::{BitRows, Unpacked};
 use postponed::Capacity;
 use probe::before;
@@ -50,7 +52,7 @@ use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
-use worker::{CpuWorker, DIRECT, LocalsRun, RowBlockContext, count_postponed, count_run, count_run_at_vertices};
+use worker::{CpuWorker, DIRECT, LocalsRun, RowBlockContext};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;

@@ -213,6 +213,10 @@ impl<'d> Collect<'d> {
         Ok(true)
     }
 
+    fn filling(&self) -> Filling<'_, 'd> {
+        Filling { collect: self, place: lock(&self.partial).pop(), loops: 0, ids: 0 }
+    }
+
     fn refuse_on_error<T>(&self, result: Result<T>) -> Result<T> {
         result.inspect_err(|_| self.refused.store(true, Ordering::Relaxed))
     }
@@ -348,12 +352,6 @@ impl Filling<'_, '_> {
                 collect.end
             )))),
         }
-    }
-}
-
-impl<'d> Collect<'d> {
-    fn filling(&self) -> Filling<'_, 'd> {
-        Filling { collect: self, place: lock(&self.partial).pop(), loops: 0, ids: 0 }
     }
 }
 

@@ -1,4 +1,6 @@
-//! The graph file, decoded here from its description alone: docs/graph-format.md.
+//! The graph file, decoded from its description alone (docs/graph-format.md), and the numbers of its arcs.
+
+mod decoded;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use crate::common::job::{job, program};
 use crate::common::rows_of;
-use serde_json::Value;
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::child::Helper;
 use trimill::testing::clean::Workspace;
@@ -21,7 +22,8 @@ use trimill::testing::prepare::Preparation;
 use trimill::testing::spill::Manifest;
 use trimill::{Bytes, Control};
 use trimill_counting::{Resident, RowBlock};
-use xxhash_rust::xxh3::xxh3_64;
+
+use decoded::{Decoded, decode, expected};
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/graph-v5/dense.trimgraf")
@@ -61,231 +63,6 @@ fn write_the_fixture() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(fixture().parent().unwrap()).unwrap();
     fs::copy(written(&edges(), dir.path()), fixture()).unwrap();
-}
-
-/// The contents of a graph file, decoded without the library.
-#[derive(Debug, PartialEq)]
-struct Decoded {
-    order: Vec<u32>,
-    ids: Vec<u64>,
-    degrees: Vec<u32>,
-    rows: Vec<Vec<u32>>,
-    /// First rank, first arc, position and checksum of each file block.
-    index: Vec<[u64; 4]>,
-    longest_row: u64,
-    probes: u64,
-}
-
-fn u32s(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect()
-}
-
-fn u64s(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
-}
-
-/// Takes a sequence of `many` numbers from the front of some bytes: one bit after another.
-fn sequence(bytes: &mut &[u8], many: u64) -> Vec<u64> {
-    let bit = |bytes: &[u8], i: u64| u64::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
-    let header = u64s(&bytes[..8])[0];
-    let (first, more, control_bits) = (header & 0xff, header >> 8 & 0xff, header >> 16);
-    let (control, rest) = bytes[8..].split_at(8 * control_bits.div_ceil(64) as usize);
-    let (mut next, mut data, mut numbers) = (0, 0, Vec::new());
-    for _ in 0..many {
-        let mut length = first;
-        while bit(control, next) == 0 {
-            (next, length) = (next + 1, length + more);
-        }
-        next += 1;
-        numbers.push((0..length).map(|i| bit(rest, data + i) << i).sum());
-        data += length;
-    }
-    assert_eq!(next, control_bits);
-    *bytes = &rest[8 * (data.div_ceil(64) + 1) as usize..];
-    numbers
-}
-
-fn table(mut bytes: &[u8], many: u64, halves: u32) -> Vec<Vec<u64>> {
-    let chunks = (0..many).step_by(1 << 16).map(|first| {
-        let many = (many - first).min(1 << 16);
-        let low = sequence(&mut bytes, many);
-        match halves {
-            1 => low,
-            _ => low.into_iter().zip(sequence(&mut bytes, many)).map(|(low, high)| low | high << 32).collect(),
-        }
-    });
-    let chunks = chunks.collect();
-    assert!(bytes.is_empty());
-    chunks
-}
-
-fn decode(path: &Path) -> Decoded {
-    let file = fs::read(path).unwrap();
-    assert_eq!(&file[..8], b"TRIMGRAF");
-    let (version, footer_length) = (u32s(&file[8..12])[0], u32s(&file[12..16])[0] as usize);
-    let [begin, checksum, of_header] = u64s(&file[16..40])[..] else { panic!("three numbers") };
-    assert_eq!((version, of_header), (5, xxh3_64(&file[..32])));
-    let footer = &file[begin as usize..];
-    assert_eq!((footer.len(), checksum), (footer_length, xxh3_64(footer)));
-    let footer: Value = serde_json::from_slice(footer).unwrap();
-    let field = |name: &str| footer[name].as_u64().unwrap();
-    let (n, m) = (field("vertices"), field("edges"));
-    let (mut next, mut sections) = (4096, BTreeMap::new());
-    for section in footer["sections"].as_array().unwrap() {
-        let [at, length] = ["at", "bytes"].map(|name| section[name].as_u64().unwrap());
-        assert_eq!((at, &section["needed"]), (next, &true.into()));
-        let bytes = &file[at as usize..(at + length) as usize];
-        next = (at + length).next_multiple_of(4096);
-        let checksum = section["checksum"].as_u64();
-        assert!(checksum.is_none_or(|checksum| checksum == xxh3_64(bytes)));
-        assert_eq!(checksum.is_none(), section["name"] == "rows");
-        sections.insert(section["name"].as_str().unwrap().to_owned(), bytes);
-    }
-    let section = |name: &str| sections.get(name).copied();
-    let [order, rows, index, degrees] = ["order", "rows", "index", "degrees"].map(|name| section(name).unwrap());
-    assert_eq!(footer["has_ids"].as_bool().unwrap(), section("ids").is_some());
-    assert_eq!((rows.len() as u64, index.len() as u64), (field("block_bytes"), 32 * field("blocks")));
-    let ids = section("ids").map(|ids| {
-        let chunks = table(ids, n, 2).into_iter().map(|chunk| {
-            let mut next = 0u64;
-            let id = |distance: u64| {
-                let id = next + distance;
-                next = id.wrapping_add(1);
-                id
-            };
-            chunk.into_iter().map(id).collect::<Vec<_>>()
-        });
-        chunks.collect::<Vec<_>>().concat()
-    });
-    let ids = ids.unwrap_or_else(|| (0..n).map(|v| v + field("offset_of_ids")).collect());
-    assert_eq!(degrees.len() as u64, 8 * field("degree_runs"));
-    let degrees: Vec<u32> = u32s(degrees).chunks(2).flat_map(|run| vec![run[0]; run[1] as usize]).collect();
-    let mut vertices: Vec<u32> = Vec::new();
-    for number in table(order, n, 1).concat() {
-        let rank = vertices.len();
-        let begins = rank.is_multiple_of(1 << 16) || degrees[rank] != degrees[rank - 1];
-        vertices.push(if begins { number as u32 } else { vertices[rank - 1] - number as u32 - 1 });
-    }
-    let index: Vec<[u64; 4]> = u64s(index).chunks(4).map(|entry| entry.try_into().unwrap()).collect();
-    let mut ends = index[1..].to_vec();
-    ends.push([n, m, rows.len() as u64, 0]);
-    let decoded = index.iter().zip(&ends).flat_map(|(from, to)| {
-        let mut bytes = &rows[from[2] as usize..to[2] as usize];
-        assert_eq!(from[3], xxh3_64(bytes), "the block of rank {}", from[0]);
-        let lengths = sequence(&mut bytes, to[0] - from[0]);
-        assert_eq!(lengths.iter().sum::<u64>(), to[1] - from[1]);
-        let mut distances = sequence(&mut bytes, to[1] - from[1]).into_iter();
-        let rows: Vec<Vec<u32>> = lengths
-            .into_iter()
-            .map(|length| {
-                let mut next = 0;
-                let successor = |distance: u64| {
-                    let successor = next + distance;
-                    next = successor + 1;
-                    u32::try_from(successor).unwrap()
-                };
-                distances.by_ref().take(length as usize).map(successor).collect()
-            })
-            .collect();
-        assert!(bytes.is_empty());
-        rows
-    });
-    let rows = decoded.collect();
-    let (longest_row, probes) = (field("longest_row"), field("probes"));
-    Decoded { order: vertices, ids, degrees, rows, index, longest_row, probes }
-}
-
-/// The same from a list of edges.
-fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
-    let mut neighbours: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for &(u, v) in edges {
-        neighbours.entry(u).or_default().push(v);
-        neighbours.entry(v).or_default().push(u);
-    }
-    let ids: Vec<u64> = neighbours.keys().copied().collect();
-    let mut by_rank = ids.clone();
-    by_rank.sort_by_key(|id| std::cmp::Reverse((neighbours[id].len(), *id)));
-    let rank = |id: &u64| by_rank.iter().position(|other| other == id).unwrap() as u32;
-    let ranks: BTreeMap<u64, u32> = ids.iter().map(|id| (*id, rank(id))).collect();
-    let row = |id: &u64| {
-        let smaller = neighbours[id].iter().map(|other| ranks[other]).filter(|other| *other < ranks[id]);
-        let mut row: Vec<u32> = smaller.collect();
-        row.sort_unstable();
-        row
-    };
-    let rows: Vec<Vec<u32>> = by_rank.iter().map(row).collect();
-    let degrees: Vec<u32> = by_rank.iter().map(|id| neighbours[id].len() as u32).collect();
-    // docs/graph-format.md has the rule by which blocks are cut; their bytes and checksums follow from the rows.
-    let cap = (2.0 * edges.len() as f64).sqrt() as u32 + 1;
-    let (mut index, mut weight, mut position) = (Vec::new(), u64::MAX, 0);
-    let mut arcs = 0;
-    for (rank, degree) in (0..).zip(&degrees) {
-        let more = u64::from((*degree).min(cap)) + 1;
-        weight = weight.saturating_add(more);
-        if weight > 1 << 17 {
-            weight = more;
-            index.push([rank, arcs, 0, 0]);
-        }
-        arcs += rows[rank as usize].len() as u64;
-    }
-    let starts: Vec<usize> = index.iter().map(|entry| entry[0] as usize).collect();
-    for (i, entry) in index.iter_mut().enumerate() {
-        let bytes = block(&rows[starts[i]..starts.get(i + 1).copied().unwrap_or(rows.len())]);
-        (entry[2], entry[3]) = (position, xxh3_64(&bytes));
-        position += bytes.len() as u64;
-    }
-    Decoded {
-        order: by_rank.iter().map(|id| ids.binary_search(id).unwrap() as u32).collect(),
-        longest_row: rows.iter().map(|row| row.len() as u64).max().unwrap(),
-        probes: rows.iter().flatten().map(|&successor| rows[successor as usize].len() as u64).sum(),
-        ids,
-        degrees,
-        rows,
-        index,
-    }
-}
-
-/// The bytes of a sequence: of all that have these numbers the shortest one.
-fn put_sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
-    let lengths = |number: u32, first: u32, more: u32| {
-        (first..).step_by(more as usize).find(|&length| u64::from(number) >> length == 0).unwrap()
-    };
-    let mut choices = (1..=4).flat_map(|more| (0..=32).map(move |first| (first, more)));
-    let mut shortest: Option<(u64, u32, u32)> = None;
-    for (first, more) in choices.by_ref() {
-        let bits = |&number: &u32| {
-            let length = lengths(number, first, more);
-            u64::from(1 + (length - first) / more + length)
-        };
-        let bits = numbers.iter().map(bits).sum();
-        if shortest.is_none_or(|(least, ..)| bits < least) {
-            shortest = Some((bits, first, more));
-        }
-    }
-    let (_, first, more) = shortest.unwrap();
-    let (mut control, mut data) = (Vec::new(), Vec::new());
-    for &number in numbers {
-        let length = lengths(number, first, more);
-        control.extend(std::iter::repeat_n(0, ((length - first) / more) as usize).chain([1]));
-        data.extend((0..length).map(|bit| u64::from(number) >> bit & 1));
-    }
-    let words = |bits: &[u64]| -> Vec<u64> {
-        bits.chunks(64).map(|word| (0..).zip(word).map(|(i, bit)| bit << i).sum()).collect()
-    };
-    let header = u64::from(first) | u64::from(more) << 8 | (control.len() as u64) << 16;
-    let all = [vec![header], words(&control), words(&data), vec![0]].concat();
-    all.into_iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-}
-
-fn block(rows: &[Vec<u32>]) -> Vec<u8> {
-    let (mut bytes, mut distances) = (Vec::new(), Vec::new());
-    for row in rows {
-        distances.extend(row.first());
-        distances.extend(row.windows(2).map(|pair| pair[1] - pair[0] - 1));
-    }
-    put_sequence(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &mut bytes);
-    put_sequence(&distances, &mut bytes);
-    bytes
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The arrays of a worker, and how it counts a run of locals.
+//! The arrays of a worker, and how it intersects the row of a local with those of its successors.
 //!
 //! **Successors that are hubs.** The entries of `a`'s row below the last hub are packed into non-empty words of 64 numbers,
 //! with their places. The row of a hub is kept as bits ([`super::hubs`]), so the triangles of an arc `a -> b` are the common
@@ -16,17 +16,15 @@
 //! `a`'s successors are close together, the rows of these are mostly in few cache lines nearby, and each is probed without looking ahead.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
-use super::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
+use super::ahead::{AHEAD, prefetch_row};
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
 use super::probe::{before, common, may_intersect, probe, probe_words};
-use super::vertices::{Corners, HostVertexCounters, OfRow, RowCounters, TotalOnly, WorkerVertices};
-use super::{free, short};
+use super::vertices::{Corners, OfRow, RowCounters};
 use crate::count::successors::SuccessorRows;
-use trimill_system::{Bytes, parallel};
+use trimill_system::Bytes;
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
 pub(super) const DIRECT: u32 = 2048;
@@ -39,25 +37,22 @@ pub(super) fn waiting(hubs: Range<u32>, arcs: usize, vertices: bool) -> Capacity
     Capacity { vertices, ..Capacity::holding(hubs, BLOCK, arcs, arcs / 2) }
 }
 
-/// How many postponed arcs of a worker one thread counts at a time, after the last run.
-const PART: usize = 1 << 13;
-
 /// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
 const DENSE: usize = 4;
 
 /// The entries of a local's row up to the end of a row block; those from `start` on are middle corners of the triangles to count.
 #[derive(Clone, Copy)]
-struct RowHead<'a> {
-    row: &'a [u32],
-    start: usize,
+pub(super) struct RowHead<'a> {
+    pub(super) row: &'a [u32],
+    pub(super) start: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct CpuWorker {
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
-    postponed: PostponedArcs,
-    unpacked: Unpacked,
+    pub(super) postponed: PostponedArcs,
+    pub(super) unpacked: Unpacked,
     /// Where triangles are counted at vertices: the local whose row begins at each packed word.
     locals: Vec<u32>,
     pub(super) near: Vec<u64>,
@@ -97,7 +92,13 @@ impl CpuWorker {
     /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs.
     /// Some are left to a later call, or to [`Self::intersect_postponed`].
     #[inline(always)]
-    fn intersect_hubs<C: Corners>(&mut self, local: usize, head: RowHead<'_>, hubs: &Hubs, corners: &mut C) -> u64 {
+    pub(super) fn intersect_hubs<C: Corners>(
+        &mut self,
+        local: usize,
+        head: RowHead<'_>,
+        hubs: &Hubs,
+        corners: &mut C,
+    ) -> u64 {
         let RowHead { row, start } = head;
         let mut postponed = 0;
         if !self.postponed.has_room_for(row.len()) {
@@ -167,7 +168,7 @@ impl CpuWorker {
     }
 
     #[inline(always)]
-    fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
+    pub(super) fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
         let mut count = 0;
         for arc in &self.postponed.sorted()[arcs] {
             let (head, (places, words)) = (u32::from(arc.head), self.postponed.words_of(arc));
@@ -187,7 +188,7 @@ impl CpuWorker {
     /// successor, so it does not matter that those of the local's row above it are marked, too. `words` are those of that row, if it
     /// is packed.
     #[inline(always)]
-    fn intersect_others<C: Corners>(
+    pub(super) fn intersect_others<C: Corners>(
         &mut self,
         head: RowHead<'_>,
         words: Option<&[[u32; 3]]>,
@@ -290,127 +291,4 @@ pub(super) struct RowBlockContext<'a> {
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
-}
-
-/// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors.
-/// Postponed arcs are counted by later runs of the same row block, the last ones by [`count_postponed`].
-///
-/// Compiled for several instruction sets, of which the best that the processor has is chosen at run time: without a popcount
-/// instruction, counting takes twice as long. What is called here is inlined, and has loops where bits are counted: an iterator's `sum` may
-/// become a function of its own, which is compiled for the oldest processor.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(worker: &mut CpuWorker, run: LocalsRun<'_>, around: &RowBlockContext<'_>) -> u64 {
-    count_of_run(worker, run, around, &mut TotalOnly)
-}
-
-/// The same, with the triangles at each vertex.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run_at_vertices(
-    worker: &mut CpuWorker,
-    run: LocalsRun<'_>,
-    around: &RowBlockContext<'_>,
-    all: &HostVertexCounters,
-) -> u64 {
-    let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_run(worker, run, around, &mut WorkerVertices { all, near: &mut near });
-    worker.near = near;
-    count
-}
-
-#[inline(always)]
-fn count_of_run<C: Corners>(
-    worker: &mut CpuWorker,
-    run: LocalsRun<'_>,
-    around: &RowBlockContext<'_>,
-    corners: &mut C,
-) -> u64 {
-    let RowBlockContext { packed, range, successors, hubs, .. } = around;
-    let mut count = 0;
-    let end_of_hubs = hubs.range().end;
-    let mut unpacked = std::mem::take(&mut worker.unpacked);
-    let locals = run.first..run.first + run.cursors.len();
-    let others = end_of_hubs.max(range.start)..range.end;
-    let prefetches = *packed == BitRows::None && is_scattered(successors, &locals, &others);
-    let is_plain = *packed == BitRows::None && hubs.range().is_empty() && successors.are_all();
-    for (i, cursor) in run.cursors.iter_mut().enumerate() {
-        if prefetches {
-            prefetch(successors, run.first + i, &locals, &others);
-        }
-        let row = successors.resident(run.first + i);
-        if is_plain && row.len() <= short::LONGEST {
-            // There is no other row block, for which the cursor would have to be kept.
-            let found = short::count_in_all(row, successors, corners);
-            corners.local(run.first + i, found);
-            count += found;
-            continue;
-        }
-        let words = if *packed == BitRows::None { None } else { pack::words(row) };
-        let row = words.map_or(row, |words| unpacked.plain(words));
-        let start = *cursor as usize;
-        // Most row blocks have nothing for most locals.
-        if row.get(start).is_none_or(|&next| next >= range.end) {
-            continue;
-        }
-        let end = before(row, start, range.end);
-        *cursor = end as u32;
-        // The first entry has no entry before it that could close a triangle.
-        let start = start.max(1);
-        let hubs_end = before(row, start.min(end), end_of_hubs).min(end);
-        if start < hubs_end {
-            count += worker.intersect_hubs(run.first + i, RowHead { row: &row[..hubs_end], start }, hubs, corners);
-        }
-        if start.max(hubs_end) < end {
-            let (row, start) = (&row[..end], start.max(hubs_end));
-            let found = match *packed == BitRows::None && end <= short::LONGEST {
-                true => short::count(row, start, successors, corners),
-                false => worker.intersect_others(RowHead { row, start }, words, around, corners),
-            };
-            corners.local(run.first + i, found);
-            count += found;
-        }
-    }
-    worker.unpacked = unpacked;
-    count
-}
-
-/// Counts the arcs that the workers have postponed. Some have many of them and some have none, so parts of them are counted in parallel.
-pub(super) fn count_postponed(
-    mut workers: Vec<&mut CpuWorker>,
-    hubs: &Hubs,
-    counters: Option<&HostVertexCounters>,
-) -> u64 {
-    parallel::each(&mut workers, |worker| worker.postponed.sort(hubs));
-    let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
-    let mut parts: Vec<(&CpuWorker, Range<usize>)> = Vec::new();
-    for worker in &workers {
-        let arcs = worker.postponed.len();
-        parts.extend((0..arcs).step_by(PART).map(|first| (&**worker, first..arcs.min(first + PART))));
-    }
-    let nears: Vec<Mutex<Vec<u64>>> = nears.into_iter().map(Mutex::new).collect();
-    let part = |(worker, arcs)| match counters {
-        None => count_sorted(worker, arcs, hubs),
-        Some(all) => count_sorted_at_vertices(worker, arcs, hubs, WorkerVertices { all, near: &mut free(&nears) }),
-    };
-    let count = parallel::map(parts, part).into_iter().sum();
-    for (worker, near) in workers.iter_mut().zip(nears) {
-        worker.near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
-    }
-    parallel::each(&mut workers, |worker| worker.postponed.forget());
-    count
-}
-
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
-    worker.intersect_sorted(arcs, hubs, &mut TotalOnly)
-}
-
-/// The same, with the triangles at each vertex.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted_at_vertices(
-    worker: &CpuWorker,
-    arcs: Range<usize>,
-    hubs: &Hubs,
-    mut corners: WorkerVertices<'_>,
-) -> u64 {
-    worker.intersect_sorted(arcs, hubs, &mut corners)
 }

@@ -1,13 +1,13 @@
 //! Rows that are clean already are oriented without buckets: the result is byte for byte the graph that cleaning makes of their arcs.
 //! If anything is wrong with them, they are cleaned.
 
+mod faults;
 mod reads;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use proptest::prelude::*;
-use proptest::sample::Index;
 use trimill::testing::clean::{Workspace, clean};
 use trimill::testing::graph::{OrientedGraph, file};
 use trimill::testing::input::arcs::ArcSource;
@@ -23,6 +23,7 @@ use webgraph::prelude::CompFlags;
 use super::bvgraph::{graph_of, write};
 use super::support::{Folder, TINY, bytes_of, data, open, work_dir};
 use crate::common;
+use faults::{Fault, arcs_of, is_clean, metis, rows_of, sg};
 
 /// A source that does not offer its rows.
 struct General<'a>(&'a Source);
@@ -133,103 +134,6 @@ fn same(a: &OrientedGraph, b: &OrientedGraph) {
     assert!((0..a.vertices()).all(|vertex| ids.vertex_of(ids.original(vertex)) == Some(vertex)));
     assert_eq!((a.size(), a.stored_bytes()), (b.size(), b.stored_bytes()));
     assert_eq!((a.first_declared_id(), a.declared_lines()), (b.first_declared_id(), b.declared_lines()));
-}
-
-/// Rows as an undirected `.sg` file, unchanged.
-fn sg(rows: &[Vec<u64>]) -> Vec<u8> {
-    let arcs: usize = rows.iter().map(Vec::len).sum();
-    let mut bytes = vec![0];
-    bytes.extend((arcs as i64).to_le_bytes());
-    bytes.extend((rows.len() as i64).to_le_bytes());
-    let mut end = 0i64;
-    bytes.extend(end.to_le_bytes());
-    for row in rows {
-        end += row.len() as i64;
-        bytes.extend(end.to_le_bytes());
-    }
-    bytes.extend(rows.iter().flatten().flat_map(|&head| (head as i32).to_le_bytes()));
-    bytes
-}
-
-/// Rows as a METIS file, unchanged; `None` if they have an odd number of arcs.
-fn metis(rows: &[Vec<u64>]) -> Option<String> {
-    let arcs: usize = rows.iter().map(Vec::len).sum();
-    let line = |row: &Vec<u64>| row.iter().map(|head| format!("{} ", head + 1)).collect::<String>();
-    let lines: Vec<String> = rows.iter().map(line).collect();
-    arcs.is_multiple_of(2).then(|| format!("{} {}\n{}\n", rows.len(), arcs / 2, lines.join("\n")))
-}
-
-/// A simple definition of `clean`.
-fn is_clean(rows: &[Vec<u64>]) -> bool {
-    let arcs: BTreeSet<(u64, u64)> = arcs_of(rows).collect();
-    arcs.len() == arcs_of(rows).count() && arcs.iter().all(|&(u, v)| u != v && arcs.contains(&(v, u)))
-}
-
-fn arcs_of(rows: &[Vec<u64>]) -> impl Iterator<Item = (u64, u64)> {
-    rows.iter().enumerate().flat_map(|(tail, row)| row.iter().map(move |&head| (tail as u64, head)))
-}
-
-fn rows_of(n: u64, edges: &[(u64, u64)]) -> Vec<Vec<u64>> {
-    let mut rows = vec![BTreeSet::new(); n as usize];
-    for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
-        rows[u as usize].insert(v);
-        rows[v as usize].insert(u);
-    }
-    rows.into_iter().map(|row| row.into_iter().collect()).collect()
-}
-
-#[derive(Debug, Clone)]
-enum Fault {
-    Nothing,
-    Missing(Index),
-    Twice(Index),
-    Loop(Index),
-    Swapped(Index),
-    Other(Index, u64),
-}
-
-impl Fault {
-    fn any() -> impl Strategy<Value = Self> {
-        prop_oneof![
-            Just(Self::Nothing),
-            any::<Index>().prop_map(Self::Missing),
-            any::<Index>().prop_map(Self::Twice),
-            any::<Index>().prop_map(Self::Loop),
-            any::<Index>().prop_map(Self::Swapped),
-            (any::<Index>(), 0..30u64).prop_map(|(at, head)| Self::Other(at, head)),
-        ]
-    }
-
-    /// Introduces the fault into one row that is not empty, if there is one.
-    fn inject(&self, rows: &mut [Vec<u64>]) {
-        let mut full: Vec<(usize, &mut Vec<u64>)> =
-            rows.iter_mut().enumerate().filter(|(_, row)| !row.is_empty()).collect();
-        let (Self::Missing(at) | Self::Twice(at) | Self::Loop(at) | Self::Swapped(at) | Self::Other(at, _)) = self
-        else {
-            return;
-        };
-        if full.is_empty() {
-            return;
-        }
-        let which = at.index(full.len());
-        let (tail, row) = &mut full[which];
-        let place = at.index(row.len());
-        match self {
-            Self::Missing(_) => drop(row.remove(place)),
-            Self::Twice(_) => row.insert(place, row[place]),
-            Self::Loop(_) => {
-                row.push(*tail as u64);
-                row.sort_unstable();
-            }
-            Self::Swapped(_) => row.reverse(),
-            Self::Other(_, head) => {
-                row[place] = *head;
-                row.sort_unstable();
-                row.dedup();
-            }
-            Self::Nothing => {}
-        }
-    }
 }
 
 proptest! {

@@ -97,7 +97,7 @@ impl MiddleCorners {
     }
 }
 
-/// Compiled for several instruction sets, as [`super::count_run`].
+/// Compiled for several instruction sets, as [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn add_blocks(postponed: &PostponedArcs, counters: &mut BlockCounters<'_>, around: &Around<'_>) {
     for block in postponed.blocks() {

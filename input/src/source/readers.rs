@@ -1,0 +1,128 @@
+//! The reader of each format; the arcs of a pipe that are read as they come.
+
+use super::HowToOpen;
+use crate::Reader;
+use crate::binary::Binary;
+use crate::file::InputFile;
+use crate::format::Format;
+use crate::gapbs::GapbsSg;
+use crate::graphalytics::Graphalytics;
+use crate::matrix_market::MatrixMarket;
+use crate::metis::Metis;
+use crate::names::NamedEdges;
+use crate::npy::Npy;
+use crate::pipe::{PairStream, Pipe};
+use crate::scipy::SciPy;
+use crate::settings::InputSettings;
+use crate::text::EdgeListText;
+use trimill_system::{Error, Kind, Result};
+
+/// Opens the files of a graph of any format but a BVGraph; returns how many bytes they have.
+pub(super) fn open_reader(
+    format: Format,
+    files: Vec<InputFile>,
+    reading: &InputSettings,
+    how: &HowToOpen<'_>,
+) -> Result<(u64, Box<dyn Reader>)> {
+    let HowToOpen { sizes, work_dir, control, .. } = *how;
+    let bytes;
+    let reader: Box<dyn Reader> = match format {
+        Format::Text if reading.names => {
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(NamedEdges::open(files, reading.header, sizes)?)
+        }
+        Format::Text => {
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
+        }
+        Format::BinU32 | Format::BinU64 | Format::Graph500 => {
+            let files: Vec<InputFile> =
+                files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(Binary::open(files, format, sizes)?)
+        }
+        Format::Npy | Format::Parquet | Format::Arrow => {
+            let files: Vec<InputFile> =
+                files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
+            bytes = files.iter().map(|file| file.bytes).sum();
+            match format {
+                Format::Npy => Box::new(Npy::open(files, sizes)?),
+                _ => open_tables(format, files, reading, how)?,
+            }
+        }
+        Format::Graphalytics => {
+            bytes = files.iter().map(|file| file.bytes).sum();
+            Box::new(Graphalytics::in_archive(files, sizes)?)
+        }
+        Format::ScipyNpz => {
+            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+            let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
+            bytes = matrix.bytes();
+            Box::new(matrix)
+        }
+        Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
+            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+            let file = match format {
+                Format::GapbsSg => file.unpacked(work_dir, control)?,
+                _ => file.decompressed(work_dir, control)?,
+            };
+            bytes = file.bytes;
+            match format {
+                Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
+                Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, reading))?),
+                _ => Box::new(GapbsSg::open(file, sizes)?),
+            }
+        }
+    };
+    Ok((bytes, reader))
+}
+
+/// Adds to an error about a METIS file that the format may be another one, unless the user named it.
+pub(super) fn if_text(error: Error, reading: &InputSettings) -> Error {
+    if reading.format.is_none() && error.kind() == Kind::Data {
+        error.also("if it is an edge list, name it with --format text")
+    } else {
+        error
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn open_tables(
+    format: Format,
+    files: Vec<InputFile>,
+    reading: &InputSettings,
+    how: &HowToOpen<'_>,
+) -> Result<Box<dyn Reader>> {
+    Ok(match format {
+        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how.sizes, how.work_dir)?),
+        _ => Box::new(crate::parquet::Parquet::open(files, reading)?),
+    })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
+    let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
+    Err(Error::usage(format!("a file of format {format}, which this build does not read"))
+        .at(path)
+        .advice("install one that does: cargo install --path . --features parquet"))
+}
+
+/// A reader of a pipe, or the pipe, which is to be copied.
+pub(super) type BegunPipe = std::result::Result<(Format, Box<dyn Reader>), Pipe>;
+
+/// Begins to read a pipe whose arcs need no second pass, if it is one; else returns it.
+pub(super) fn read_as_it_comes(mut pipe: Pipe, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<BegunPipe> {
+    if reading.format == Some(Format::BinU32) && !pipe.looks_compressed(how.control)? {
+        reading.check(&pipe.path, Format::BinU32)?;
+        return Ok(Ok((Format::BinU32, Box::new(PairStream::new(pipe)))));
+    }
+    #[cfg(feature = "parquet")]
+    if matches!(reading.format, None | Some(Format::Arrow))
+        && reading.check(&pipe.path, Format::Arrow).is_ok()
+        && !reading.names
+    {
+        let begun = crate::arrow::ArrowStream::begin(pipe, reading, how)?;
+        return Ok(begun.map(|stream| (Format::Arrow, Box::new(stream) as Box<dyn Reader>)));
+    }
+    Ok(Err(pipe))
+}

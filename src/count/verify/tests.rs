@@ -1,0 +1,197 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn verify(arcs: &[(u64, u64)]) -> Verdict {
+    let verifier = Verifier::new();
+    for batch in arcs.chunks(7) {
+        verifier.arcs(batch).unwrap();
+    }
+    verifier.finish(&Control::silent()).unwrap()
+}
+
+/// Zachary's karate club (Journal of Anthropological Research 33, 1977); of each member the friends listed later.
+const KARATE: [&[u64]; 34] = [
+    &[2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 18, 20, 22, 32],
+    &[3, 4, 8, 14, 18, 20, 22, 31],
+    &[4, 8, 9, 10, 14, 28, 29, 33],
+    &[8, 13, 14],
+    &[7, 11],
+    &[7, 11, 17],
+    &[17],
+    &[],
+    &[31, 33, 34],
+    &[34],
+    &[],
+    &[],
+    &[],
+    &[34],
+    &[33, 34],
+    &[33, 34],
+    &[],
+    &[],
+    &[33, 34],
+    &[34],
+    &[33, 34],
+    &[],
+    &[33, 34],
+    &[26, 28, 30, 33, 34],
+    &[26, 28, 32],
+    &[32],
+    &[30, 34],
+    &[34],
+    &[32, 34],
+    &[33, 34],
+    &[33, 34],
+    &[33, 34],
+    &[34],
+    &[],
+];
+
+#[test]
+fn the_karate_club_has_its_published_numbers() {
+    let arcs: Vec<(u64, u64)> =
+        (1..).zip(KARATE).flat_map(|(u, friends)| friends.iter().map(move |&v| (u, v))).collect();
+    let verdict = verify(&arcs);
+    assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (34, 78, 45));
+    assert_eq!((verdict.wedges, verdict.max_degree), (528, 17));
+    assert!((verdict.mean_local_clustering - 0.570_638).abs() < 5e-7);
+}
+
+#[test]
+fn cleaning_is_counted_as_in_the_report() {
+    const FAR: u64 = u64::MAX;
+    // A loop twice, an arc three times, one with its reverse, and a triangle among far ids.
+    let arcs = [(5, 5), (1, 2), (5, 5), (1, 2), (2, 1), (1, 2), (FAR, 1), (2, FAR)];
+    let verdict = verify(&arcs);
+    assert_eq!((verdict.arcs, verdict.loops, verdict.duplicates), (8, 2, 2));
+    assert_eq!((verdict.arcs_without_reverse, verdict.arcs_added), (2, 2));
+    assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (3, 3, 1));
+    assert_eq!((verdict.wedges, verdict.max_degree, verdict.mean_local_clustering), (3, 2, 1.0));
+}
+
+#[test]
+fn an_empty_graph_has_a_result() {
+    assert_eq!(verify(&[]), Verdict::default());
+    assert_eq!(verify(&[(7, 7)]), Verdict { arcs: 1, loops: 1, ..Verdict::default() });
+}
+
+#[test]
+fn complete_graphs_have_their_closed_form() {
+    for n in [2u64, 3, 4, 5, 64, 65, 130] {
+        let arcs: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        let closed = u128::from(n) * u128::from(n - 1) * u128::from(n - 2) / 6;
+        assert_eq!(brute_force(&arcs), closed);
+        let verdict = verify(&arcs);
+        assert_eq!((verdict.triangles, verdict.wedges), (closed, 3 * closed));
+    }
+}
+
+/// The most that is held at a time, on one thread; what a reader holds is not counted.
+fn peak(alone: &rayon::ThreadPool, arcs: &[(u64, u64)]) -> u64 {
+    let measured = allocation_counter::measure(|| {
+        alone.install(|| {
+            let verifier = Verifier::for_arcs(arcs.len() as u64);
+            arcs.chunks(1000).for_each(|batch| verifier.arcs(batch).unwrap());
+            // On edges, too, which takes more.
+            verifier.finish_with_counts(true, &Control::silent()).unwrap()
+        });
+    });
+    measured.bytes_max
+}
+
+#[test]
+fn no_graph_takes_more_than_is_said_of_its_arcs() {
+    let n = 100_000;
+    // What another thread allocates is not measured.
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    let needs = ArcTally::default();
+    ArcSink::arcs(&needs, &[(0, 1), (1, 1)]).unwrap();
+    assert_eq!((needs.counted(), ArcTally::bytes(2)), (2, Bytes(160)));
+    let pairs: Vec<_> = (0..n).map(|i| (2 * i, 2 * i + 1)).collect();
+    let star: Vec<_> = (1..=n).map(|leaf| (0, leaf)).collect();
+    let path: Vec<_> = (0..n).map(|i| (i, i + 1)).collect();
+    let both: Vec<_> = path.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+    let dense: Vec<_> = (0..450).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+    for (name, arcs) in [("pairs", pairs), ("star", star), ("path", path), ("both", both), ("dense", dense)] {
+        let (found, most) = (peak(&alone, &arcs), ArcTally::bytes(arcs.len() as u64).get());
+        assert!(found <= most + 4096, "{name}: {found} bytes for {} arcs, at most {most}", arcs.len());
+    }
+}
+
+#[test]
+fn edges_have_their_common_neighbours() {
+    // A triangle among far ids with a tail, and an edge of its own.
+    let verifier = Verifier::new();
+    verifier.arcs(&[(1, 1 << 40), (1 << 40, 1 << 50), (1 << 50, 1), (1, 3), (5, 4)]).unwrap();
+    let (_, vertices, edges) = verifier.finish_with_counts(true, &Control::silent()).unwrap();
+    assert_eq!(vertices.ids, [1, 3, 4, 5, 1 << 40, 1 << 50]);
+    let found: Vec<(u32, u32, u32)> = (0..6).flat_map(|u| edges.of(u).map(move |(v, t)| (u, v, t))).collect();
+    assert_eq!(found, [(0, 1, 0), (0, 4, 1), (0, 5, 1), (2, 3, 0), (4, 5, 1)]);
+}
+
+/// Counts on `threads` threads, and is stopped at check `stop_at`; returns what was found, and the checks that were made.
+fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128>, u64) {
+    let (control, checks) = (Control::silent(), Arc::new(AtomicU64::new(0)));
+    let (stopped, counted) = (control.clone(), Arc::clone(&checks));
+    let control = control.watched(move || {
+        if counted.fetch_add(1, Relaxed) + 1 == stop_at {
+            stopped.stop();
+        }
+    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let found = pool.install(|| {
+        let verifier = Verifier::new();
+        verifier.arcs(arcs).unwrap();
+        verifier.finish_with_counts(true, &control).map(|(verdict, ..)| verdict.triangles)
+    });
+    (found, checks.load(Relaxed))
+}
+
+#[test]
+fn it_stops_soon_wherever_it_is() {
+    // Each vertex is in many triangles, so most of the work is at few vertices.
+    let n = 300u64;
+    let arcs: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+    let (found, checks) = stopped_at(u64::MAX, 1, &arcs);
+    assert_eq!(found.unwrap(), u128::from(n) * u128::from(n - 1) * u128::from(n - 2) / 6);
+    assert!(checks >= arcs.len() as u64, "{checks} checks for {} edges", arcs.len());
+    for threads in [1, 3] {
+        for stop_at in [1, 2, 3, 7, checks / 2, checks - 3] {
+            let (found, made) = stopped_at(stop_at, threads, &arcs);
+            assert_eq!(found.unwrap_err().kind(), trimill_system::error::Kind::Interrupted);
+            // Each thread ends at its next check.
+            assert!(made <= stop_at + threads as u64, "{made} checks, stopped at {stop_at}");
+        }
+    }
+}
+
+#[test]
+fn long_lists_are_sorted_and_merged_with_checks_on_the_way() {
+    let checks = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&checks);
+    let control = Control::silent().watched(move || {
+        counted.fetch_add(1, Relaxed);
+    });
+    for len in [0, 1, STEPS - 1, STEPS, STEPS + 1, 5 * STEPS + 17] {
+        let mut arcs: Vec<(u64, u64)> = (0..len as u64).map(|i| (i * 7919 % 5003, i * 104_729 % 65_537)).collect();
+        let mut expected = arcs.clone();
+        expected.sort_unstable();
+        sort(&mut arcs, &control).unwrap();
+        assert!(arcs == expected, "{len}");
+    }
+    let (even, thirds): (Vec<usize>, Vec<usize>) =
+        ((0..8 * STEPS).step_by(2).collect(), (0..8 * STEPS).step_by(3).collect());
+    let before = checks.load(Relaxed);
+    assert_eq!(neighbourhoods::common(&even, &thirds, &control).unwrap(), (8 * STEPS as u64).div_ceil(6));
+    assert!(checks.load(Relaxed) - before >= 5, "{}", checks.load(Relaxed));
+}
+
+proptest! {
+    #[test]
+    fn it_agrees_with_all_triples(arcs in prop::collection::vec((0u64..40, 0u64..40), 0..400)) {
+        prop_assert_eq!(verify(&arcs).triangles, brute_force(&arcs));
+    }
+}
