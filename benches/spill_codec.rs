@@ -1,18 +1,24 @@
-//! The codec of spills against alternatives: bits per arc, and GB/s of `u32` encoded and decoded on one core.
+//! The codec of spills against alternatives: bits per arc, and GiB/s of `u32` encoded and decoded on one core.
 //!
-//! On an R-MAT graph of scale 18, and on the crawl whose base name is in `TRIMILL_BENCH_CRAWL` (files `.graph` and
-//! `.properties`), oriented by falling degree, in blocks of 1 MiB. Ratios are printed to stderr, times by criterion. In all
-//! variants a block includes the lengths of its rows.
+//! On a Kronecker graph of scale 18, and on the crawl that `TRIMILL_BENCH_CRAWL` names, oriented, in blocks of 1 MiB. In all variants a
+//! block includes the lengths of its rows.
 
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use trimill::testing::clean::Workspace;
+use trimill::testing::graph::Direction;
+use trimill::testing::input::Source;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::prepare;
 use trimill::testing::spill::CodedRows;
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
 use trimill::testing::spill::codec::{BlockDecoder, BlockEncoder};
-use webgraph::prelude::*;
+use trimill::{Bytes, Control};
+use trimill_generate::{Family, generate};
 use zstd::bulk::{Compressor, Decompressor};
 
 const BLOCK: usize = 1 << 20;
@@ -21,6 +27,12 @@ const BLOCK: usize = 1 << 20;
 struct Block {
     offsets: Vec<u32>,
     successors: Vec<u32>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { offsets: vec![0], successors: Vec::new() }
+    }
 }
 
 impl Block {
@@ -205,116 +217,72 @@ fn variants() -> Vec<(&'static str, Box<dyn Variant>)> {
     ]
 }
 
-/// The oriented graph of some arcs, in numbers of falling degree, in blocks.
-fn blocks(mut arcs: Vec<(u32, u32)>) -> Vec<Block> {
-    let clean = |arcs: &mut Vec<(u32, u32)>| {
-        arcs.retain(|(u, v)| u != v);
-        arcs.iter_mut().for_each(|arc| *arc = (arc.0.max(arc.1), arc.0.min(arc.1)));
-        arcs.sort_unstable();
-        arcs.dedup();
-    };
-    clean(&mut arcs);
-    let n = arcs.last().map_or(0, |arc| arc.0 as usize + 1);
-    let mut degree = vec![0u32; n];
-    arcs.iter().for_each(|&(u, v)| {
-        degree[u as usize] += 1;
-        degree[v as usize] += 1;
-    });
-    let mut ids: Vec<u32> = (0..n as u32).collect();
-    ids.sort_by_key(|&id| std::cmp::Reverse((degree[id as usize], id)));
-    let mut number = vec![0; n];
-    (0..).zip(&ids).for_each(|(i, &id)| number[id as usize] = i);
-    arcs.iter_mut().for_each(|arc| *arc = (number[arc.0 as usize], number[arc.1 as usize]));
-    clean(&mut arcs);
-    let mut blocks = Vec::new();
-    let mut block = Block { offsets: vec![0], successors: Vec::new() };
-    for row in arcs.chunk_by(|a, b| a.0 == b.0) {
-        block.successors.extend(row.iter().map(|arc| arc.1));
-        block.offsets.push(block.successors.len() as u32);
-        if block.raw() >= BLOCK {
-            blocks.push(std::mem::replace(&mut block, Block { offsets: vec![0], successors: Vec::new() }));
+/// The rows of the graph in a file, as ranks, in blocks.
+fn blocks(path: &Path, dir: &Path) -> Vec<Block> {
+    let source = Source::open(&[path.to_path_buf()], None, dir).unwrap();
+    let space = Workspace::new(HostMemory::new(Bytes(8 << 30), rayon::current_num_threads()), dir);
+    let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+    let mut blocks = vec![Block::default()];
+    let passed = graph.pass(Bytes::mib(16), Direction::Rising, &Control::silent(), |rows| {
+        for row in rows.ranks().map(|rank| rows.row(rank)).filter(|row| !row.is_empty()) {
+            if blocks.last().unwrap().raw() >= BLOCK {
+                blocks.push(Block::default());
+            }
+            let block = blocks.last_mut().unwrap();
+            block.successors.extend_from_slice(row);
+            block.offsets.push(block.successors.len() as u32);
         }
-    }
-    blocks.push(block);
+        Ok(())
+    });
+    passed.unwrap();
     blocks
 }
 
-/// Arcs of an R-MAT graph with the probabilities of Graph500.
-fn rmat(scale: u32) -> Vec<(u32, u32)> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut draw = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
-    };
-    let mut arc = |_| {
-        (0..scale).fold((0, 0), |(u, v), _| match (draw() * 100) >> 32 {
-            0..57 => (2 * u, 2 * v),
-            57..76 => (2 * u, 2 * v + 1),
-            76..95 => (2 * u + 1, 2 * v),
-            _ => (2 * u + 1, 2 * v + 1),
+/// GiB of `u32` a second: the median of eleven runs.
+fn rate(raw: usize, mut work: impl FnMut()) -> f64 {
+    let mut seconds: Vec<f64> = (0..11)
+        .map(|_| {
+            let begun = Instant::now();
+            work();
+            begun.elapsed().as_secs_f64()
         })
-    };
-    (0..16u64 << scale).map(&mut arc).collect()
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    raw as f64 / seconds[5] / f64::from(1 << 30)
 }
 
-/// Arcs of a crawl in BVGraph format.
-fn crawl(basename: &str) -> Vec<(u32, u32)> {
-    let graph = BvGraphSeq::with_basename(basename).load().unwrap();
-    let mut rows = graph.iter();
-    let mut arcs = Vec::new();
-    for u in 0..graph.num_nodes() as u32 {
-        arcs.extend(rows.next_successors().unwrap().iter().map(|&v| (u, v as u32)));
-    }
-    arcs
-}
-
-fn compare(criterion: &mut Criterion, graph: &str, blocks: &[Block]) {
+fn compare(graph: &str, blocks: &[Block]) {
     let raw: usize = blocks.iter().map(Block::raw).sum();
     let arcs: usize = blocks.iter().map(|block| block.successors.len()).sum();
-    eprintln!("{graph}: {arcs} arcs, {} blocks", blocks.len());
-    let mut group = criterion.benchmark_group(graph);
-    group.sample_size(10).throughput(Throughput::Bytes(raw as u64));
+    println!("{graph}: {arcs} arcs, {} blocks", blocks.len());
     for (name, mut variant) in variants() {
         let stored: Vec<_> = blocks.iter().map(|block| variant.encode(block)).collect();
         let bytes: usize = stored.iter().map(Vec::len).sum();
-        eprintln!(
-            "{name}: {:.2} bits an arc, ratio {:.2}",
-            8.0 * bytes as f64 / arcs as f64,
-            raw as f64 / bytes as f64
-        );
-        group.bench_function(format!("encode/{name}"), |bencher| {
-            bencher.iter(|| blocks.iter().map(|block| black_box(variant.encode(block)).len()).sum::<usize>());
-        });
+        let encoding = rate(raw, || blocks.iter().for_each(|block| drop(black_box(variant.encode(block)))));
         let mut offsets = vec![0; blocks.iter().map(|block| block.offsets.len()).max().unwrap_or(1)];
         let mut successors = vec![0; blocks.iter().map(|block| block.successors.len()).max().unwrap_or(0)];
-        let mut decode = |block: &Block, stored: &[u8], check: bool| {
-            let (offsets, successors) =
-                (&mut offsets[..block.offsets.len()], &mut successors[..block.successors.len()]);
-            variant.decode(stored, offsets, successors);
-            assert!(!check || (*offsets == block.offsets && *successors == block.successors), "{name} loses rows");
-            black_box(successors.last().copied())
+        let mut decode = |check: bool| {
+            for (block, stored) in blocks.iter().zip(&stored) {
+                let (offsets, successors) =
+                    (&mut offsets[..block.offsets.len()], &mut successors[..block.successors.len()]);
+                variant.decode(stored, offsets, successors);
+                assert!(!check || (*offsets == block.offsets && *successors == block.successors), "{name} loses rows");
+                black_box(successors.last());
+            }
         };
-        blocks.iter().zip(&stored).for_each(|(block, stored)| {
-            decode(block, stored, true);
-        });
-        group.bench_function(format!("decode/{name}"), |bencher| {
-            bencher.iter(|| {
-                blocks.iter().zip(&stored).for_each(|(block, stored)| {
-                    decode(block, stored, false);
-                });
-            });
-        });
+        decode(true);
+        let decoding = rate(raw, || decode(false));
+        let bits = 8.0 * bytes as f64 / arcs as f64;
+        println!("{name}: {bits:.2} bits an arc; encoded at {encoding:.2} GiB/s, decoded at {decoding:.2} GiB/s");
     }
 }
 
-fn codecs(criterion: &mut Criterion) {
-    compare(criterion, "rmat-18", &blocks(rmat(18)));
-    if let Ok(basename) = std::env::var("TRIMILL_BENCH_CRAWL") {
-        compare(criterion, "crawl", &blocks(crawl(&basename)));
+fn main() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kron.bin");
+    generate(&Family::GapKron { scale: 18 }, None, &path, &Control::silent()).unwrap();
+    compare("kron18", &blocks(&path, dir.path()));
+    if let Ok(crawl) = std::env::var("TRIMILL_BENCH_CRAWL") {
+        compare("crawl", &blocks(Path::new(&crawl), dir.path()));
     }
 }
-
-criterion_group!(benches, codecs);
-criterion_main!(benches);
