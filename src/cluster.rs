@@ -9,61 +9,25 @@ mod template;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-#[cfg(feature = "cli")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::job::file::{ClusterTable, Scheduler};
 use crate::report::ClusterReport;
 use crate::shards;
 use template::TemplateValues;
 use trimill_system::{Bytes, Error, Result, disk};
 
-/// A scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduler {
-    /// Slurm.
-    Slurm,
-    /// HyperQueue.
-    Hq,
-}
-
 /// What a job asks of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// The scheduler.
     pub engine: Scheduler,
-    /// How many tasks count; none: as many as the job was prepared for.
-    pub shards: Option<NonZeroU32>,
-    /// GPUs of a task; 0: the CPU counts.
-    pub gpus_per_task: u32,
-    /// Cores of a task.
-    pub cpus_per_task: NonZeroU32,
-    /// The most time of a task, as Slurm writes it.
-    pub time: Option<String>,
-    /// The partition of the cluster.
-    pub partition: Option<String>,
-    /// The account that is charged.
-    pub account: Option<String>,
-    /// The host's memory of a task.
-    pub memory: Option<Bytes>,
-    /// The most tasks that count at a time.
-    pub at_once: Option<NonZeroU32>,
-    /// Lines for the script that counts.
-    pub sbatch: Vec<String>,
-    /// The most time of the merge, as Slurm writes it.
-    pub merge_time: Option<String>,
-    /// The partition of the cluster that merges.
-    pub merge_partition: Option<String>,
-    /// Lines for the script that merges.
-    pub merge_sbatch: Vec<String>,
+    pub asked: ClusterTable,
 }
 
 /// GPUs of a task, where the user does not say.
-pub const USUAL_GPUS: u32 = 1;
+const USUAL_GPUS: u32 = 1;
 /// Cores of a task, where the user does not say.
-pub const USUAL_CPUS: NonZeroU32 = NonZeroU32::new(4).unwrap();
+const USUAL_CPUS: NonZeroU32 = NonZeroU32::new(4).unwrap();
 /// Mebibytes for each core of a task, where the user does not say.
 const USUAL_MIB: u64 = 4 << 10;
 /// The most time of a merge that only adds, where the user does not say.
@@ -82,9 +46,9 @@ impl ClusterJob {
     /// The memory of a task in mebibytes, of which three quarters are its budget. Cores count partitions in half of that budget, GPUs
     /// in their own memory. Never 0, which to Slurm is all memory of a node.
     fn mib_of_task(self, cluster: &Cluster) -> u64 {
-        let partitions = if cluster.gpus_per_task == 0 { self.partitions.get() / 3 * 8 } else { 0 };
-        let usual = USUAL_MIB * u64::from(cluster.cpus_per_task.get()) + (partitions >> 20);
-        cluster.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
+        let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
+        let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
+        cluster.asked.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
     }
 
     fn time_of_merge(self, time_of_task: Option<&String>) -> Option<String> {
@@ -93,21 +57,30 @@ impl ClusterJob {
 }
 
 impl Cluster {
+    fn gpus_per_task(&self) -> u32 {
+        self.asked.gpus_per_task.unwrap_or(USUAL_GPUS)
+    }
+
+    fn cpus_per_task(&self) -> NonZeroU32 {
+        self.asked.cpus_per_task.unwrap_or(USUAL_CPUS)
+    }
+
     /// Refuses more shards than there may be, and values that scripts would misread.
     pub fn check(&self) -> Result<()> {
+        let asked = &self.asked;
         let names = [
-            ("time", &self.time),
-            ("partition", &self.partition),
-            ("account", &self.account),
-            ("time of the merge", &self.merge_time),
-            ("partition of the merge", &self.merge_partition),
+            ("time", &asked.time),
+            ("partition", &asked.partition),
+            ("account", &asked.account),
+            ("time of the merge", &asked.merge_time),
+            ("partition of the merge", &asked.merge_partition),
         ];
-        self.shards.map_or(Ok(()), shards::check)?;
-        if self.memory == Some(Bytes::ZERO) {
+        asked.shards.map_or(Ok(()), shards::check)?;
+        if asked.memory == Some(Bytes::ZERO) {
             return Err(Error::usage("no memory for a task").expected("bytes, such as 64GiB"));
         }
         names.into_iter().try_for_each(|(what, name)| name.as_ref().map_or(Ok(()), |name| check_name(what, name)))?;
-        self.sbatch.iter().chain(&self.merge_sbatch).try_for_each(|line| check_line(line))
+        [&asked.sbatch, &asked.merge_sbatch].into_iter().flatten().flatten().try_for_each(|line| check_line(line))
     }
 }
 

@@ -2,12 +2,12 @@
 //! ([`execute`]), and reports as text. It is no part of that interface and changes without notice.
 
 pub use crate::bench::child::serve;
-pub use crate::cluster::{Cluster, Scheduler, for_shell};
+pub use crate::cluster::{Cluster, for_shell};
 pub use crate::count::method::{Choice, Method};
 pub use crate::execute::directories::rates;
 pub use crate::job::file::{
-    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Tables,
-    WorkTable,
+    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Scheduler,
+    Tables, WorkTable,
 };
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;

@@ -1,6 +1,7 @@
 //! Templates: `@NAME@` stands for a value; a line whose value was not given is left out.
 
 use super::{Cluster, ClusterJob};
+use crate::job::file::ClusterTable;
 
 pub(super) struct TemplateValues(Vec<(&'static str, Option<String>)>);
 
@@ -13,9 +14,9 @@ fn on(gpus: u32) -> &'static str {
     }
 }
 
-fn lines(all: &[String], directives: bool) -> Option<String> {
+fn lines(all: &Option<Vec<String>>, directives: bool) -> Option<String> {
     let some: Vec<&str> =
-        all.iter().map(String::as_str).filter(|line| line.starts_with("#SBATCH") == directives).collect();
+        all.iter().flatten().map(String::as_str).filter(|line| line.starts_with("#SBATCH") == directives).collect();
     (!some.is_empty()).then(|| some.join("\n"))
 }
 
@@ -23,9 +24,10 @@ impl TemplateValues {
     /// `paths`: names of paths and these, quoted.
     pub(super) fn new(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, String); 3]) -> Self {
         let (memory, shards) = (job.mib_of_task(cluster), job.shards);
-        let Cluster { gpus_per_task: gpus, time, partition, account, .. } = cluster.clone();
-        let asked = cluster.memory.map(|_| memory.to_string());
-        let at_once = cluster.at_once.map(|tasks| format!("%{tasks}"));
+        let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.asked.clone();
+        let gpus = cluster.gpus_per_task();
+        let asked = cluster.asked.memory.map(|_| memory.to_string());
+        let at_once = cluster.asked.at_once.map(|tasks| format!("%{tasks}"));
         let mut values: Vec<_> = paths.into_iter().map(|(name, path)| (name, Some(path))).collect();
         values.extend([
             ("SHARDS", Some(shards.to_string())),
@@ -34,20 +36,20 @@ impl TemplateValues {
             ("GPUS", (gpus > 0).then(|| gpus.to_string())),
             ("GPUS_OR_0", Some(gpus.to_string())),
             ("ON", Some(on(gpus).into())),
-            ("CPUS", Some(cluster.cpus_per_task.to_string())),
+            ("CPUS", Some(cluster.cpus_per_task().to_string())),
             ("MEMORY_MIB", Some(memory.to_string())),
             ("HOST_MIB", Some((memory / 4 * 3).max(1).to_string())),
             ("ASKED_OR_0", Some(asked.clone().unwrap_or_else(|| "0".into()))),
             ("ASKED_MIB", asked),
-            ("MERGE_TIME", cluster.merge_time.clone().or_else(|| job.time_of_merge(time.as_ref()))),
-            ("MERGE_PARTITION", cluster.merge_partition.clone().or_else(|| partition.clone())),
+            ("MERGE_TIME", merge_time.or_else(|| job.time_of_merge(time.as_ref()))),
+            ("MERGE_PARTITION", merge_partition.or_else(|| partition.clone())),
             ("TIME", time),
             ("PARTITION", partition),
             ("ACCOUNT", account),
-            ("DIRECTIVES", lines(&cluster.sbatch, true)),
-            ("COMMANDS", lines(&cluster.sbatch, false)),
-            ("MERGE_DIRECTIVES", lines(&cluster.merge_sbatch, true)),
-            ("MERGE_COMMANDS", lines(&cluster.merge_sbatch, false)),
+            ("DIRECTIVES", lines(&cluster.asked.sbatch, true)),
+            ("COMMANDS", lines(&cluster.asked.sbatch, false)),
+            ("MERGE_DIRECTIVES", lines(&cluster.asked.merge_sbatch, true)),
+            ("MERGE_COMMANDS", lines(&cluster.asked.merge_sbatch, false)),
         ]);
         Self(values)
     }

@@ -6,8 +6,13 @@ fn job(shards: u32) -> ClusterJob {
     ClusterJob { shards: NonZeroU32::new(shards).unwrap(), partitions: Bytes(6 << 30), peels: false }
 }
 
-fn cluster(engine: Scheduler) -> Cluster {
-    crate::job::file::ClusterTable::default().of(engine)
+fn cluster(engine: Scheduler, asked: ClusterTable) -> Cluster {
+    Cluster { engine, asked }
+}
+
+/// Cores count.
+fn without_gpus(engine: Scheduler) -> Cluster {
+    cluster(engine, ClusterTable { gpus_per_task: Some(0), ..ClusterTable::default() })
 }
 
 /// The texts of the files, in order.
@@ -19,17 +24,18 @@ fn written(cluster: &Cluster, job: ClusterJob) -> Vec<String> {
 
 #[test]
 fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
-    let all = Cluster {
+    let all = ClusterTable {
         time: Some("4:00:00".into()),
         partition: Some("gpu".into()),
         account: Some("graphs".into()),
         memory: Some(Bytes(64 << 30)),
         at_once: NonZeroU32::new(8),
-        sbatch: vec!["module load 'cuda/12'".into(), "#SBATCH --qos=@TIME@".into(), "#SBATCH -C h100".into()],
+        sbatch: Some(vec!["module load 'cuda/12'".into(), "#SBATCH --qos=@TIME@".into(), "#SBATCH -C h100".into()]),
         merge_partition: Some("cpu".into()),
-        merge_sbatch: vec!["#SBATCH --qos=short".into(), "export A='$B'".into()],
-        ..cluster(Scheduler::Slurm)
+        merge_sbatch: Some(vec!["#SBATCH --qos=short".into(), "export A='$B'".into()]),
+        ..ClusterTable::default()
     };
+    let all = cluster(Scheduler::Slurm, all);
     let texts = written(&all, job(20));
     assert_eq!(texts.len(), 3);
     let [count, merge] = [0, 1].map(|at| texts[at].lines().collect::<Vec<&str>>());
@@ -52,7 +58,7 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
     assert!(["#SBATCH --mem=65536M", "#SBATCH --qos=short", "export A='$B'"].map(|line| at(&merge, line)).is_sorted());
     assert!(!texts[1].contains("gpu"), "{}", texts[1]);
 
-    let none = Cluster { gpus_per_task: 0, ..cluster(Scheduler::Slurm) };
+    let none = without_gpus(Scheduler::Slurm);
     let [count, merge] = [0, 1].map(|at| written(&none, job(3))[at].clone());
     assert!(count.contains("\n#SBATCH --array=0-2\n") && merge.contains("\n#SBATCH --time=1:00:00\n"));
     for option in ["--time", "--partition", "--account", "--gres"] {
@@ -68,7 +74,7 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
 #[test]
 fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
     for memory in [None, Some(Bytes(1))] {
-        let some = Cluster { memory, ..cluster(Scheduler::Hq) };
+        let some = cluster(Scheduler::Hq, ClusterTable { memory, ..ClusterTable::default() });
         let [few, many] = [10, shards::MOST_SHARDS].map(|shards| written(&some, job(shards)));
         for (few, many) in few.iter().zip(&many) {
             assert_eq!(few.lines().count(), many.lines().count());
@@ -127,7 +133,7 @@ fn nothing_in_a_path_is_interpreted() {
         std::fs::create_dir_all(&run).unwrap();
         let [shown, called] = [&run, &program].map(|path| path.to_str().unwrap().to_owned());
 
-        let slurm = write(&Cluster { gpus_per_task: 0, ..cluster(Scheduler::Slurm) }, &run, &program, job(2)).unwrap();
+        let slurm = write(&without_gpus(Scheduler::Slurm), &run, &program, job(2)).unwrap();
         let how = ["--threads", "3", "--host-memory", "24576MiB"];
         let count = ["count", "--run-dir", &shown, "--shard", "1/2", "--backend", "cpu"];
         assert_eq!(words_of(&slurm.files[0], dir.path())[..], [&[&called[..]], &count[..], &how].concat());
@@ -165,7 +171,7 @@ fn nothing_in_a_path_is_interpreted() {
         };
         submitted(&slurm.commands[0]);
 
-        let hq = write(&Cluster { gpus_per_task: 0, ..cluster(Scheduler::Hq) }, &run, &program, job(2)).unwrap();
+        let hq = write(&without_gpus(Scheduler::Hq), &run, &program, job(2)).unwrap();
         submitted(&hq.commands[0]);
         let texts: Vec<String> = hq.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
         let [count_file, merge_file]: [toml::Table; 2] = [0, 1].map(|at| texts[at].parse().unwrap());
@@ -188,23 +194,26 @@ fn nothing_in_a_path_is_interpreted() {
 #[test]
 fn what_scripts_would_misread_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let some = cluster(Scheduler::Slurm);
-    for (cluster, word) in [
-        (Cluster { partition: Some("a;rm".into()), ..some.clone() }, "partition 'a;rm'"),
-        (Cluster { merge_time: Some("1 hour".into()), ..some.clone() }, "'1 hour'"),
-        (Cluster { memory: Some(Bytes::ZERO), ..some.clone() }, "no memory"),
-        (Cluster { sbatch: vec!["--qos=a".into()], ..some.clone() }, "#SBATCH --qos=long"),
-        (Cluster { merge_sbatch: vec!["a\nb".into()], ..some.clone() }, "one line"),
+    let some = ClusterTable::default();
+    for (asked, word) in [
+        (ClusterTable { partition: Some("a;rm".into()), ..some.clone() }, "partition 'a;rm'"),
+        (ClusterTable { merge_time: Some("1 hour".into()), ..some.clone() }, "'1 hour'"),
+        (ClusterTable { memory: Some(Bytes::ZERO), ..some.clone() }, "no memory"),
+        (ClusterTable { sbatch: Some(vec!["--qos=a".into()]), ..some.clone() }, "#SBATCH --qos=long"),
+        (ClusterTable { merge_sbatch: Some(vec!["a\nb".into()]), ..some.clone() }, "one line"),
     ] {
-        let error = write(&cluster, dir.path(), Path::new("trimill"), job(1)).unwrap_err().to_string();
+        let error =
+            write(&cluster(Scheduler::Slurm, asked), dir.path(), Path::new("trimill"), job(1)).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
     for (engine, folder) in [(Scheduler::Slurm, "50%"), (Scheduler::Slurm, "a\\b"), (Scheduler::Hq, "%{JOB_ID}")] {
-        let error = write(&cluster(engine), &dir.path().join(folder), Path::new("trimill"), job(1));
+        let error = write(&cluster(engine, some.clone()), &dir.path().join(folder), Path::new("trimill"), job(1));
         assert!(error.unwrap_err().to_string().contains("rename the directory"), "{folder}");
     }
     let not_text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
-    let error = write(&some, &dir.path().join(not_text), Path::new("trimill"), job(1)).unwrap_err().to_string();
+    let error = write(&cluster(Scheduler::Slurm, some), &dir.path().join(not_text), Path::new("trimill"), job(1))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("not UTF-8"), "{error}");
     assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
 }

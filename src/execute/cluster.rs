@@ -13,7 +13,7 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
-    let asked = cluster.shards.or(prepared.shards).unwrap_or(parts);
+    let asked = cluster.asked.shards.or(prepared.shards).unwrap_or(parts);
     let shards = asked.min(parts);
     if asked > parts {
         tracing::warn!(

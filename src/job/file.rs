@@ -32,7 +32,7 @@ use trimill_partitioners::partition::prune::Prune;
 use trimill_system::whole::whole;
 use trimill_system::{Bytes, path_text};
 
-pub use cluster::ClusterTable;
+pub use cluster::{ClusterTable, Scheduler};
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -6,10 +6,10 @@ use trimill_kernels::Shape;
 
 use super::choices::{Mode, Partitioner};
 use super::devices::SpillTo;
-use super::file::{ClusterTable, CountTable, InputTable, OutputTable, PartitionTable, SpillTable, Tables};
+use super::file::{ClusterTable, CountTable, InputTable, OutputTable, PartitionTable, Scheduler, SpillTable, Tables};
 use super::job::{CacheSettings, CounterSettings, CutSettings, Job, OutputSettings, STANDARD_INPUT, SpillSettings};
 use super::limits::MOST_MEMORY;
-use crate::cluster::{Cluster, Scheduler};
+use crate::cluster::Cluster;
 use crate::outputs::Asked;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT, TableFormat};
 use crate::truss::{LEAST, MOST_K, TrussWanted};
@@ -285,7 +285,7 @@ impl TypedJob<'_> {
 
 /// The cluster of a job; none where no scheduler is named.
 fn cluster_of(typed: &ClusterTable, has_run_dir: bool) -> Result<Option<Cluster>> {
-    let cluster = typed.of(typed.engine.unwrap_or(Scheduler::Slurm));
+    let cluster = Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() };
     cluster.check()?;
     match (typed.engine, has_run_dir) {
         (None, _) => Ok(None),

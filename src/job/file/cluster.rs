@@ -8,7 +8,6 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 #[cfg(feature = "cli")]
 use crate::job::limits::budget;
 #[cfg(feature = "cli")]
@@ -17,6 +16,17 @@ use crate::job::typed;
 use crate::shards::MOST_SHARDS;
 use trimill_system::Bytes;
 use trimill_system::whole::whole;
+
+/// A scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Slurm.
+    Slurm,
+    /// HyperQueue.
+    Hq,
+}
 
 /// `[job.cluster]`; the job is then prepared in its run directory, and scripts for the scheduler are written there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -79,26 +89,4 @@ pub struct ClusterTable {
     #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
     #[cfg_attr(feature = "cli", arg(long, value_name = "LINE", help_heading = "Merge"))]
     pub merge_sbatch: Option<Vec<String>>,
-}
-
-impl ClusterTable {
-    /// What tasks of a scheduler get.
-    pub fn of(&self, engine: Scheduler) -> Cluster {
-        let typed = self.clone();
-        Cluster {
-            engine,
-            shards: typed.shards,
-            gpus_per_task: typed.gpus_per_task.unwrap_or(USUAL_GPUS),
-            cpus_per_task: typed.cpus_per_task.unwrap_or(USUAL_CPUS),
-            time: typed.time,
-            partition: typed.partition,
-            account: typed.account,
-            memory: typed.memory,
-            at_once: typed.at_once,
-            sbatch: typed.sbatch.unwrap_or_default(),
-            merge_time: typed.merge_time,
-            merge_partition: typed.merge_partition,
-            merge_sbatch: typed.merge_sbatch.unwrap_or_default(),
-        }
-    }
 }

@@ -146,6 +146,6 @@ impl ClusterCommand {
             Self::Slurm(_) => Scheduler::Slurm,
             Self::Hq(_) => Scheduler::Hq,
         };
-        self.tasks().cluster.of(engine)
+        Cluster { engine, asked: self.tasks().cluster.clone() }
     }
 }

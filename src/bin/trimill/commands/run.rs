@@ -141,8 +141,9 @@ fn of_job(name: &str) -> String {
 fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
     check_merged(job.output.files.take_standard_output())?;
-    let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
-        .and_then(|done| done)?;
+    let prepared =
+        guarded(WORKER, || execute::prepare(job.clone(), cluster.asked.shards, context.metis(), &context.control))
+            .and_then(|done| done)?;
     let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref())?;
     let shown = context.shown(how);
