@@ -92,7 +92,8 @@ fn the_verifier_finds_every_published_figure_and_real_graphs_have_its_counts() {
         let sum: u128 = at_vertices.values().map(|&(_, triangles)| u128::from(triangles)).sum();
         assert_eq!((sum, at_vertices.len() as u64), (3 * triangles, vertices), "{name}");
         assert_eq!(at_vertices.values().map(|&(degree, _)| u64::from(degree)).max(), Some(largest_degree), "{name}");
-        for settings in SETTINGS {
+        // Of a graph of millions of edges, by one setting of either mode.
+        for settings in if edges < 1_000_000 { &SETTINGS[..] } else { &SETTINGS[2..4] } {
             let asked = format!("{input}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
             let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
             assert_eq!(result.triangles, triangles, "{name} {settings}");
