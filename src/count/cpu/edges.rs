@@ -22,7 +22,6 @@ mod tests;
 mod worker;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::ThreadPool;
@@ -30,7 +29,6 @@ use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Partitio
 
 use super::hubs::Hubs;
 use super::postponed::Capacity;
-use super::worker::LocalsRun;
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use counters::{Additions, HostEdgeCounters};

@@ -21,7 +21,7 @@ use super::ahead::{AHEAD, prefetch_row};
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
-use super::probe::{before, common, may_intersect, probe, probe_words};
+use super::probe::{common, may_intersect, probe, probe_words};
 use super::vertices::{Corners, OfRow, RowCounters};
 use crate::count::successors::SuccessorRows;
 use trimill_system::Bytes;

@@ -37,7 +37,7 @@ impl EdgeWorker {
 
     /// Counts the common successors of the marked row and of hub `b`; those of `b` are added later.
     #[inline(always)]
-    pub(super) fn with_hub(&mut self, b: u32, around: &Around<'_>) -> u32 {
+    fn with_hub(&mut self, b: u32, around: &Around<'_>) -> u32 {
         let bits = around.hubs.row(b);
         let Self { own, middle, .. } = self;
         let common = own.find_common(bits);
@@ -67,7 +67,7 @@ impl EdgeWorker {
 
     /// Counts the entries of a successor's row that are marked.
     #[inline(always)]
-    pub(super) fn with_row(&mut self, successor: Successor<'_>, around: &Around<'_>) -> u32 {
+    fn with_row(&mut self, successor: Successor<'_>, around: &Around<'_>) -> u32 {
         let Successor { row: successor_row, first, .. } = successor;
         let Self { own, additions, .. } = self;
         let (mut found, mut place) = (0, 0);
@@ -93,12 +93,7 @@ impl EdgeWorker {
 
     /// The same for a short row, which is not marked, of up to `WIDTH` entries.
     #[inline(always)]
-    pub(super) fn with_short<const WIDTH: usize>(
-        &mut self,
-        row: &[u32],
-        successor: Successor<'_>,
-        around: &Around<'_>,
-    ) -> u32 {
+    fn with_short<const WIDTH: usize>(&mut self, row: &[u32], successor: Successor<'_>, around: &Around<'_>) -> u32 {
         let mut entries = [NONE; WIDTH];
         entries[..row.len()].copy_from_slice(row);
         // Each entry of the successor's row is compared with all others at once; most rows have none in common.
@@ -122,7 +117,7 @@ impl EdgeWorker {
 
     /// Counts the triangles whose middle corners are entries of `row` from `start` on, none of them hubs.
     #[inline(always)]
-    pub(super) fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
+    fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
         let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
         let mut all = 0;
         for (begin, some) in (start..).step_by(AHEAD).zip(row[start..].chunks(AHEAD)) {
