@@ -9,6 +9,8 @@ use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
 use trimill::testing::report::{PlanReport, RunResult};
 
+use crate::common::packed::gz;
+
 /// The object that is printed in place of an answer.
 #[derive(Deserialize)]
 struct Failure {

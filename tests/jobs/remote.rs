@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::common::job::data;
 use crate::common::packed::{gz, zipped, zst};
 use crate::common::place::{Place, stderr};
-use crate::common::server::{Answer, Asked, Object, Server};
+use crate::common::server::{Answer, Object, Server};
 
 /// A published count: SNAP's ca-HepTh.
 const TRIANGLES: u64 = 28_339;

@@ -3,17 +3,19 @@
 
 mod parts;
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trimill::testing::graph::file::{open, read_layout};
+use trimill::testing::graph::rows::put_block;
 use trimill::{Kind, Result};
 
 use super::place::{CLIQUE, Place, counted, graphs, said};
 use crate::common::job::count;
 use crate::common::read_all;
-use parts::Parts;
+use parts::{PAGE, Parts};
 
 fn read(path: &Path) -> Result<()> {
     read_all(&open(path)?)

@@ -164,10 +164,10 @@ fn at_every_write_of_counts(flag: &str) {
         for (fault, ended) in
             [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed), ("panic", a_thread_panicked)]
         {
-            let struck = at_every_write(fault, step, COLLABORATION, &arguments, ended);
+            let struck = at_every_write(fault, step, ROUTERS, &arguments, ended);
             assert!(struck > 12, "{fault}: {struck} writes");
         }
-        at_every_write("read", 2, COLLABORATION, &arguments, is_done_or_names_the_disk);
+        at_every_write("read", 2, ROUTERS, &arguments, is_done_or_names_the_disk);
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::support::{Place, SOCIAL, data};
+use super::support::{Place, VOTES, data};
 
 /// Reproducible random numbers.
 struct Numbers(u64);
@@ -23,7 +23,7 @@ impl Numbers {
 fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize {
     let place = Place::new();
     let begun = Instant::now();
-    place.completes(SOCIAL, arguments);
+    place.completes(VOTES, arguments);
     let whole = begun.elapsed();
     let mut numbers = Numbers(kills as u64);
     let (mut killed, mut resumed) = (0, 0);
@@ -32,7 +32,7 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
         // Long enough on average for some partitions; otherwise the job would never be done.
         for _ in 0..6 {
             let mut child =
-                place.command(&data(SOCIAL.0), arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                place.command(&data(VOTES.0), arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             sleep(Duration::from_secs_f64(whole.as_secs_f64() * numbers.next()));
             let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
             let status = child.wait().unwrap();
@@ -45,14 +45,14 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
             killed += 1;
         }
         resumed += usize::from(!place.records().is_empty());
-        place.completes(SOCIAL, arguments);
+        place.completes(VOTES, arguments);
         fs::remove_dir_all(place.path("run")).unwrap();
     }
     resumed
 }
 
 const SETTINGS: [&str; 9] =
-    ["--no-cache", "--parts", "9", "--partitioner", "random", "--threads", "2", "--block-bytes", "64KiB"];
+    ["--no-cache", "--parts", "9", "--partitioner", "random", "--threads", "2", "--block-bytes", "16KiB"];
 
 #[test]
 fn fifty_kills_at_random_moments() {

@@ -23,7 +23,7 @@ pub(crate) type Known = (&'static str, u128);
 
 pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
 pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
-pub(crate) const SOCIAL: Known = ("soc-Slashdot0902.txt.gz", 602_592);
+pub(crate) const VOTES: Known = ("wiki-Vote.txt", 608_389);
 
 pub(crate) fn data(name: &str) -> String {
     crate::common::job::data(name).display().to_string()

@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::{data, is_clean};
-use crate::common::job::listing;
+use super::is_clean;
 use crate::common::place::Place;
 
 #[test]

@@ -72,7 +72,7 @@ fn a_flipped_bit_or_a_cut_gives_an_error_or_the_same_arcs() {
         ("g.bin.zst", zst_with(true, &pairs)),
         ("g.mtx.gz", gz(matrix.as_bytes())),
         ("g.tar.gz", gz(&of_text)),
-        ("g.tgz", gz(&tarred(&[("g.bin", &pairs)]))),
+        ("g.tgz", gz(tarred(&[("g.bin", &pairs)]))),
         ("g.tar.bz2", bz2(&of_text)),
         ("g.tar.zst", zst_with(true, &of_text)),
         ("no-suffix", gz(&of_text)),
@@ -80,7 +80,7 @@ fn a_flipped_bit_or_a_cut_gives_an_error_or_the_same_arcs() {
         ("deflated.zip", zipped_by(deflated, &[("g.bin", &pairs)])),
         ("bzip2.zip", zipped_by(CompressionMethod::Bzip2, &[("g.txt", &text)])),
         ("in-zip.zip", zipped_by(stored, &[("g.txt.gz", &gz(&text))])),
-        ("in-tar.tar.gz", gz(&tarred(&[("g.txt.zst", &zst_with(true, &text))]))),
+        ("in-tar.tar.gz", gz(tarred(&[("g.txt.zst", &zst_with(true, &text))]))),
     ];
     files.par_iter().with_max_len(1).for_each(|(name, whole)| {
         let refused = damaged(name, whole);
@@ -124,7 +124,7 @@ fn what_follows_a_stream_is_zeros_or_another_one() {
     };
     let matrix = b"%%MatrixMarket matrix coordinate pattern general\n9 9 1\n1 2\n";
     for (name, whole, arcs) in
-        [("g.txt.gz", gz(&text), 12), ("g.tar.gz", gz(&tarred(&[("g.txt", &text)])), 12), ("g.mtx.gz", gz(matrix), 1)]
+        [("g.txt.gz", gz(&text), 12), ("g.tar.gz", gz(tarred(&[("g.txt", &text)])), 12), ("g.mtx.gz", gz(matrix), 1)]
     {
         // A tape's block, and more than is read at once.
         for zeros in [1, 511, 10_240, 1 << 19] {

@@ -1,6 +1,6 @@
 //! Archives: hostile ones, damaged ones, and which of their members is read.
 
-use std::io::{Cursor, Write};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use trimill::testing::input::arcs::ArcSource;
@@ -100,7 +100,7 @@ fn archives_without_one_graph_are_refused() {
     let inner = zipped(&[("g.txt", b"0 1\n")]);
     folder.refuses("outer.zip", zipped(&[("inner.zip", &inner)]), &["inner.zip: is an archive in an archive"]);
     folder.refuses("outer.tar", ended(&[member("i.tar.gz", b'0', 0, &[])]), &["is empty"]);
-    let packed = gz(&ended(&[file("g.txt", "0 1\n")]));
+    let packed = gz(ended(&[file("g.txt", "0 1\n")]));
     folder.refuses("deep.zip", zipped(&[("i.tar.gz", &packed)]), &["is an archive in an archive"]);
     let crawl = [("g.graph", &[0u8, 1, 2, 3][..]), ("g.properties", b"nodes=1\n")];
     folder.refuses("crawl.zip", zipped(&crawl), &["a BVGraph in an archive"]);

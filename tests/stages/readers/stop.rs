@@ -61,8 +61,8 @@ fn what_never_ends_and_what_is_decompressed_can_be_stopped() {
     let folder = Folder::new();
     let control = Control::silent();
     control.stop();
-    let matrix = folder.write("karate.mtx.gz", gz(&std::fs::read(data("karate.mtx")).unwrap()));
-    let pairs = folder.write("pairs.bin.gz", gz(&[0; 64]));
+    let matrix = folder.write("karate.mtx.gz", gz(std::fs::read(data("karate.mtx")).unwrap()));
+    let pairs = folder.write("pairs.bin.gz", gz([0; 64]));
     for (path, format) in [(Path::new("/dev/zero"), Some(Format::BinU32)), (&matrix, None), (&pairs, None)] {
         assert_eq!(open(path, format, &control).unwrap_err().kind(), Kind::Interrupted, "{}", path.display());
     }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use serde_json::Value;
 use trimill::testing::graph::file::Layout;
-use trimill::testing::graph::rows::put_block;
 use trimill::testing::graph::sequence::NumberSequence;
 use xxhash_rust::xxh3::xxh3_64;
 
