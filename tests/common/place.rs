@@ -1,7 +1,7 @@
 //! A directory to run the program in, with its temporary files and its cache inside.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::job::program;
@@ -32,12 +32,14 @@ impl Place {
         place
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        fs::write(self.path(name), bytes).unwrap();
+    pub(crate) fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
     }
 
     pub(crate) fn command(&self, words: &[&str]) -> Command {

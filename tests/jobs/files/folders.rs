@@ -29,7 +29,7 @@ fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(program()).args(["count", "--json", "--backend", "cpu"]);
     command.arg(data("ca-HepTh.txt")).args(arguments).current_dir(place.path(""));
-    command.env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("home")).env("TRIMILL_FAULT", fault);
+    command.env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("cache")).env("TRIMILL_FAULT", fault);
     if arguments.contains(&LITTLE) {
         command.env("TRIMILL_BUCKETS", "1000");
     }
@@ -75,11 +75,11 @@ fn the_cache_is_for_the_user_alone() {
     let place = Place::new();
     place.write("g.txt", TRIANGLE);
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
-    assert_eq!(mode(&place.path("home/trimill")), 0o700);
+    assert_eq!(mode(&place.path("cache/trimill")), 0o700);
     // Opened to others meanwhile.
-    fs::set_permissions(place.path("home/trimill"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.path("cache/trimill"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(counted(&place.count("g.txt", &[])), (1, true));
-    assert_eq!(mode(&place.path("home/trimill")), 0o700);
+    assert_eq!(mode(&place.path("cache/trimill")), 0o700);
     place.cached().iter().for_each(|path| assert_eq!(mode(path), 0o600));
 }
 
@@ -128,7 +128,7 @@ fn a_cache_that_cannot_be_used_is_done_without() {
     let mut without = 0;
     for at in 1.. {
         let arguments = ["count", "g.txt", "--json", "--backend", "cpu", "--cache-dir", "named"];
-        let _ = fs::remove_dir_all(place.path("home"));
+        let _ = fs::remove_dir_all(place.path("cache"));
         let _ = fs::remove_dir_all(place.path("named"));
         let fault = format!("write:{at}");
         let output = place.command(&arguments[..5]).env("TRIMILL_FAULT", &fault).output().unwrap();
@@ -152,10 +152,10 @@ fn the_cache_commands_touch_nothing_but_graphs() {
     for command in ["list", "clear"] {
         let output = place.command(&["cache", command]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        assert!(!place.path("home").exists(), "cache {command} made the cache");
+        assert!(!place.path("cache").exists(), "cache {command} made the cache");
     }
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
-    let cache = place.path("home/trimill");
+    let cache = place.path("cache/trimill");
     fs::create_dir_all(cache.join("folder.trimgraf/below")).unwrap();
     fs::write(cache.join("mine.trimgraf"), "precious").unwrap();
     fs::write(place.path("elsewhere"), "TRIMGRAF and more").unwrap();

@@ -69,7 +69,7 @@ fn entries_that_cannot_be_used_or_removed_are_skipped() {
     // A folder in place of the graph.
     fs::remove_file(&entry).unwrap();
     fs::create_dir_all(entry.join("below")).unwrap();
-    for named in [&[][..], &["--cache-dir", "home/trimill"]] {
+    for named in [&[][..], &["--cache-dir", "cache/trimill"]] {
         let output = place.count("g.txt", named);
         assert_eq!(counted(&output), (4, false));
         assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{}", said(&output));
@@ -95,7 +95,7 @@ fn entries_that_cannot_be_used_or_removed_are_skipped() {
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
     // A cache directory of another user.
-    std::os::unix::fs::chown(place.path("home/trimill"), Some(65_534), None).unwrap();
+    std::os::unix::fs::chown(place.path("cache/trimill"), Some(65_534), None).unwrap();
     let output = place.count("g.txt", &[]);
     assert_eq!(counted(&output), (4, false));
     assert!(said(&output).contains("belongs to user 65534"), "{}", said(&output));

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use trimill::Control;
 use trimill::testing::graph::file::open;
@@ -32,8 +33,16 @@ pub(crate) fn data(name: &str) -> String {
 /// The message of a fault when it occurs.
 pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
 
-/// A directory with the program's temporary files and its cache inside.
-pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
+/// A directory to run the program in, with environment variables.
+pub(crate) struct Place(crate::common::place::Place, Vec<(&'static str, &'static str)>);
+
+impl Deref for Place {
+    type Target = crate::common::place::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 /// A small host budget, with which buckets are written to disk as for large graphs.
 pub(crate) const LITTLE: &str = "64MiB";
@@ -45,9 +54,7 @@ pub(crate) fn buckets_on_disk(arguments: &[&str]) -> Option<(&'static str, &'sta
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap(), Vec::new());
-        fs::create_dir(place.path("tmp")).unwrap();
-        place
+        Self(crate::common::place::Place::new(), Vec::new())
     }
 
     /// With an environment variable.
@@ -56,23 +63,10 @@ impl Place {
         self
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     /// `trimill count` of `input` in the run directory `run`, with further arguments.
     pub(crate) fn command(&self, input: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program());
-        command
-            .args(["count", input, "--run-dir", "run", "--json", "--backend", "cpu"])
-            .args(arguments)
-            .current_dir(self.0.path())
-            .env("TMPDIR", self.path("tmp"))
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env_remove("TRIMILL_FAULT")
-            .envs(self.1.iter().copied())
-            .envs(buckets_on_disk(arguments))
-            .stdin(Stdio::null());
+        let mut command = self.0.command(&["count", input, "--run-dir", "run", "--json", "--backend", "cpu"]);
+        command.args(arguments).envs(self.1.iter().copied()).envs(buckets_on_disk(arguments));
         command
     }
 
