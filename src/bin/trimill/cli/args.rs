@@ -25,29 +25,22 @@ pub(crate) struct AnswerArgs {
 }
 
 /// The options that most people need, of any command on a graph; `--help` shows all.
-const USUAL: &[&str] = &[
-    "format",
-    "backend",
-    "device_memory",
-    "host_memory",
-    "clustering",
-    "per_vertex",
-    "per_edge",
-    "report",
-    "details",
-    "json",
-];
+const USUAL: &str = "format backend device_memory host_memory clustering per_vertex per_edge report details json";
+
+fn has(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
 
 /// Leaves an option out of `-h`, unless it is a usual one, one of `own`, or required.
 pub(crate) fn usual(arg: Arg, own: &[&str]) -> Arg {
     let name = arg.get_id().as_str();
-    let shown = arg.is_positional() || arg.is_required_set() || USUAL.contains(&name) || own.contains(&name);
+    let shown = arg.is_positional() || arg.is_required_set() || has(USUAL, name) || own.contains(&name);
     arg.hide_short_help(!shown)
 }
 
 /// Leaves settings out of a command that does not take them: they are not shown, and refused.
-pub(crate) fn without(arg: Arg, left_out: &[&str]) -> Arg {
-    if !left_out.contains(&arg.get_id().as_str()) {
+pub(crate) fn without(arg: Arg, left_out: &str) -> Arg {
+    if !has(left_out, arg.get_id().as_str()) {
         return arg;
     }
     let refuse = |_: &str| Err::<String, _>("this command has no such option");

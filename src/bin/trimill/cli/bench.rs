@@ -15,7 +15,7 @@ use trimill::program::{
 use trimill::{Error, Result};
 
 /// What it does not take: settings of single methods.
-const LEFT_OUT: &[&str] = &["method", "block_threads", "tile", "device_timeout"];
+const LEFT_OUT: &str = "method block_threads tile device_timeout";
 
 /// `trimill bench`
 #[derive(Debug, Args)]

@@ -13,22 +13,11 @@ use trimill::program::{
 };
 
 /// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
-const NOT_OF_PREPARE: &[&str] = &["spill", "spill_dir", "keep_spill", "report", "against", "trace"];
+const NOT_OF_PREPARE: &str = "spill spill_dir keep_spill report against trace";
 /// What `trimill merge` does not take: it counts nothing.
-const NOT_OF_MERGE: &[&str] = &[
-    "device_memory",
-    "block_bytes",
-    "backend",
-    "devices",
-    "method",
-    "block_threads",
-    "tile",
-    "device_timeout",
-    "prepare",
-];
+const NOT_OF_MERGE: &str = "device_memory block_bytes backend devices method block_threads tile device_timeout prepare";
 /// What HyperQueue's scripts have no place for.
-const NOT_OF_HQ: &[&str] =
-    &["time", "partition", "account", "at_once", "sbatch", "merge_time", "merge_partition", "merge_sbatch"];
+const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_partition merge_sbatch";
 
 /// `trimill prepare`
 #[derive(Debug, Args)]

@@ -8,46 +8,15 @@ use super::args::{AnswerArgs, usual, without};
 use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTable, ShardChoice, Tables, WorkTable};
 
 /// What `trimill plan` does not take: it writes a report alone.
-const NOT_OF_PLAN: &[&str] = &["run_dir", "output", "force", "against", "trace"];
+const NOT_OF_PLAN: &str = "run_dir output force against trace";
 /// What `trimill truss` does not take: it is what the command is for.
-const NOT_OF_TRUSS: &[&str] = &["truss"];
+const NOT_OF_TRUSS: &str = "truss";
 /// What `trimill partition` does not take: it counts nothing, and keeps what it spills.
-const NOT_OF_PARTITION: &[&str] = &[
-    "spill",
-    "keep_spill",
-    "run_dir",
-    "output",
-    "clustering",
-    "per_vertex",
-    "by_degree",
-    "lcc",
-    "directed",
-    "per_edge",
-    "truss",
-    "k",
-    "by_k",
-    "report",
-    "against",
-    "trace",
-];
+const NOT_OF_PARTITION: &str = "spill keep_spill run_dir output clustering per_vertex by_degree lcc directed per_edge truss \
+    k by_k report against trace";
 /// What `trimill verify` does not take: it counts in memory, on the cores.
-const NOT_OF_VERIFY: &[&str] = &[
-    "device_memory",
-    "block_bytes",
-    "backend",
-    "devices",
-    "method",
-    "block_threads",
-    "tile",
-    "device_timeout",
-    "prepare",
-    "output",
-    "lcc",
-    "directed",
-    "report",
-    "against",
-    "trace",
-];
+const NOT_OF_VERIFY: &str = "device_memory block_bytes backend devices method block_threads tile device_timeout prepare \
+    output lcc directed report against trace";
 
 /// `trimill count`
 #[derive(Debug, Args)]
