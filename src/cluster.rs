@@ -20,7 +20,9 @@ use trimill_system::{Bytes, Error, Result, disk};
 /// What a job asks of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
+    /// The scheduler that counts it.
     pub engine: Scheduler,
+    /// What tasks get, as typed.
     pub asked: ClusterTable,
 }
 

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use trimill_baselines::{GpuMethod, SerialMethod};
 #[cfg(feature = "baselines")]
 use trimill_counting::Scope;
+#[cfg(feature = "baselines")]
+use trimill_kernels::CountingMethod;
 
 use crate::job::Backend;
 use crate::job::suggest::did_you_mean;

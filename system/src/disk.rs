@@ -58,11 +58,6 @@ pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     file.read_exact_at(bytes, position)
 }
 
-/// For code that must write by itself: called before each write; after an error the write is not made.
-pub fn before_write() -> io::Result<()> {
-    step(|| Ok(()))
-}
-
 /// Makes `dir` and its missing parents, if it does not exist.
 pub fn make_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {

@@ -69,35 +69,7 @@ pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
 }
 
 impl GpuMethod {
-    /// The name of the method, whatever its options.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Polak(_) => "polak",
-            Self::ReverseEdge(_) => "reverse-edge",
-            Self::Skiff(_) => "skiff",
-            Self::RadixBinning(_) => "radix-binning",
-        }
-    }
-
-    pub fn scope(&self) -> Scope {
-        match self {
-            Self::Polak(_) => Scope::SharesOfGraphs,
-            Self::RadixBinning(_) => Scope::WholeGraphs,
-            Self::ReverseEdge(_) | Self::Skiff(_) => Scope::Partitions,
-        }
-    }
-
-    /// The device bytes that it takes; options that are not set are taken as for a device with enough memory.
-    pub fn footprint(&self) -> Footprint {
-        match self {
-            Self::Polak(options) => polak::footprint(options),
-            Self::ReverseEdge(_) => reverse_edge::FOOTPRINT,
-            Self::Skiff(_) => skiff::FOOTPRINT,
-            Self::RadixBinning(_) => radix_binning::FOOTPRINT,
-        }
-    }
-
-    /// The same with blocks of `block_threads`, for methods with that option.
+    /// With blocks of `block_threads`, for methods with that option.
     pub fn with_block_threads(self, block_threads: u32) -> Self {
         match self {
             Self::Polak(options) => Self::Polak(polak::PolakOptions { block_threads, ..options }),
@@ -152,15 +124,30 @@ impl GpuMethod {
 
 impl CountingMethod for GpuMethod {
     fn name(&self) -> &'static str {
-        self.name()
+        match self {
+            Self::Polak(_) => "polak",
+            Self::ReverseEdge(_) => "reverse-edge",
+            Self::Skiff(_) => "skiff",
+            Self::RadixBinning(_) => "radix-binning",
+        }
     }
 
     fn scope(&self) -> Scope {
-        self.scope()
+        match self {
+            Self::Polak(_) => Scope::SharesOfGraphs,
+            Self::RadixBinning(_) => Scope::WholeGraphs,
+            Self::ReverseEdge(_) | Self::Skiff(_) => Scope::Partitions,
+        }
     }
 
+    /// The device bytes that it takes; options that are not set are taken as for a device with enough memory.
     fn footprint(&self) -> Footprint {
-        self.footprint()
+        match self {
+            Self::Polak(options) => polak::footprint(options),
+            Self::ReverseEdge(_) => reverse_edge::FOOTPRINT,
+            Self::Skiff(_) => skiff::FOOTPRINT,
+            Self::RadixBinning(_) => radix_binning::FOOTPRINT,
+        }
     }
 
     fn begin<'g>(
