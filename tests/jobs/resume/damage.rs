@@ -38,10 +38,10 @@ fn a_damaged_record_is_counted_again() {
     killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
     let record = *place.records().keys().next().unwrap();
-    let length = fs::read(place.path(&format!("run/part-{record:05}.json"))).unwrap().len();
+    let length = fs::read(place.path(format!("run/part-{record:05}.json"))).unwrap().len();
     for at in (0..length).step_by(length / 8) {
         copy(&place.path("saved"), &place.path("run"));
-        flip(&place.path(&format!("run/part-{record:05}.json")), at);
+        flip(&place.path(format!("run/part-{record:05}.json")), at);
         let (result, said) = place.completes(ROUTERS, &PARTS);
         assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
         assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
@@ -49,8 +49,7 @@ fn a_damaged_record_is_counted_again() {
     // A record under the name of another partition is used for neither.
     copy(&place.path("saved"), &place.path("run"));
     let free = (0..4).find(|part| !place.records().contains_key(part)).unwrap();
-    fs::copy(place.path(&format!("run/part-{record:05}.json")), place.path(&format!("run/part-{free:05}.json")))
-        .unwrap();
+    fs::copy(place.path(format!("run/part-{record:05}.json")), place.path(format!("run/part-{free:05}.json"))).unwrap();
     let (result, said) = place.completes(ROUTERS, &PARTS);
     assert!(
         said.contains("belongs to another partition") && !result.partitions[free as usize].counted().resumed,

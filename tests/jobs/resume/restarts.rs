@@ -130,7 +130,7 @@ fn kept_spills_are_all_there_after_a_resume() {
     killed_when(&place, &data(ROUTERS.0), &kept, |place| place.records().len() == 2);
     // The spill of a counted partition is missing: it is rebuilt and its partition counted again; the sum is as published.
     let counted = *place.records().keys().next().unwrap();
-    fs::remove_file(place.path(&format!("kept/part-{counted:05}.spill"))).unwrap();
+    fs::remove_file(place.path(format!("kept/part-{counted:05}.spill"))).unwrap();
     let (result, _) = place.completes(ROUTERS, &kept);
     assert!(!result.partitions[counted as usize].counted().resumed);
     assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
