@@ -176,7 +176,11 @@ impl HostNeeds {
     }
 
     fn streaming(&self, gpus: u64) -> Needs {
-        self.with_details(self.always(Needs::to("count in the in-place mode")), gpus)
+        self.counting("count in the in-place mode", gpus)
+    }
+
+    fn counting(&self, stage: &'static str, gpus: u64) -> Needs {
+        self.with_details(self.always(Needs::to(stage)), gpus)
     }
 
     /// Adds what the triangles at each vertex or on each edge take, where they are wanted.
@@ -251,9 +255,11 @@ impl HostNeeds {
     fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
         let (size, counts) =
             (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
-        let held = self.held + self.beside_directions();
-        let doubled = Self { size, held, counts, mode: Some(Mode::InPlace), shard: false, ..*self };
-        let needs = doubled.streaming(gpus).buffers(Bytes(3 * least.get()));
+        let doubled = Self { size, counts, shard: false, ..*self };
+        let needs = doubled
+            .counting("count the arcs between neighbours", gpus)
+            .fixed("triangles at vertices and on edges", self.beside_directions())
+            .buffers(Bytes(3 * least.get()));
         let most = Layout { vertices: size.vertices, edges: size.edges, ..Layout::default() }.sections_at_most();
         let held = most.min(Bytes(self.host.floor(&needs).bytes.get() / 3));
         needs.fixed("the doubled graph in memory", held)
@@ -261,10 +267,7 @@ impl HostNeeds {
 
     /// The host's budget that is left for counting the doubled graph.
     pub(super) fn budget_of_doubled(&self) -> Bytes {
-        let beside = Needs::to("").fixed("", self.held + self.beside_directions());
-        self.host
-            .budget()
-            .saturating_sub(self.host.floor(&beside).bytes.saturating_sub(self.host.floor(&Needs::to("")).bytes))
+        self.host.beside(self.held + self.beside_directions())
     }
 
     fn planning(&self) -> Needs {

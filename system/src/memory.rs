@@ -73,6 +73,11 @@ impl HostMemory {
         PROGRAM + Bytes(self.threads * PER_THREAD.get())
     }
 
+    /// The budget of what runs within this one while so much is held.
+    pub fn beside(self, held: Bytes) -> Bytes {
+        self.budget.saturating_sub(with_allocator(held))
+    }
+
     /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor, which the message names with its
     /// parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
@@ -99,12 +104,17 @@ impl HostMemory {
 
     /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
-        let rest = Bytes(needs.total().get().div_ceil(ALLOCATOR - 1) * ALLOCATOR);
+        let rest = with_allocator(needs.total());
         let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };
         let allocator = FloorPart { what: "the allocator".into(), bytes: rest.saturating_sub(needs.total()) };
         let parts = std::iter::once(own).chain(needs.parts.iter().cloned()).chain([allocator]).collect();
         HostFloor { stage: needs.stage.to_owned(), bytes: self.program() + rest, parts }
     }
+}
+
+/// What so many bytes take with their share of the allocator.
+fn with_allocator(bytes: Bytes) -> Bytes {
+    Bytes(bytes.get().div_ceil(ALLOCATOR - 1) * ALLOCATOR)
 }
 
 #[derive(Debug, Clone)]
