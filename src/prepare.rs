@@ -4,6 +4,7 @@
 
 mod collect;
 pub mod device;
+mod device_blocks;
 mod runs;
 pub mod starting;
 

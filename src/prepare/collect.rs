@@ -29,7 +29,8 @@ const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 }
 
 pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
-    runs: Option<Arc<EncodedRuns>>,
+    /// Where runs are encoded, if there may be any.
+    pub(super) runs: Option<Arc<EncodedRuns>>,
     /// Buffers that no thread fills at the moment, each with the number of arcs in it.
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
@@ -143,11 +144,6 @@ impl<'d> Collect<'d> {
     /// One more than the largest id; 0 if there is none.
     pub(super) fn ids(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
-    }
-
-    /// Where runs are encoded, if there may be any.
-    pub(super) fn runs(&self) -> Option<Arc<EncodedRuns>> {
-        self.runs.clone()
     }
 
     /// The host has `memory` for runs from now on. Returns how many arcs of each of two sets may wait there as plain keys.

@@ -7,29 +7,27 @@
 //! Memory of the device: 16 bytes an arc and up to 40 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in the host's
 //! memory in sorted runs, 16 bytes an arc, or encoded in 2 to 8, then on disk ([`super::runs`]). Other memory of the host: the order of the vertices and their ids, 8 bytes a vertex, and buffers.
 
-use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use trimill_kernels::prepare::{DeviceArcs, FileBlocks, RankedRows, RankedVertices, ids_within};
-use xxhash_rust::xxh3::xxh3_64;
+use trimill_kernels::prepare::{DeviceArcs, RankedRows, RankedVertices, ids_within};
 
 use super::collect::Collect;
+use super::device_blocks::write_all;
 use super::runs::EncodedRuns;
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::orient::{Destination, MadeGraph, VertexSections, Write, block_starts, make};
-use trimill_graph::file::{Layout, RowsWritten};
-use trimill_graph::{BlockEntry, DegreeRun};
+use trimill_graph::DegreeRun;
+use trimill_graph::file::Layout;
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
-use trimill_system::control::{Control, Progress, Unit};
+use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, lock, parallel};
+use trimill_system::{Bytes, Error, Result, lock};
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
@@ -38,12 +36,6 @@ const MEANWHILE: u64 = 4 << 20;
 pub fn is_worthwhile(arcs: u64, threads: usize) -> bool {
     arcs >= MEANWHILE * threads as u64
 }
-
-/// Bytes of file blocks that are copied from the device at a time; there are two buffers.
-const BATCH: u64 = 32 << 20;
-
-/// Bytes of consecutive file blocks that a thread writes.
-const PART: u64 = 1 << 20;
 
 /// A graph that a device made, and the seconds that it took.
 pub(super) struct PreparedOnDevice {
@@ -103,7 +95,7 @@ impl<'a> ReadOnDevice<'a> {
         };
         let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
         let on_host = collect.keep_within(shares.left, space)?;
-        let (runs, left) = (collect.runs(), shares.left);
+        let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
         let reading = start.elapsed();
         let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host, runs, left };
@@ -282,123 +274,4 @@ fn degree_runs(ranks: &mut RankedVertices<'_, DeviceEngine>) -> Result<Vec<Degre
     let ends = begins.iter().skip(1).map(|&(_, first)| first).chain([ranks.vertices() as u32]);
     let run = |(&(degree, first), end): (&(u32, u32), u32)| DegreeRun { degree, vertices: end - first };
     Ok(begins.iter().zip(ends).map(run).collect())
-}
-
-/// Writes all file blocks; `starts` holds the first rank of each, and the number of vertices behind them.
-fn write_all(
-    rows: &mut RankedRows<'_, DeviceEngine>,
-    starts: &[u32],
-    write: &Write<'_>,
-    progress: &Progress,
-) -> Result<RowsWritten, Stop> {
-    let mut written = RowsWritten { entries: Vec::new(), block_bytes: 0, longest_row: 0, probes: 0 };
-    let (mut first, mut arc) = (0, 0);
-    while first + 1 < starts.len() {
-        let mut blocks = rows.cut(starts, first)?;
-        let begin = (written.block_bytes, arc);
-        let place = |position: u64, bytes: Cow<'_, [u8]>| write(begin.0 + position, bytes);
-        for entry in write_blocks(&mut blocks, starts, &place, progress)? {
-            let (first_arc, position) = (begin.1 + entry.first_arc, begin.0 + entry.position);
-            written.entries.push(BlockEntry { first_arc, position, ..entry });
-        }
-        written.block_bytes += blocks.positions.last().copied().unwrap_or(0);
-        arc += blocks.first_arcs.last().copied().unwrap_or(0);
-        first = blocks.blocks.end;
-    }
-    (written.probes, written.longest_row) = rows.sums()?;
-    Ok(written)
-}
-
-/// Writes some file blocks, with positions and arcs counted from the first one.
-fn write_blocks(
-    blocks: &mut FileBlocks<'_, '_, DeviceEngine>,
-    starts: &[u32],
-    write: &Write<'_>,
-    progress: &Progress,
-) -> Result<Vec<BlockEntry>, Stop> {
-    let batch = BatchOfBlocks {
-        starts: &starts[blocks.blocks.start..],
-        positions: &blocks.positions.clone(),
-        arcs: &blocks.first_arcs.clone(),
-    };
-    let many = batch.positions.len() - 1;
-    let longest = batch.positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let most = BATCH.min(batch.positions[many]).max(longest).min(blocks.most_bytes());
-    let words = most.div_ceil(8) as usize;
-    let (mut next, mut encoded) = (blocks.buffer(words)?, blocks.buffer(words)?);
-    let (mut entries, mut done) = (Vec::with_capacity(many), 0..0);
-    // Blocks are written while the device encodes those behind them.
-    while done.start < many {
-        progress.check()?;
-        let to_encode = done.end..batch.fitting(done.end, most);
-        if to_encode.is_empty() && done.end < many {
-            return Err(Stop::Failed(Error::defect("a file block that is larger than all memory for file blocks")));
-        }
-        let mut written = Ok(Vec::new());
-        let of_next = &mut bytemuck::cast_slice_mut(&mut next)[..batch.bytes(&to_encode)];
-        let of_encoded = &bytemuck::cast_slice(&encoded)[..batch.bytes(&done)];
-        rayon::in_place_scope(|scope| {
-            scope.spawn(|_| written = batch.write(done.clone(), of_encoded, write, progress));
-            if to_encode.is_empty() { Ok(()) } else { blocks.encode(to_encode.clone(), of_next) }
-        })?;
-        entries.extend(written?);
-        done = if done.end == many { many..many } else { to_encode };
-        std::mem::swap(&mut next, &mut encoded);
-    }
-    Ok(entries)
-}
-
-/// Consecutive file blocks that the device encodes, some at a time.
-struct BatchOfBlocks<'a> {
-    /// The first rank of each.
-    starts: &'a [u32],
-    /// Where each begins, and the end.
-    positions: &'a [u64],
-    /// The arcs before each.
-    arcs: &'a [u64],
-}
-
-impl BatchOfBlocks<'_> {
-    /// The end of the blocks from `first` on that take at most so many bytes.
-    fn fitting(&self, first: usize, bytes: u64) -> usize {
-        self.positions.partition_point(|&position| position <= self.positions[first] + bytes) - 1
-    }
-
-    fn bytes(&self, blocks: &Range<usize>) -> usize {
-        (self.positions[blocks.end] - self.positions[blocks.start]) as usize
-    }
-
-    /// Writes some of them, whose bytes these are.
-    fn write(
-        &self,
-        blocks: Range<usize>,
-        bytes: &[u8],
-        write: &Write<'_>,
-        progress: &Progress,
-    ) -> Result<Vec<BlockEntry>> {
-        // Consecutive blocks that a thread writes together.
-        let (mut parts, mut from) = (Vec::new(), blocks.start);
-        while from < blocks.end {
-            let to = self.fitting(from, PART).clamp(from + 1, blocks.end);
-            parts.push(from..to);
-            from = to;
-        }
-        let begin = self.positions[blocks.start];
-        let of = |blocks: Range<usize>| {
-            &bytes[(self.positions[blocks.start] - begin) as usize..(self.positions[blocks.end] - begin) as usize]
-        };
-        let written = parallel::try_map(parts, |part| {
-            let entry = |block: usize| BlockEntry {
-                first_rank: self.starts[block].into(),
-                first_arc: self.arcs[block],
-                position: self.positions[block],
-                checksum: xxh3_64(of(block..block + 1)),
-            };
-            let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
-            write(self.positions[part.start], of(part.clone()).into())?;
-            progress.advance(self.arcs[part.end] - self.arcs[part.start]);
-            Ok(entries)
-        })?;
-        Ok(written.into_iter().flatten().collect())
-    }
 }

@@ -1,0 +1,139 @@
+//! Writes the file blocks that a device encodes, some of them while it encodes the next ones.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use trimill_kernels::prepare::{FileBlocks, RankedRows};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::starting::{DeviceEngine, Stop};
+use crate::orient::Write;
+use trimill_graph::BlockEntry;
+use trimill_graph::file::RowsWritten;
+use trimill_system::control::Progress;
+use trimill_system::{Error, Result, parallel};
+
+/// Bytes of file blocks that are copied from the device at a time; there are two buffers.
+const BATCH: u64 = 32 << 20;
+
+/// Bytes of consecutive file blocks that a thread writes.
+const PART: u64 = 1 << 20;
+
+/// Writes all file blocks; `starts` holds the first rank of each, and the number of vertices behind them.
+pub(super) fn write_all(
+    rows: &mut RankedRows<'_, DeviceEngine>,
+    starts: &[u32],
+    write: &Write<'_>,
+    progress: &Progress,
+) -> Result<RowsWritten, Stop> {
+    let mut written = RowsWritten { entries: Vec::new(), block_bytes: 0, longest_row: 0, probes: 0 };
+    let (mut first, mut arc) = (0, 0);
+    while first + 1 < starts.len() {
+        let mut blocks = rows.cut(starts, first)?;
+        let begin = (written.block_bytes, arc);
+        let place = |position: u64, bytes: Cow<'_, [u8]>| write(begin.0 + position, bytes);
+        for entry in write_blocks(&mut blocks, starts, &place, progress)? {
+            let (first_arc, position) = (begin.1 + entry.first_arc, begin.0 + entry.position);
+            written.entries.push(BlockEntry { first_arc, position, ..entry });
+        }
+        written.block_bytes += blocks.positions.last().copied().unwrap_or(0);
+        arc += blocks.first_arcs.last().copied().unwrap_or(0);
+        first = blocks.blocks.end;
+    }
+    (written.probes, written.longest_row) = rows.sums()?;
+    Ok(written)
+}
+
+/// Writes some file blocks, with positions and arcs counted from the first one.
+fn write_blocks(
+    blocks: &mut FileBlocks<'_, '_, DeviceEngine>,
+    starts: &[u32],
+    write: &Write<'_>,
+    progress: &Progress,
+) -> Result<Vec<BlockEntry>, Stop> {
+    let batch = BatchOfBlocks {
+        starts: &starts[blocks.blocks.start..],
+        positions: &blocks.positions.clone(),
+        arcs: &blocks.first_arcs.clone(),
+    };
+    let many = batch.positions.len() - 1;
+    let longest = batch.positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let most = BATCH.min(batch.positions[many]).max(longest).min(blocks.most_bytes());
+    let words = most.div_ceil(8) as usize;
+    let (mut next, mut encoded) = (blocks.buffer(words)?, blocks.buffer(words)?);
+    let (mut entries, mut done) = (Vec::with_capacity(many), 0..0);
+    // Blocks are written while the device encodes those behind them.
+    while done.start < many {
+        progress.check()?;
+        let to_encode = done.end..batch.fitting(done.end, most);
+        if to_encode.is_empty() && done.end < many {
+            return Err(Stop::Failed(Error::defect("a file block that is larger than all memory for file blocks")));
+        }
+        let mut written = Ok(Vec::new());
+        let of_next = &mut bytemuck::cast_slice_mut(&mut next)[..batch.bytes(&to_encode)];
+        let of_encoded = &bytemuck::cast_slice(&encoded)[..batch.bytes(&done)];
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| written = batch.write(done.clone(), of_encoded, write, progress));
+            if to_encode.is_empty() { Ok(()) } else { blocks.encode(to_encode.clone(), of_next) }
+        })?;
+        entries.extend(written?);
+        done = if done.end == many { many..many } else { to_encode };
+        std::mem::swap(&mut next, &mut encoded);
+    }
+    Ok(entries)
+}
+
+/// Consecutive file blocks that the device encodes, some at a time.
+struct BatchOfBlocks<'a> {
+    /// The first rank of each.
+    starts: &'a [u32],
+    /// Where each begins, and the end.
+    positions: &'a [u64],
+    /// The arcs before each.
+    arcs: &'a [u64],
+}
+
+impl BatchOfBlocks<'_> {
+    /// The end of the blocks from `first` on that take at most so many bytes.
+    fn fitting(&self, first: usize, bytes: u64) -> usize {
+        self.positions.partition_point(|&position| position <= self.positions[first] + bytes) - 1
+    }
+
+    fn bytes(&self, blocks: &Range<usize>) -> usize {
+        (self.positions[blocks.end] - self.positions[blocks.start]) as usize
+    }
+
+    /// Writes some of them, whose bytes these are.
+    fn write(
+        &self,
+        blocks: Range<usize>,
+        bytes: &[u8],
+        write: &Write<'_>,
+        progress: &Progress,
+    ) -> Result<Vec<BlockEntry>> {
+        // Consecutive blocks that a thread writes together.
+        let (mut parts, mut from) = (Vec::new(), blocks.start);
+        while from < blocks.end {
+            let to = self.fitting(from, PART).clamp(from + 1, blocks.end);
+            parts.push(from..to);
+            from = to;
+        }
+        let begin = self.positions[blocks.start];
+        let of = |blocks: Range<usize>| {
+            &bytes[(self.positions[blocks.start] - begin) as usize..(self.positions[blocks.end] - begin) as usize]
+        };
+        let written = parallel::try_map(parts, |part| {
+            let entry = |block: usize| BlockEntry {
+                first_rank: self.starts[block].into(),
+                first_arc: self.arcs[block],
+                position: self.positions[block],
+                checksum: xxh3_64(of(block..block + 1)),
+            };
+            let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
+            write(self.positions[part.start], of(part.clone()).into())?;
+            progress.advance(self.arcs[part.end] - self.arcs[part.start]);
+            Ok(entries)
+        })?;
+        Ok(written.into_iter().flatten().collect())
+    }
+}
