@@ -5,7 +5,7 @@
 //! many edges are there in both directions. If all are, or none, nothing else is needed. Otherwise the edges of the rarer kind are looked at:
 //! the input is read again, and each of its arcs marks its direction at the place of its edge ([`arcs`]); that makes a graph in which the
 //! triangles at a vertex are the edges of that kind between its neighbours ([`doubled`]). It is counted as any graph is, on GPUs and out of
-//! core. Nobody else pays for directions: neither the graph file nor cleaning has them.
+//! core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
 //!
 //! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices.
 //! Memory ([`memory`]): 24 bytes a vertex, and rows that are marked: with less memory than 4.25 bytes an edge the input is read once for each
@@ -16,6 +16,7 @@ mod doubled;
 
 pub use doubled::DoubledGraph;
 
+use crate::orient::BLOCK;
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_system::{Bytes, Error, Result};
 
@@ -34,7 +35,7 @@ const OF_THREAD: u64 = 6 << 20;
 /// Bytes of the host's memory that marking the edges of a graph of this size takes at least, apart from what reading the input takes.
 pub fn memory(size: &GraphSize, threads: u64) -> Bytes {
     let (vertices, row) = (u64::from(size.vertices), u64::from(size.longest_row));
-    let band = band_bytes(vertices, size.edges).get() / MOST_BANDS + band_bytes(1 << 16, (1 << 17) + row).get();
+    let band = band_bytes(vertices, size.edges).get() / MOST_BANDS + band_bytes(BLOCK, BLOCK + row).get();
     Bytes(PER_VERTEX * vertices + band + threads * (OF_THREAD + 40 * row))
 }
 
@@ -54,10 +55,10 @@ fn band_bytes(rows: u64, edges: u64) -> Bytes {
     Bytes(8 * (rows + 1) + 4 * edges + edges / 4 + 8)
 }
 
-/// The edges that decide, beside the triangles, how many arcs there are between neighbours.
+/// The edges that are counted between neighbours: with the triangles they give the number of arcs there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RarerEdges {
-    /// Whether they are those in both directions; otherwise those in one.
+    /// Whether these are the edges with arcs in both directions; otherwise those with an arc in one.
     pub mutual: bool,
     pub count: u64,
 }

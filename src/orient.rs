@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use crate::clean::buckets::bytes_on_disk;
 use crate::clean::workspace::{IdCount, Pool};
 use crate::clean::{BEYOND_MEMORY, CleanGraph, InputIds, Workspace, needs};
-pub(crate) use blocks::block_starts;
+pub(crate) use blocks::{BLOCK, block_starts};
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
 use ranked::RankedArcs;

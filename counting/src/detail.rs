@@ -3,7 +3,7 @@
 //! A triangle adds 1 to the counter of each of its corners. In a partition of `numbered` vertices, number `j` has counter `j`. The
 //! corner of the largest number is a local, of which a device knows the place among the locals only: local `i` has counter
 //! `locals_at + i`. Where the locals have consecutive numbers, that is the counter of its number; elsewhere locals have further
-//! counters, after those of all numbers, and whoever reads the counters adds both.
+//! counters, after those of all numbers, and the two are added when the counters are read.
 //!
 //! Counters have 64 bits. Where there is no memory for all of them, the partition is counted several times, each time with another
 //! window of counters.

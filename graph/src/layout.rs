@@ -55,7 +55,7 @@ pub struct Layout {
     pub block_bytes: u64,
     pub blocks: u64,
     pub degree_runs: u64,
-    /// In the order in which they lie in the file.
+    /// In file order.
     pub sections: Vec<GraphSection>,
 }
 
@@ -69,7 +69,7 @@ impl Layout {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// Where a section lies in the file; nowhere if the file does not have it.
+    /// The bytes of the file that hold a section; an empty range if the file does not have it.
     fn range(&self, name: &str) -> Range<u64> {
         self.section(name).map_or(0..0, |section| section.at..section.at.saturating_add(section.bytes))
     }

@@ -17,6 +17,7 @@ pub mod rows;
 pub mod sequence;
 mod store;
 mod tables;
+pub mod writing;
 
 pub use clean_report::CleanReport;
 pub use index::BlockEntry;

@@ -1,6 +1,6 @@
 //! The names of an input whose ids are text: the section `names` of a graph file (docs/graph-format.md).
 //!
-//! Names are numbered in the order of their bytes, and the number of a name is its id. They lie in blocks of 64, in which each begins
+//! Names are numbered in the order of their bytes, and the number of a name is its id. They are stored in blocks of 64, in which each begins
 //! with what it has in common with the one before. A [`NamesWriter`] puts them into a file without a name, from which a graph file
 //! gets its section; [`Names`] reads either, a block at a time. Memory: 8 bytes for each block, and the bytes of all blocks where they
 //! [are held](Names::held). Cost: some nanoseconds for the next name, a block for any other.

@@ -14,13 +14,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::file::{Layout, RowsWritten, table};
+use super::file::{Layout, table};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
 use super::layout::{ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
 use super::names::Names;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
 use super::tables::{AscendingIds, Order};
+use super::writing::RowsWritten;
 use crate::CleanReport;
 use trimill_counting::VertexSetBuilder;
 use trimill_system::mapped::zeros;

@@ -95,7 +95,7 @@ impl Table<u32> for Order {
         distances.decode(chunk)?;
         for run in runs_in(first, chunk.len(), &self.starts) {
             for at in run.start + 1..run.end {
-                // What is wrong is found by the one who asks whether each vertex occurs once.
+                // The caller checks that each vertex occurs once.
                 chunk[at] = chunk[at - 1].wrapping_sub(chunk[at]).wrapping_sub(1);
             }
         }
@@ -129,7 +129,7 @@ impl Table<u64> for AscendingIds {
         for (id, (low, high)) in chunk.iter_mut().zip(lows.into_iter().zip(highs)) {
             let distance = u64::from(high) << 32 | u64::from(low);
             *id = least.checked_add(distance).ok_or("an id of more than 64 bits")?;
-            // Another one behind the largest id makes it smaller than that, which is found by the one who asks whether they ascend.
+            // Another one behind the largest id makes it smaller than that, and the caller checks that ids ascend.
             least = id.wrapping_add(1);
         }
         Ok(())

@@ -27,7 +27,7 @@ const MOST_LEVELS: u32 = 32;
 const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
 
 /// The files of inputs, of which directories and patterns stand for several. A path that does not exist, and is no pattern that matches
-/// something, is left as it is: whoever opens it says what is wrong. Errors, `Kind::Data`: a directory without files that could be a
+/// something, is left as it is: opening it reports what is wrong. Errors, `Kind::Data`: a directory without files that could be a
 /// graph, or that cannot be read: a part of a graph is never left out for that.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     // Its server knows its files.

@@ -242,7 +242,7 @@ pub(super) fn is_of_reading(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || is_told(error)
 }
 
-/// Whether reading failed for a reason that is not the file's own bytes, and is told as it is: a server, or a stop.
+/// Whether reading failed for a reason that is not the file's own bytes, and is reported unchanged: a server failed, or the job was stopped.
 fn is_told(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

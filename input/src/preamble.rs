@@ -87,7 +87,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         (Some(Header::Yes), ..) => FirstLineKind::Names,
         (None, Some(names), _) => {
             let columns = header.columns.count + u32::from(index);
-            // What is wrong with a second line without columns is told when it is read.
+            // A second line without columns is reported when it is read.
             if found.is_some() && names.len() as u32 + 1 == columns {
                 return Err(head
                     .error(format!("a line with {columns} columns"))

@@ -29,7 +29,7 @@ pub(super) struct TextLines<'a> {
     pub(super) task: &'a Task,
 }
 
-/// Parses whole lines of a file, which is told by its place among all; returns how many arcs they hold.
+/// Parses whole lines of a file, identified by its index; returns how many arcs they hold.
 pub(super) type ParseLines<'a> = dyn Fn(usize, &[u8]) -> Result<u64, DeliveryFailure> + Sync + 'a;
 
 /// A piece of work: a range of a plain file (by its place), or all of a compressed one.

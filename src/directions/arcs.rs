@@ -1,7 +1,7 @@
 //! The rows of some consecutive ranks, and in which directions the arcs of the input have each edge.
 //!
-//! The place of an arc is searched for in the row of its larger rank. The rows are larger than any cache, so a step of one search would wait
-//! for memory: some searches go on together, and each prefetches what its next step reads.
+//! The place of an arc is searched for in the row of its larger rank. The rows are larger than any cache, so each step of a search
+//! would wait for memory: some searches are interleaved, and each prefetches what its next step reads.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;

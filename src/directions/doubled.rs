@@ -21,15 +21,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::arcs::{MarkedRows, Marking, RankFinder, changed};
 use super::{MOST_VERTICES, RarerEdges, band_bytes};
 use crate::orient::joined::{BlocksInOrder, BucketBlocks};
-use crate::orient::{Destination, MadeGraph, VertexSections, Write, make};
-use trimill_graph::file::{Layout, RowsWritten, open_temporary};
+use crate::orient::{BLOCK, Destination, MadeGraph, VertexSections, Write, make};
+use trimill_graph::file::{Layout, open_temporary};
 use trimill_graph::rows::put_block;
+use trimill_graph::writing::RowsWritten;
 use trimill_graph::{BlockEntry, CleanReport, GraphSize, OrientedGraph};
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Control, Result};
-
-/// The most rows and arcs of a file block, unless a single vertex has more.
-const BLOCK: u64 = 1 << 17;
 
 /// The graph to double, and the edges that join copies.
 #[derive(Clone, Copy)]
@@ -39,13 +37,13 @@ pub struct DoubledGraph<'a> {
 }
 
 impl DoubledGraph<'_> {
-    /// What a doubled graph has at most, whatever the directions: copies are joined by at most half of the edges.
+    /// What a doubled graph has at most, since the rarer kind has at most half of the edges.
     pub fn at_most(of: &GraphSize) -> GraphSize {
         GraphSize {
             vertices: 2 * of.vertices.min(MOST_VERTICES),
             edges: 2 * of.edges + of.edges / 2,
-            longest_row: 2 * of.longest_row,
-            probes: 3 * of.probes,
+            longest_row: of.longest_row.saturating_mul(2),
+            probes: of.probes.saturating_mul(3),
         }
     }
 

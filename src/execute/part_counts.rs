@@ -150,7 +150,7 @@ impl<K: SumKey> JobSums<K> {
         self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 
-    /// The same, for one who needs nothing else.
+    /// As [`Self::all`], by value.
     pub(super) fn into_all(self) -> Result<Sums<K>> {
         self.sums.ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }

@@ -20,7 +20,7 @@ const MOST_BUCKETS: u64 = 4096;
 
 /// The largest sum of the rows and of their bounds on arcs in a file block, unless a single row has more. A block is decoded by
 /// one thread, and reading a single row reads a whole block.
-const BLOCK: u64 = 1 << 17;
+pub(crate) const BLOCK: u64 = 1 << 17;
 
 /// Bytes that a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and,
 /// if rows are short, of the rows' counts and ends.

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::place::Write;
 use trimill_graph::BlockEntry;
-use trimill_graph::file::RowsWritten;
+use trimill_graph::writing::RowsWritten;
 use trimill_system::{Result, lock, parallel};
 
 /// Buckets per thread whose rows may be made before those of earlier buckets are complete.

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::OrientedFile;
-use trimill_graph::file::{GraphWriter, Layout, RowsWritten};
+use trimill_graph::file::Layout;
 use trimill_graph::names::Names;
+use trimill_graph::writing::{GraphWriter, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::{Bytes, Error, Result, lock};

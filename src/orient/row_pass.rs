@@ -300,7 +300,7 @@ fn ascends(part: &[u32]) -> bool {
     part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
 }
 
-/// A random key, so that nobody can make a wrong input that passes the check.
+/// A random key, so that no wrong input can be crafted that passes the check.
 pub(super) fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

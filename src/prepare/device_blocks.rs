@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::starting::{DeviceEngine, Stop};
 use crate::orient::Write;
 use trimill_graph::BlockEntry;
-use trimill_graph::file::RowsWritten;
+use trimill_graph::writing::RowsWritten;
 use trimill_system::control::Progress;
 use trimill_system::{Error, Result, parallel};
 

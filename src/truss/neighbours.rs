@@ -1,7 +1,7 @@
 //! The neighbours of every vertex by the remaining edges.
 //!
 //! A row holds all neighbours of its vertex, ascending, each with the number of the edge and whether it falls or fell. Edges that fell stay
-//! in it until they are a quarter of it; then the row is made shorter where it lies. Memory: 16 bytes an edge and 16 a vertex.
+//! in it until they are a quarter of it; then the row is compacted in place. Memory: 16 bytes an edge and 16 a vertex.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;

@@ -71,7 +71,7 @@ fn kib_of(file: &str, name: &str) -> Bytes {
 static OWN: AtomicBool = AtomicBool::new(false);
 
 /// Declares that the process is the program: from now on, freed memory goes back to the system at once, and each job measures
-/// its own peak. It may have as many files open as the system allows: a graph may lie in thousands.
+/// its own peak. It may have as many files open as the system allows: a graph may be stored in thousands.
 pub fn own_process() {
     OWN.store(true, Ordering::Relaxed);
     return_freed_memory();

@@ -76,7 +76,7 @@ pub fn trim_heap() {
         return;
     }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the allocator returns free pages under its own locks; nobody holds pointers into them.
+    // SAFETY: the allocator returns free pages under its own locks; no pointers into them exist.
     unsafe {
         libc::malloc_trim(0);
     }

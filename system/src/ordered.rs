@@ -11,7 +11,7 @@ const CHUNKS_PER_THREAD: u64 = 4;
 
 /// Calls `make` for each chunk below `chunks`, in parallel, and `write` with what it made, in order. What was written is given to `make`
 /// again, so that its memory is used again; the first chunks begin with the default. The thread that made the next chunk to be written
-/// writes it; so whoever waits does so for another thread that is writing. `make` must not use the thread pool, whose threads it would
+/// writes it; so a thread only ever waits for another one that is writing. `make` must not use the thread pool, whose threads it would
 /// keep from that. Memory: four chunks a thread. Runs in the current thread pool. Errors: the one of `make` or `write` that came first;
 /// what other threads had begun still ends.
 pub fn make_and_write<T: Default + Send>(

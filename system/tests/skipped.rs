@@ -34,7 +34,7 @@ fn main() {
 }
 
 fn print(text: &str) {
-    // Without standard output there is nobody to tell.
+    // Nothing to report to without standard output.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! Single stages through `trimill::testing`, and what lies on disk between them: readers, generators, preparing, partitions, plans, formats.
+//! Single stages through `trimill::testing`, and the files between them: readers, generators, preparing, partitions, plans, formats.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod building;

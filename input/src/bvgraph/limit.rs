@@ -1,4 +1,4 @@
-//! The memory of the rows that later ones may refer to: whoever decodes keeps them.
+//! The memory of the rows that later ones may refer to: the decoder keeps them.
 
 use super::bits::Impossible;
 

@@ -154,7 +154,7 @@ impl StoredKeys {
     }
 }
 
-/// Threads that stay between the parts of runs.
+/// A pool of threads, kept from one part of a run to the next.
 pub(super) struct RunThreads(ThreadPool);
 
 impl RunThreads {

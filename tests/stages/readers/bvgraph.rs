@@ -200,7 +200,7 @@ fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
 
 #[test]
 fn rows_may_refer_over_many_chunks() {
-    // Six rows are repeated after 300 others that are like no row: 600,000 arcs lie between a row and the one that it copies.
+    // Six rows are repeated after 300 others that are like no row: 600,000 arcs are between a row and the one that it copies.
     let folder = Folder::new();
     let mut state = 1u64;
     let mut row = |tail: u64, many: u64| {

@@ -1,0 +1,167 @@
+//! Writes a graph file ([`super::file`]): its sections one after another, rows from many threads, the header last.
+
+use std::path::Path;
+
+use bytemuck::Pod;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::file::{FIXED, MAGIC, READ, VERSION};
+use super::index::{BlockEntry, DegreeRun};
+use super::layout::{DEGREES, GraphSection, IDS, INDEX, Layout, NAMES, ORDER, PAGE, ROWS};
+use super::names::Names;
+use super::tables::{AscendingIds, CHUNK, Order, encode_all};
+use trimill_system::disk::{self, NewFile, TemporaryFile};
+use trimill_system::{Error, Result, parallel};
+
+/// The rows of a graph once all blocks are written.
+pub struct RowsWritten {
+    pub entries: Vec<BlockEntry>,
+    pub block_bytes: u64,
+    pub longest_row: u32,
+    pub probes: u64,
+}
+
+impl RowsWritten {
+    /// Records the sizes of the rows in `layout`.
+    pub fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
+        (layout.blocks, layout.block_bytes) = (self.entries.len() as u64, self.block_bytes);
+        (layout.longest_row, layout.probes) = (self.longest_row, self.probes);
+        layout.degree_runs = degrees.len() as u64;
+    }
+}
+
+/// Vertices of which ids or ranks are encoded at a time.
+const AT_ONCE: usize = 16 * CHUNK;
+
+/// A graph file being written. Dropped without [`Self::finish`], it is removed.
+pub struct GraphWriter {
+    file: NewFile,
+    layout: Layout,
+}
+
+impl GraphWriter {
+    /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
+    pub fn create(dir: &Path, layout: Layout) -> Result<Self> {
+        let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
+        Ok(Self { file, layout })
+    }
+
+    /// Its layout; sections that are not written yet are missing.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Writes the input's ids, which come in runs, before anything else.
+    pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
+        let mut section = SectionWriter::new(&self.file, self.next());
+        let mut waiting = Vec::new();
+        for run in runs {
+            waiting.extend_from_slice(&run);
+            if waiting.len() >= AT_ONCE {
+                let whole = waiting.len() / CHUNK * CHUNK;
+                section.put_all(encode_all(&AscendingIds, 0, &waiting[..whole]))?;
+                waiting.drain(..whole);
+            }
+        }
+        section.put_all(encode_all(&AscendingIds, 0, &waiting))?;
+        let written = section.finish(IDS);
+        self.layout.sections.push(written);
+        Ok(())
+    }
+
+    pub fn names(&mut self, names: &Names) -> Result<()> {
+        let mut section = SectionWriter::new(&self.file, self.next());
+        names.each_part(|part| section.put(part))?;
+        let written = section.finish(NAMES);
+        self.layout.sections.push(written);
+        Ok(())
+    }
+
+    /// Writes the vertex of each rank, before any block.
+    pub fn order(&mut self, order: &[u32], degrees: &[DegreeRun]) -> Result<()> {
+        let mut section = SectionWriter::new(&self.file, self.next());
+        let table = Order::new(degrees);
+        for (i, part) in order.chunks(AT_ONCE).enumerate() {
+            section.put_all(encode_all(&table, i * AT_ONCE, part))?;
+        }
+        let written = section.finish(ORDER);
+        self.layout.sections.push(written);
+        Ok(())
+    }
+
+    /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
+    pub fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_at(bytes, self.next() + position)
+    }
+
+    fn next(&self) -> u64 {
+        self.layout.end().next_multiple_of(PAGE)
+    }
+
+    fn section<T: Pod>(&mut self, name: &str, values: &[T]) -> Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let at = self.next();
+        let parts = bytes.chunks(READ).enumerate();
+        parallel::try_each(parts, |(i, part)| self.file.write_at(part, at + (i * READ) as u64))?;
+        self.layout.sections.push(needed(name, at, bytes.len() as u64, Some(xxh3_64(bytes))));
+        Ok(())
+    }
+
+    /// Adds the index, the degrees, the footer, which records `source`, and the header. Then the file is complete, still under
+    /// its temporary name.
+    pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
+        self.layout.source = source;
+        rows.note(&mut self.layout, degrees);
+        let path = self.file.name().to_path_buf();
+        let entries: Vec<[u64; 4]> = rows.entries.iter().map(|entry| entry.stored()).collect();
+        let runs: Vec<[u32; 2]> = degrees.iter().map(|run| [run.degree, run.vertices]).collect();
+        self.layout.sections.push(needed(ROWS, self.next(), rows.block_bytes, None));
+        self.section(INDEX, &entries)?;
+        self.section(DEGREES, &runs)?;
+        let end = self.layout.end();
+        let footer = serde_json::to_vec(&self.layout).map_err(|e| Error::write(&path, e.into()))?;
+        let mut header = Vec::with_capacity(FIXED);
+        header.extend_from_slice(&MAGIC);
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&(footer.len() as u32).to_le_bytes());
+        header.extend_from_slice(&end.to_le_bytes());
+        header.extend_from_slice(&xxh3_64(&footer).to_le_bytes());
+        header.extend_from_slice(&xxh3_64(&header).to_le_bytes());
+        self.file.write_at(&footer, end)?;
+        self.file.write_at(&header, 0)?;
+        Ok(self.file.into_temporary())
+    }
+}
+
+fn needed(name: &str, at: u64, bytes: u64, checksum: Option<u64>) -> GraphSection {
+    GraphSection { name: name.into(), at, bytes, checksum, needed: true }
+}
+
+/// Writes a section whose length is not known before.
+struct SectionWriter<'a> {
+    file: &'a NewFile,
+    at: u64,
+    bytes: u64,
+    hash: Xxh3Default,
+}
+
+impl<'a> SectionWriter<'a> {
+    fn new(file: &'a NewFile, at: u64) -> Self {
+        Self { file, at, bytes: 0, hash: Xxh3Default::new() }
+    }
+
+    fn put_all(&mut self, chunks: Vec<Vec<u8>>) -> Result<()> {
+        chunks.iter().try_for_each(|bytes| self.put(bytes))
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hash.update(bytes);
+        self.file.write_at(bytes, self.at + self.bytes)?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(self, name: &str) -> GraphSection {
+        needed(name, self.at, self.bytes, Some(self.hash.digest()))
+    }
+}
