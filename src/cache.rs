@@ -1,11 +1,11 @@
 //! The cache of oriented graphs: the second job on the same input starts at 'assign'.
 //!
-//! There is one file per graph ([`trimill_graph::file`]), named by a hash of the input's paths and of how it is read. The file
-//! records the identity of the input, which is compared ([`trimill_input::identity`]), so a changed input replaces its graph. Files
-//! are renamed into place once complete; several processes may share the folder, and several users may share a folder that they
-//! named. Only regular files of the same user are used, listed, counted or removed; a file that vanishes meanwhile was removed by
-//! another process, which is no error. Past the limit of the cache, the least recently used graphs are removed first. A graph that
-//! a job has open stays readable after it was removed.
+//! There is one file per graph ([`trimill_graph::file`]), named by a hash of the input's paths and of how it is read; the doubled graph of a
+//! directed one has a file of its own. The file records the identity of the input, which is compared ([`trimill_input::identity`]), so a
+//! changed input replaces its graph. Files are renamed into place once complete; several processes may share the folder, and several users
+//! may share a folder that they named. Only regular files of the same user are used, listed, counted or removed; a file that vanishes
+//! meanwhile was removed by another process, which is no error. Past the limit of the cache, the least recently used graphs are removed
+//! first. A graph that a job has open stays readable after it was removed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::orient::OrientedFile;
 use trimill_graph::OrientedGraph;
-use trimill_graph::file::{self, Layout, open_file, open_temporary};
+use trimill_graph::file::{self, Layout, open_file, open_file_in_any_order, open_temporary};
 use trimill_input::format::Format;
 use trimill_input::identity::Identity;
 use trimill_input::{ColumnNames, Header};
@@ -37,6 +37,9 @@ pub struct Origin {
     /// Whether ids were read as names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names: bool,
+    /// Whether it is the doubled graph of that input, by which the directions of edges are counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubled: bool,
     #[serde(flatten)]
     pub identity: Identity,
 }
@@ -161,7 +164,7 @@ impl Cache {
             }
         };
         let found = self.same(&file, &path, origin, control)?;
-        let graph = match found.and_then(|same| same.then(|| open_file(&file, &path)).transpose()) {
+        let graph = match found.and_then(|same| same.then(|| open(&file, &path, origin)).transpose()) {
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!("{error}: it is made again");
                 None
@@ -224,7 +227,7 @@ impl Cache {
         }
         let path = self.path_of(origin)?;
         // Opened before it gets a name under which others may remove it.
-        let graph = open_file(oriented.file.as_file(), &path)?;
+        let graph = open(oriented.file.as_file(), &path, origin)?;
         if let Some(seen) = origin.identity.seen() {
             file::note_seen(oriented.file.as_file(), &path, seen)?;
         }
@@ -287,6 +290,10 @@ impl Cache {
         let entries = self.entries()?.into_iter().filter(chosen);
         Ok(entries.filter(|entry| log_failure(disk::remove(&entry.path))).collect())
     }
+}
+
+fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {
+    if origin.doubled { open_file_in_any_order(file, path) } else { open_file(file, path) }
 }
 
 /// Whether the removal succeeded; if not, only disk space is lost.

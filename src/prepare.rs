@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use crate::cache::{Cache, Origin};
 use crate::clean::{self, Workspace};
+use crate::directions::DoubledGraph;
 use crate::names;
 use crate::orient::rows::orient_rows;
 use crate::orient::{Destination, MadeGraph, orient};
@@ -31,7 +32,7 @@ pub fn prepare(
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<OrientedGraph> {
-    Preparation { device: None, source, origin: None, space, control }.prepare(None, stages)
+    Preparation { device: None, source, origin: None, doubled: None, space, control }.prepare(None, stages)
 }
 
 pub struct OnDevice<'a> {
@@ -45,6 +46,8 @@ pub struct Preparation<'a, 'd> {
     pub source: &'a dyn ArcSource,
     /// Identifies the input; afterwards it holds the hashes of its files' contents. Without it the cache is not used.
     pub origin: Option<&'a mut Origin>,
+    /// Makes this graph, of the input that its graph was made of.
+    pub doubled: Option<DoubledGraph<'a>>,
     pub space: Workspace<'a>,
     pub control: &'a Control,
 }
@@ -74,10 +77,11 @@ impl Preparation<'_, '_> {
     }
 
     fn cached(&mut self, cache: &Cache) -> Result<Option<OrientedGraph>> {
-        match &mut self.origin {
-            Some(origin) => cache.find(origin, self.control),
-            None => Ok(None),
-        }
+        let found = match &mut self.origin {
+            Some(origin) => cache.find(origin, self.control)?,
+            None => None,
+        };
+        Ok(found.filter(|graph| self.doubled.is_none_or(|of| of.has_size_of(graph))))
     }
 
     /// Makes the graph, in the cache where there is one.
@@ -87,6 +91,11 @@ impl Preparation<'_, '_> {
             Some(cache) => Destination::file(cache.dir()),
             None => Destination::memory(space.graph, space.dir),
         };
+        if let Some(of) = self.doubled {
+            let made = of.make(source, place, &mut || self.finish_reading(), control);
+            let (graph, _) = self.made(made.map_err(|error| self.prefer_changed(error))?, cache)?;
+            return Ok(graph);
+        }
         if !source.has_names() {
             return self.graph_at(place, cache, stages);
         }
@@ -96,7 +105,7 @@ impl Preparation<'_, '_> {
         stages.push(Stage::since("names", start, Bytes(source.bytes()), numbered.bytes_written()));
         let place = Destination { names: Some(numbered.names()), ..place };
         let (device, origin) = (self.device.take(), self.origin.as_deref_mut());
-        let mut of_numbers = Preparation { device, source: &numbered, origin, space, control };
+        let mut of_numbers = Preparation { device, source: &numbered, origin, doubled: None, space, control };
         let graph = of_numbers.graph_at(place, cache, stages);
         // If the cache failed, the graph is made again without it.
         self.device = of_numbers.device;

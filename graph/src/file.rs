@@ -64,12 +64,19 @@ pub fn open(path: &Path) -> Result<OrientedGraph> {
 
 /// As [`open`], for a file that is open already, even if it was renamed or removed meanwhile. Messages call it `path`.
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
+    match opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)? {
+        graph if graph.layout.ranks_follow_degrees() => Ok(graph),
+        _ => Err(Error::data(path, "its list of degrees is empty").advice(REMAKE)),
+    }
+}
+
+/// As [`open_file`], of a graph whose ranks need not follow degrees.
+pub fn open_file_in_any_order(file: &File, path: &Path) -> Result<OrientedGraph> {
     opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)
 }
 
 fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<OrientedGraph> {
     let (layout, checksum) = read_footer(&file, path)?;
-    let any_order = temporary.is_some();
     let file = GraphFile { file, path: path.to_path_buf(), checksum, _temporary: temporary };
     let entries: Vec<[u64; 4]> = section(&file, &layout, INDEX)?;
     let runs: Vec<[u32; 2]> = section(&file, &layout, DEGREES)?;
@@ -77,8 +84,7 @@ fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<O
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
-    let degrees = DegreeRuns::new(runs, &layout).filter(|_| any_order || layout.ranks_follow_degrees());
-    let degrees = degrees.ok_or_else(|| contradicts("list of degrees"))?;
+    let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.rows().start;
     let store = Arc::new(BlockStore::File { file, rows });
     Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })

@@ -60,7 +60,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether ranks follow falling degrees, as those of a prepared graph do; those of a graph that is made for one question need not.
+    /// Whether ranks follow falling degrees, as those of a prepared graph do; those of a doubled graph do not.
     pub(super) fn ranks_follow_degrees(&self) -> bool {
         self.degree_runs > 0 || self.vertices == 0
     }

@@ -4,7 +4,7 @@
 #     execute-job.sh --job-id ID --log-path DIR --algorithm lcc --input-path DIR --output-path FILE [--num-threads N]
 #
 # Writes `id value` for each vertex to FILE, and two lines with milliseconds since 1970, from which the benchmark takes the processing
-# time: that of counting, without reading the prepared graph and writing FILE. Of a directed graph it has the second pass over the edges.
+# time: that of counting, without reading the prepared graph and writing FILE. Of a directed graph it has what is counted by direction.
 set -euo pipefail
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/common.sh"
 

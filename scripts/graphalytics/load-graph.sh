@@ -31,3 +31,8 @@ graph.graph.directed = ${given[directed]}
 END
 # A plan needs the graph, and leaves it in the cache.
 "$trimill" plan "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --quiet > "$dir/plan.txt"
+if [ "${given[directed]}" = true ]; then
+    # Counting leaves there what directions are counted in.
+    "$trimill" count "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --lcc "$dir/lcc.txt" --force --json --quiet > /dev/null
+    rm -f -- "$dir/lcc.txt"
+fi

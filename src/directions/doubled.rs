@@ -22,7 +22,7 @@ use super::arcs::{MarkedRows, Marking, RankFinder, changed};
 use super::{MOST_VERTICES, RarerEdges, band_bytes};
 use crate::orient::joined::{BlocksInOrder, BucketBlocks};
 use crate::orient::{BLOCK, Destination, MadeGraph, VertexSections, Write, make};
-use trimill_graph::file::{Layout, open_temporary};
+use trimill_graph::file::Layout;
 use trimill_graph::rows::put_block;
 use trimill_graph::writing::RowsWritten;
 use trimill_graph::{BlockEntry, CleanReport, GraphSize, OrientedGraph};
@@ -34,6 +34,8 @@ use trimill_system::{Bytes, Control, Result};
 pub struct DoubledGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub edges: RarerEdges,
+    /// The input is read once for each band of rows that takes at most so many bytes, or a little more.
+    pub band: Bytes,
 }
 
 impl DoubledGraph<'_> {
@@ -47,30 +49,42 @@ impl DoubledGraph<'_> {
         }
     }
 
-    /// Makes it. `source` is what the graph was made of; it is read once for each band of rows that takes at most `band` bytes, or a little
-    /// more. Runs in the current thread pool. Errors: where `source` is another one now; what reading it, or the graph, meets; when stopped.
-    pub fn make(
+    /// Bytes of its file, or in memory, at most.
+    pub fn bytes_at_most(of: &GraphSize) -> Bytes {
+        let GraphSize { vertices, edges, .. } = Self::at_most(of);
+        Layout { vertices, edges, ..Layout::default() }.sections_at_most()
+    }
+
+    /// How many vertices and edges it has.
+    fn size(&self) -> (u32, u64) {
+        (2 * self.graph.vertices(), 2 * self.graph.edges() + self.edges.count)
+    }
+
+    /// Whether that graph can be it.
+    pub(crate) fn has_size_of(&self, graph: &OrientedGraph) -> bool {
+        self.size() == (graph.vertices(), graph.edges())
+    }
+
+    /// Makes it. `source` is what the graph was made of; `finish` is called when all of it was read, and returns its identity, which a file
+    /// records. Runs in the current thread pool. Errors: where `source` is another one now; what reading it, or the graph, meets; when
+    /// stopped.
+    pub(crate) fn make(
         self,
         source: &dyn ArcSource,
         place: Destination<'_>,
-        band: Bytes,
+        finish: &mut dyn FnMut() -> Result<String>,
         control: &Control,
-    ) -> Result<OrientedGraph> {
-        let Self { graph, edges } = self;
-        let (vertices, arcs) = (2 * graph.vertices(), 2 * graph.edges() + edges.count);
+    ) -> Result<MadeGraph> {
+        let (vertices, arcs) = self.size();
         let report = CleanReport { vertices_declared: vertices.into(), arcs, ..CleanReport::default() };
         let declared_lines = Some(vertices.into());
         let layout = Layout { vertices, edges: arcs, declared_lines, report, ..Layout::default() };
         let sections = VertexSections { degrees: &[], order: (0..vertices).rev().collect(), ids: std::iter::empty() };
-        let rows = |write: &Write<'_>| self.write(source, band, write, control);
-        match make(place, layout, sections, || Ok(String::new()), rows)? {
-            MadeGraph::File(made) => open_temporary(made.file),
-            MadeGraph::Memory(graph) => Ok(*graph),
-        }
+        make(place, layout, sections, finish, |write| self.write(source, write, control))
     }
 
-    fn write(self, source: &dyn ArcSource, band: Bytes, write: &Write<'_>, control: &Control) -> Result<RowsWritten> {
-        let Self { graph, edges } = self;
+    fn write(self, source: &dyn ArcSource, write: &Write<'_>, control: &Control) -> Result<RowsWritten> {
+        let Self { graph, edges, band } = self;
         let ranks = RankFinder::of(graph)?;
         let (blocks, mut next, mut first, mut marked) = (BlocksInOrder::default(), 0, 0, [0; 2]);
         while first < graph.vertices() {
@@ -85,7 +99,6 @@ impl DoubledGraph<'_> {
             next += ranges.len();
             first = end;
         }
-        source.unchanged()?;
         let of_kind = if edges.mutual { marked[1] } else { marked[0] - marked[1] };
         if marked[0] != graph.edges() || of_kind != edges.count {
             return Err(changed());

@@ -3,14 +3,18 @@
 //! Where edges of both kinds are there, the doubled graph ([`crate::directions`]) is counted as a job of its own, with what is left of the
 //! host's memory and all of the device's: what counted the graph must be gone.
 
+use std::path::Path;
+
 use super::backends::GraphToCount;
 use super::graph::{Prepared, enough};
 use super::part_counts::zeros;
 use super::planned::PlanRequest;
 use super::session::{Purpose, Session};
+use crate::cache::Origin;
+use crate::clean::Workspace;
 use crate::directions::{DoubledGraph, RarerEdges};
 use crate::job::{CutSettings, Job, OutputSettings, Partitioner};
-use crate::orient::Destination;
+use crate::prepare::Preparation;
 use crate::report::RunResult;
 use crate::sums::{ByRank, SumKey, Sums};
 use trimill_graph::OrientedGraph;
@@ -31,7 +35,7 @@ impl Session {
         let edges = RarerEdges::of(graph);
         let doubled = match edges.count {
             0 => None,
-            _ => Some(self.count_doubled(DoubledGraph { graph, edges }, source, result)?),
+            _ => Some(self.count_doubled(graph, edges, source, result)?),
         };
         let arcs = zeros(self, graph.vertices().into())?;
         let of_block = |first: u64, triangles: &[u64]| {
@@ -49,10 +53,15 @@ impl Session {
     }
 
     /// The triangles at the vertices of the doubled graph, by its ranks.
-    fn count_doubled(&self, of: DoubledGraph<'_>, source: &Source, result: &mut RunResult) -> Result<Sums<ByRank>> {
-        let kind = if of.edges.mutual { "both directions" } else { "one direction" };
-        tracing::info!(target: NOTE, "{} edges with arcs in {kind} are counted between neighbours", of.edges.count);
-        let graph = of.graph;
+    fn count_doubled(
+        &self,
+        graph: &OrientedGraph,
+        edges: RarerEdges,
+        source: &Source,
+        result: &mut RunResult,
+    ) -> Result<Sums<ByRank>> {
+        let kind = if edges.mutual { "both directions" } else { "one direction" };
+        tracing::info!(target: NOTE, "{} edges with arcs in {kind} are counted between neighbours", edges.count);
         let needs = self.host_needs(GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: None });
         let marking = needs.directions().ok_or_else(|| Error::defect("directions that nobody wants"))?;
         let left = self.host.left(&marking)?;
@@ -66,14 +75,19 @@ impl Session {
             ..self.job.clone()
         };
         let session = Self::open(job.without_counts().without_cache(), Purpose::Question, None, &self.control)?;
-        let held = session.workspace().graph.min(Bytes(left.get() / 2));
-        let (place, band) = (Destination::memory(held, &self.work_dir), left.saturating_sub(held));
-        let made = parallel::within(&self.pool, || of.make(source, place, band, &self.control))?;
+        let space = session.workspace();
+        let space = Workspace { graph: space.graph.min(Bytes(left.get() / 2)), ..space };
+        let doubled = Some(DoubledGraph { graph, edges, band: left.saturating_sub(space.graph) });
+        let mut origin = Self::origin(source)?.map(|origin| Origin { doubled: true, ..origin });
+        let (origin, control) = (origin.as_mut(), &self.control);
+        let preparation = Preparation { device: None, source, origin, doubled, space, control };
+        let made = parallel::within(&self.pool, || preparation.prepare(self.cache.as_ref(), &mut Vec::new()))?;
         tracing::debug!("the graph is doubled");
         session.open_gpus(enough(made.edges(), made.vertices().into()))?;
+        let path = made.path().map(Path::to_path_buf);
         let prepared = Prepared { graph: made, origin: None, stages: Vec::new(), session };
         let planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
-        let (sums, counting) = planned.at_vertices()?;
+        let (sums, counting) = Self::unless_graph_damaged(planned.at_vertices(), path.as_deref())?;
         result.peak_host_bytes = result.peak_host_bytes.max(peak).max(counting);
         Ok(sums)
     }

@@ -58,13 +58,18 @@ impl Session {
             let job = &self.job;
             let source =
                 Source::open_within(&job.inputs, job.reading.clone(), &self.work_dir, self.preparing, &self.control)?;
-            let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
-            let names = source.has_names();
-            let origin = source.identity()?.map(|identity| Origin { format, header, columns, names, identity });
+            let origin = Self::origin(&source)?;
             Ok((source, origin))
         })?;
         self.resolve_lcc(source.directed(), source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
+    }
+
+    /// What identifies an input, if it is a file.
+    pub(super) fn origin(source: &Source) -> Result<Option<Origin>> {
+        let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
+        let (names, doubled) = (source.has_names(), false);
+        Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled, identity }))
     }
 
     /// Settles what the coefficients of all vertices are of, if they are wanted; `again`: whether the input can be read again for them.
@@ -140,7 +145,7 @@ impl Opened<'_> {
                 _ => None,
             });
             let (source, space): (&dyn ArcSource, _) = (&*self.source, self.session.workspace());
-            let preparation = Preparation { device, source, origin: kept, space, control };
+            let preparation = Preparation { device, source, origin: kept, doubled: None, space, control };
             let graph = preparation.prepare(cache.as_ref(), stages)?;
             if let Some(list) = self.source.listed() {
                 lcc::listed(list, &graph, self.session.preparing, control)?;

@@ -13,7 +13,6 @@ use crate::sums::{ByArc, ByRank};
 use crate::truss;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
-use trimill_graph::file::Layout;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_partitioners::partition::sizes;
@@ -260,8 +259,7 @@ impl HostNeeds {
             .counting("count the arcs between neighbours", gpus)
             .fixed("triangles at vertices and on edges", self.beside_directions())
             .buffers(Bytes(3 * least.get()));
-        let most = Layout { vertices: size.vertices, edges: size.edges, ..Layout::default() }.sections_at_most();
-        let held = most.min(Bytes(self.host.floor(&needs).bytes.get() / 3));
+        let held = DoubledGraph::bytes_at_most(&self.size).min(Bytes(self.host.floor(&needs).bytes.get() / 3));
         needs.fixed("the doubled graph in memory", held)
     }
 

@@ -5,6 +5,7 @@ use super::building::Building;
 use super::counters::in_memory;
 use super::planned::Planned;
 use super::session::Session;
+use crate::directions::{DoubledGraph, RarerEdges};
 use crate::job::Mode;
 use crate::outputs::CountsWanted;
 use crate::plan::Plan;
@@ -17,7 +18,7 @@ impl Planned {
     /// What counting takes, where partitions are built as `building` says, if they are.
     pub(super) fn disk_needs(&self, building: Option<&Building>) -> Result<Vec<DiskNeed>> {
         let Self { graph, plan, session, .. } = self;
-        let Session { job, run, work_dir, .. } = session;
+        let Session { job, run, cache, work_dir, .. } = session;
         let mut needs: Vec<DiskNeed> = building.map(|building| self.spills_needed(building)).into_iter().collect();
         let up_to = |what: &str, directory: &std::path::Path, most_bytes, option: &str| DiskNeed {
             what: what.into(),
@@ -36,6 +37,13 @@ impl Planned {
             _ => Bytes::ZERO,
         };
         needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
+        if job.output.lcc_wanted.is_some_and(|lcc| lcc.directed) && RarerEdges::of(graph).count > 0 {
+            let (directory, option) = match cache {
+                Some(cache) => (cache.dir(), "--cache-dir"),
+                None => (&**work_dir, "--work-dir"),
+            };
+            needs.push(up_to("the doubled graph", directory, DoubledGraph::bytes_at_most(&graph.size()), option));
+        }
         let listed = job.output.lcc_wanted.map_or(0, |lcc| lcc.listed);
         let all = listed.max(graph.vertices().into()).max(graph.report().vertices_declared);
         needs.extend(job.output.files.disk_needs(&graph.size(), array_len(graph), all)?);

@@ -270,6 +270,37 @@ fn memory_for_directions_is_asked_for_before_anything_is_counted() {
 }
 
 #[test]
+fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
+    let place = Place::new();
+    let arcs: Arcs = (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect();
+    let vertices: Vec<u64> = (0..60).collect();
+    let count = |arcs: &Arcs| {
+        let args = ["count", "g", "--lcc", "l.txt", "--force", "--cache-dir", "cache", "--backend", "cpu", "-v"];
+        let output = place.command(&args).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let found = values(&fs::read_to_string(place.path("l.txt")).unwrap());
+        assert_eq!(found, by_definition(true, &vertices, arcs));
+        stderr(&output).matches("the graph is in the cache").count()
+    };
+    write(&place.path(""), "g", true, &vertices, &arcs);
+    assert_eq!(count(&arcs), 0);
+    assert_eq!(count(&arcs), 2);
+    let listed = String::from_utf8(place.prints(&["cache", "list", "--cache-dir", "cache"])).unwrap();
+    assert!(listed.contains("2 graphs") && listed.matches("g.e").count() == 2, "{listed}");
+    // Another input with as many vertices and edges, of which as many are there in both directions.
+    let turned: Arcs = arcs.iter().map(|&(u, v)| (59 - u, 59 - v)).collect();
+    write(&place.path(""), "g", true, &vertices, &turned);
+    assert_eq!(count(&turned), 0);
+    assert_eq!(count(&turned), 2);
+    // The graph was removed, but not that of directions: it is made of the same input again.
+    let graphs = fs::read_dir(place.path("cache")).unwrap().map(|file| file.unwrap().path());
+    let graphs: Vec<_> = graphs.filter(|path| path.extension().is_some_and(|it| it == "trimgraf")).collect();
+    let smaller = graphs.iter().min_by_key(|path| path.metadata().unwrap().len()).unwrap();
+    fs::remove_file(smaller).unwrap();
+    assert_eq!(count(&turned), 1);
+}
+
+#[test]
 fn shards_are_merged_to_the_same_file() {
     let place = Place::new();
     let arcs: Arcs = (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect();

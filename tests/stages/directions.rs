@@ -2,13 +2,17 @@
 //! another one by then.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::common::{ids_by_rank, oriented, rows_of};
 use proptest::prelude::*;
+use trimill::testing::clean::Workspace;
 use trimill::testing::directions::{DoubledGraph, RarerEdges};
+use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
-use trimill::testing::orient::Destination;
-use trimill::{Bytes, Control};
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::Preparation;
+use trimill::{Bytes, Control, Result};
 
 /// The rows of the doubled graph: a number is twice a rank for its copy, and one more for the vertex.
 fn doubled_rows(ids: &[u64], arcs: &BTreeSet<(u64, u64)>, mutual: bool) -> Vec<Vec<u32>> {
@@ -23,6 +27,14 @@ fn doubled_rows(ids: &[u64], arcs: &BTreeSet<(u64, u64)>, mutual: bool) -> Vec<V
         }
     };
     numbers.clone().map(|a| (0..a).filter(|&b| joined(a, b)).collect()).collect()
+}
+
+/// It stays in memory if it takes at most so many bytes there.
+fn made(of: DoubledGraph<'_>, source: &ArcList, memory: Bytes, dir: &Path) -> Result<OrientedGraph> {
+    let space = Workspace { graph: memory, ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };
+    let control = Control::silent();
+    Preparation { device: None, source, origin: None, doubled: Some(of), space, control: &control }
+        .prepare(None, &mut Vec::new())
 }
 
 fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
@@ -40,10 +52,9 @@ proptest! {
         let in_both = simple.iter().filter(|&&(u, v)| u < v && simple.contains(&(v, u))).count() as u64;
         prop_assert_eq!(edges.count, in_both.min(graph.edges() - in_both));
         let expected = doubled_rows(&ids_by_rank(&graph), &simple, edges.mutual);
-        let [file, memory] = [Destination::file(dir.path()), Destination::memory(Bytes::mib(1), dir.path())];
-        for (place, band) in [(file, 1), (file, 400), (memory, 1 << 20), (memory, 0)] {
-            let doubled = DoubledGraph { graph: &graph, edges };
-            let made = doubled.make(&source, place, Bytes(band), &Control::silent()).unwrap();
+        for (memory, band) in [(0, 1), (0, 400), (1 << 20, 1 << 20), (1 << 20, 0)] {
+            let doubled = DoubledGraph { graph: &graph, edges, band: Bytes(band) };
+            let made = made(doubled, &source, Bytes(memory), dir.path()).unwrap();
             prop_assert_eq!(rows_of(&made), expected.clone());
             let (most, size) = (DoubledGraph::at_most(&graph.size()), made.size());
             prop_assert!(size.vertices == most.vertices && size.edges <= most.edges && size.longest_row <= most.longest_row);
@@ -68,8 +79,7 @@ fn an_input_that_has_changed_is_found_out() {
     ];
     let make = |arcs: &[(u64, u64)]| {
         let source = ArcList { arcs: arcs.to_vec(), declared: None };
-        let place = Destination::file(dir.path());
-        DoubledGraph { graph: &graph, edges }.make(&source, place, Bytes(0), &Control::silent())
+        made(DoubledGraph { graph: &graph, edges, band: Bytes(0) }, &source, Bytes(0), dir.path())
     };
     assert!(make(&arcs).is_ok());
     for other in others {

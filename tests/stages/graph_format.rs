@@ -42,9 +42,9 @@ fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let mut origin =
-        Origin { format: Format::Text, header: None, columns: None, names: false, identity: Identity::default() };
+        Origin { format: Format::Text, header: None, columns: None, names: false, doubled: false, identity: Identity::default() };
     let control = Control::silent();
-    let graph = Preparation { device: None, source: &source, origin: Some(&mut origin), space, control: &control }
+    let graph = Preparation { device: None, source: &source, origin: Some(&mut origin), doubled: None, space, control: &control }
         .prepare(Some(&cache), &mut Vec::new());
     graph.unwrap().path().unwrap().to_path_buf()
 }

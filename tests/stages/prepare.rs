@@ -69,7 +69,7 @@ fn prepared_within(
     let device = device.map(|device| OnDevice { device, required });
     let control = Control::silent();
     let graph =
-        Preparation { device, source, origin: None, space, control: &control }.prepare(None, &mut Vec::new())?;
+        Preparation { device, source, origin: None, doubled: None, space, control: &control }.prepare(None, &mut Vec::new())?;
     let known = (graph.size(), graph.report(), graph.degree_runs(), graph.first_declared_id(), graph.declared_lines());
     let contents = format!("{known:?} {:?} {:?} {:?}", graph.order()?, graph.ids()?, rows_of(&graph));
     Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })
@@ -182,7 +182,7 @@ fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_dir
             let mut stages = Vec::new();
             let device = device.map(|device| OnDevice { device, required: false });
             let (space, control) = (workspace(dir.path()), &Control::silent());
-            let preparation = Preparation { device, source: &source, origin: None, space, control };
+            let preparation = Preparation { device, source: &source, origin: None, doubled: None, space, control };
             let graph = preparation.prepare(None, &mut stages).unwrap();
             (rows_of(&graph), stages.len())
         };
