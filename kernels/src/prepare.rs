@@ -11,10 +11,10 @@
 //! ```
 //!
 //! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 4 an id and 12 to 36 a
-//! vertex. With less, arcs are sorted in runs, which are kept in the host's memory, or where the caller stores them ([`RunStore`]), and are
-//! merged a range of keys at a time (`runs`): first to count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix sorts of all keys, of up to 8
-//! passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and `orient` of the crate
-//! `trimill`), and the result is the same to the byte.
+//! vertex. With less, arcs are sorted in runs, which the device encodes and the caller stores ([`RunStore`]). The device decodes and merges them
+//! a range of keys at a time (`runs`): first to count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two
+//! radix sorts of all keys, of up to 8 passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and
+//! `orient` of the crate `trimill`), and the result is the same to the byte.
 
 mod blocks;
 pub(crate) mod constants;
@@ -30,7 +30,7 @@ mod work;
 pub use blocks::{FileBlocks, RankedRows};
 pub use edges::{DeviceArcs, DeviceEdges};
 pub use ranks::RankedVertices;
-pub use stored::{HostKeys, RUN_BLOCK, RunStore, StoredRun};
+pub use stored::{RunStore, StoredRun};
 pub(crate) use work::{PrepareSpace, SortBuffers, sort_memory};
 pub use work::{ids_within, needed};
 

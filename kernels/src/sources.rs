@@ -53,6 +53,7 @@ pub static PREPARE: CudaSource = CudaSource {
         part!("prepare_select.cuh"),
         part!("prepare.cu"),
         part!("prepare_encode.cuh"),
+        part!("prepare_runs.cuh"),
     ],
     images: IMAGES,
 };

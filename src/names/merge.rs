@@ -52,8 +52,7 @@ impl Merging<'_> {
 
     pub(super) fn run(&self) -> Result<Vec<MergedRange>> {
         let Self { runs, memory, control, .. } = *self;
-        let bytes =
-            runs.iter().flat_map(|run| &run.pieces).map(|piece| piece.bytes.held() + piece.bytes.in_file()).sum();
+        let bytes = runs.iter().flat_map(|run| &run.pieces).map(|piece| piece.bytes.length()).sum();
         let task = control.task("sort names", Some(bytes), Unit::Bytes);
         let share = memory.get() / rayon::current_num_threads() as u64 / (2 * runs.len().max(1) as u64);
         let buffer = share.clamp(LEAST_BUFFER, LARGEST_BUFFER);
@@ -217,7 +216,7 @@ impl<'a> RunCursor<'a> {
                 return Ok(self.to.is_none_or(|to| &*self.name < to));
             }
             let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
-            let all = (piece.bytes.held() + piece.bytes.in_file()) as usize;
+            let all = piece.bytes.length() as usize;
             if self.read < all {
                 self.bytes.drain(..self.at);
                 self.at = 0;

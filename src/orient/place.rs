@@ -10,7 +10,7 @@ use trimill_graph::names::Names;
 use trimill_graph::writing::{GraphWriter, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::disk::{DiskNeed, check_room};
-use trimill_system::{Bytes, Error, Result, lock};
+use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 /// Where a graph goes.
 #[derive(Debug, Clone, Copy)]
@@ -132,10 +132,13 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
             }
             check_room([self.place.need(&self.layout)])?;
             let writer = begin(self.place, self.layout.clone(), vertices)?;
-            held.blocks.drain(..).try_for_each(|block| writer.blocks(block.position, &block.bytes))?;
             let _ = self.writer.set(writer);
         }
+        let waiting = std::mem::take(&mut held.blocks);
         drop(held);
+        if let Some(writer) = self.writer.get() {
+            parallel::try_each(waiting, |block| writer.blocks(block.position, &block.bytes))?;
+        }
         match self.writer.get() {
             Some(writer) => writer.blocks(position, &bytes),
             None => Err(Error::resource("the graph file could not be begun")),

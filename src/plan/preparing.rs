@@ -26,9 +26,8 @@ const CLEANED: f64 = 16e6;
 const RANKED: f64 = 16e6;
 
 /// Arcs that go to a GPU in a second, and edges of which it makes the graph, where its memory holds all; and both where runs wait outside.
-const TO_GPU: f64 = 1.6e9;
-const ON_GPU: f64 = 0.6e9;
-const BEYOND_GPU: f64 = 0.25e9;
+const ON_GPU: [f64; 2] = [1.6e9, 0.6e9];
+const BEYOND_GPU: [f64; 2] = [0.8e9, 0.45e9];
 
 /// Bytes of an arc that waits encoded: to be sorted, and in a row, ends of blocks included.
 const SORTED: f64 = 3.7;
@@ -85,8 +84,8 @@ impl Machine {
             }
             InputForm::ArcsOnGpu => {
                 let ([reading, rate], scratch) = match trimill_kernels::prepare::needed(arcs, ids) <= gpu.get() {
-                    true => ([TO_GPU, ON_GPU], 0.0),
-                    false => ([BEYOND_GPU; 2], beyond(SORTED * n, 2 * shares.buckets())),
+                    true => (ON_GPU, 0.0),
+                    false => (BEYOND_GPU, beyond(SORTED * n, 2 * shares.buckets())),
                 };
                 let disk = 2.0 * written(scratch) + 2.0 * scratch / self.rates.read_bytes;
                 let orient = m / rate + written(rows) + disk;

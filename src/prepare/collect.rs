@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trimill_kernels::engine::HostWords;
-use trimill_kernels::prepare::{DeviceArcs, HostKeys, MOST_ID_BITS};
+use trimill_kernels::prepare::{DeviceArcs, MOST_ID_BITS, RunStore};
 
 use super::runs::EncodedRuns;
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
@@ -29,7 +29,7 @@ const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 }
 
 pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
-    /// Where runs are encoded, if there may be any.
+    /// Where sorted runs go, if there may be any.
     pub(super) runs: Option<Arc<EncodedRuns>>,
     /// Buffers that no thread fills at the moment, each with the number of arcs in it.
     partial: Mutex<Vec<(HostWords, usize)>>,
@@ -47,12 +47,10 @@ struct CollectState<'d> {
     expected: u64,
     /// Bytes of all buffers.
     memory: u64,
-    /// How many arcs wait in the host's memory if the device does not hold all, and where the others go.
-    host: HostKeys,
-    /// Free bytes on the disk of runs.
-    disk: u64,
-    /// Bytes of encoded runs that may be in memory.
-    encoded: u64,
+    /// Where runs go of what the device does not hold.
+    store: Option<Arc<dyn RunStore>>,
+    /// Bytes of runs that may be in memory, and that fit the disk.
+    space_of_runs: [Bytes; 2],
     /// How many buffers were made before the device started.
     made: u64,
     /// Buffers that wait to be sent, each with the number of arcs in it.
@@ -66,15 +64,10 @@ enum SortingDevice<'d> {
     Useless,
 }
 
-/// How many arcs each of two sets of sorted runs may have as plain keys in so much of the host's memory, unless the workspace says how much
-/// buckets, and so runs, may take.
-fn arcs_in(memory: Bytes, space: Workspace<'_>) -> u64 {
-    space.buckets.map_or(memory.get() / 2, Bytes::get) / size_of::<u64>() as u64
-}
-
-/// Bytes of two sets of so many plain keys.
-const fn in_two_sets(arcs: u64) -> Bytes {
-    Bytes(2 * size_of::<u64>() as u64 * arcs)
+/// What sorted runs may take of so much of the host's memory, unless the workspace says how much a set of buckets, or of runs, may take: there
+/// are two sets.
+fn runs_in(memory: Bytes, space: Workspace<'_>) -> Bytes {
+    space.buckets.map_or(memory, |set| Bytes(2 * set.get()))
 }
 
 /// The end of a scan that this sink refused.
@@ -94,26 +87,16 @@ impl<'d> Collect<'d> {
         beyond: Option<Workspace<'_>>,
     ) -> Self {
         let device = SortingDevice::Starting(device);
-        let (mut host, mut runs, mut disk, mut encoded) =
-            (HostKeys { in_memory: 0, store: None }, None, Bytes::ZERO, Bytes::ZERO);
-        if let Some(space) = beyond {
-            let plain = arcs_in(Bytes(memory / 8 * 5), space);
-            match expected <= plain {
-                true => host.in_memory = plain,
-                false => encoded = in_two_sets(plain),
-            }
-            let store = Arc::new(EncodedRuns::new(space.dir, encoded));
-            host.store = Some(store.clone());
-            (runs, disk) = (Some(store), disk::free_space(space.dir).unwrap_or_default());
-        }
+        let in_memory = beyond.map_or(Bytes::ZERO, |space| runs_in(Bytes(memory / 8 * 5), space));
+        let on_disk = beyond.map_or(Bytes::ZERO, |space| disk::free_space(space.dir).unwrap_or_default());
+        let runs = beyond.map(|space| Arc::new(EncodedRuns::new(space.dir, in_memory)));
         Self {
             state: Mutex::new(CollectState {
                 device,
                 expected,
                 memory: memory / 4,
-                host,
-                disk: disk.get(),
-                encoded: encoded.get(),
+                store: runs.clone().map(|runs| runs as Arc<dyn RunStore>),
+                space_of_runs: [in_memory, on_disk],
                 made: 0,
                 waiting: Vec::new(),
             }),
@@ -146,15 +129,12 @@ impl<'d> Collect<'d> {
         self.ids.load(Ordering::Relaxed)
     }
 
-    /// The host has `memory` for runs from now on. Returns how many arcs of each of two sets may wait there as plain keys.
-    pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<u64, Stop> {
-        let arcs = arcs_in(memory, space);
-        match &self.runs {
-            Some(runs) if lock(&self.state).host.in_memory == 0 => match runs.keep_at_most(in_two_sets(arcs)) {
-                true => Ok(0),
-                false => Err(unfit(format!("sorted runs take more than {}", in_two_sets(arcs)))),
-            },
-            _ => Ok(arcs),
+    /// The host has `memory` for runs from now on.
+    pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<(), Stop> {
+        let most = runs_in(memory, space);
+        match self.runs.as_ref().is_none_or(|runs| runs.keep_at_most(most)) {
+            true => Ok(()),
+            false => Err(unfit(format!("sorted runs take more than {most}"))),
         }
     }
 
@@ -233,17 +213,15 @@ impl CollectState<'_> {
             }
         };
         let Some(engine) = device.engine() else { return Ok(()) };
-        let arcs = DeviceArcs::new(engine, self.host.clone())?;
+        let arcs = DeviceArcs::new(engine, self.store.clone())?;
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
         // If it is known how many arcs there are.
-        let [stored, _] = bytes_on_disk(self.expected.saturating_sub(arcs.most_in_memory()), self.encoded);
-        if stored.get() > self.disk && self.expected < u64::MAX {
-            return Err(Error::resource(format!(
-                "sorted runs take at least {stored} of disk, and {} are free",
-                Bytes(self.disk)
-            )));
+        let [in_memory, on_disk] = self.space_of_runs;
+        let [stored, _] = bytes_on_disk(self.expected.saturating_sub(arcs.most_on_device()), in_memory.get());
+        if stored > on_disk && self.expected < u64::MAX {
+            return Err(Error::resource(format!("sorted runs take at least {stored} of disk, and {on_disk} are free")));
         }
         self.device = SortingDevice::Started(Box::new(arcs));
         Ok(())

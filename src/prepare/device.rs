@@ -4,8 +4,9 @@
 //! device while they are read ([`super::collect`]); it sorts them, ranks vertices, and makes the bytes of the rows
 //! ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
-//! Memory of the device: 16 bytes an arc and up to 40 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in the host's
-//! memory in sorted runs, 16 bytes an arc, or encoded in 2 to 8, then on disk ([`super::runs`]). Other memory of the host: the order of the vertices and their ids, 8 bytes a vertex, and buffers.
+//! Memory of the device: 16 bytes an arc and up to 40 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in sorted
+//! runs in the host's memory or on disk, in 1 to 4 bytes each ([`super::runs`]). Other memory of the host: the order of the vertices and their
+//! ids, 8 bytes a vertex, and buffers.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -94,11 +95,11 @@ impl<'a> ReadOnDevice<'a> {
             return Err(unfit("too little host memory for arrays over ids"));
         };
         let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
-        let on_host = collect.keep_within(shares.left, space)?;
+        collect.keep_within(shares.left, space)?;
         let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
         let reading = start.elapsed();
-        let input = ReadInput { source, arcs, ids, loops, loop_ids, on_host, runs, left };
+        let input = ReadInput { source, arcs, ids, loops, loop_ids, runs, left };
         Ok(Self { device, input, reading })
     }
 
@@ -137,9 +138,7 @@ struct ReadInput<'a> {
     ids: u64,
     loops: u64,
     loop_ids: Seen,
-    /// The most arcs that the host's memory holds as plain keys in each of two sets of runs, beside arrays over ids.
-    on_host: u64,
-    /// Runs that are encoded, if there may be any.
+    /// Sorted runs, if there may be any.
     runs: Option<Arc<EncodedRuns>>,
     /// The host's memory beside arrays over ids.
     left: Bytes,
@@ -149,10 +148,10 @@ struct ReadInput<'a> {
 const FOR_COUNTING: Bytes = Bytes::mib(4 << 10);
 
 impl ReadInput<'_> {
-    /// The same place, where a graph may take all of the memory but what its `keys` take that wait as plain ones, and others in runs.
-    fn with_room<'p>(&self, place: Destination<'p>, keys: u64) -> Destination<'p> {
+    /// The same place, where a graph may take all of the memory but what its runs take.
+    fn with_room<'p>(&self, place: Destination<'p>) -> Destination<'p> {
         let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.held());
-        let room = self.left.saturating_sub(runs + Bytes::of::<u64>(keys)).saturating_sub(FOR_COUNTING);
+        let room = self.left.saturating_sub(runs).saturating_sub(FOR_COUNTING);
         Destination { memory: place.memory.map(|most| if most > Bytes::ZERO { most.max(room) } else { most }), ..place }
     }
 }
@@ -167,7 +166,7 @@ fn make_on(
     control: &Control,
 ) -> Result<(MadeGraph, u64, Duration, Duration), Stop> {
     let start = Instant::now();
-    let edges = on_device.clean(read.ids, read.on_host)?;
+    let edges = on_device.clean(read.ids)?;
     let count = edges.edges();
     let distinct = edges.distinct_arcs();
     control.check()?;
@@ -187,7 +186,6 @@ fn make_on(
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let rows_waiting = rows.keys_on_host();
     let ids = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
@@ -195,7 +193,7 @@ fn make_on(
         unfit = matches!(written, Err(Stop::Unfit(_)));
         written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)
     };
-    let place = read.with_room(place, rows_waiting);
+    let place = read.with_room(place);
     let made = make(place, layout, VertexSections { degrees: &degrees, order, ids }, identity, write_rows);
     let made = made.map_err(|error| if unfit { Stop::Unfit(error) } else { Stop::Failed(error) })?;
     let orienting = start.elapsed();

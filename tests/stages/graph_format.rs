@@ -41,11 +41,24 @@ fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     let source = ArcList { arcs: edges.iter().copied().collect(), declared: None };
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
-    let mut origin =
-        Origin { format: Format::Text, header: None, columns: None, names: false, doubled: false, identity: Identity::default() };
+    let mut origin = Origin {
+        format: Format::Text,
+        header: None,
+        columns: None,
+        names: false,
+        doubled: false,
+        identity: Identity::default(),
+    };
     let control = Control::silent();
-    let graph = Preparation { device: None, source: &source, origin: Some(&mut origin), doubled: None, space, control: &control }
-        .prepare(Some(&cache), &mut Vec::new());
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        origin: Some(&mut origin),
+        doubled: None,
+        space,
+        control: &control,
+    }
+    .prepare(Some(&cache), &mut Vec::new());
     graph.unwrap().path().unwrap().to_path_buf()
 }
 

@@ -68,8 +68,8 @@ fn prepared_within(
 ) -> Result<Prepared> {
     let device = device.map(|device| OnDevice { device, required });
     let control = Control::silent();
-    let graph =
-        Preparation { device, source, origin: None, doubled: None, space, control: &control }.prepare(None, &mut Vec::new())?;
+    let graph = Preparation { device, source, origin: None, doubled: None, space, control: &control }
+        .prepare(None, &mut Vec::new())?;
     let known = (graph.size(), graph.report(), graph.degree_runs(), graph.first_declared_id(), graph.declared_lines());
     let contents = format!("{known:?} {:?} {:?} {:?}", graph.order()?, graph.ids()?, rows_of(&graph));
     Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })

@@ -54,10 +54,10 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                 work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
                 (Sorted::Device { at, count, free, bytes }, work.take(16)?)
             }
-            EdgePlace::Host(mut runs, host) => {
+            EdgePlace::Host(mut runs) => {
                 work.release(begin);
                 let sums = work.take(16)?;
-                let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(host));
+                let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(runs.store().cloned()));
                 let mut from = runs.begin();
                 while let Some(to) = runs.next(&from, most)? {
                     let (buffers, count) = runs.load(&mut work, &from, &to)?;
@@ -67,8 +67,8 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                         found.edges,
                         &[found.kept.keys, found.edges, of_ids.into(), rank_of, wide],
                     )?;
-                    let at = work.sort(found.kept, found.edges, 0, 2 * bits)?.keys;
-                    oriented.fetch(&mut work, at, found.edges)?;
+                    let sorted = work.sort(found.kept, found.edges, 0, 2 * bits)?;
+                    oriented.fetch(&mut work, sorted, found.edges)?;
                     work.release(begin);
                     from = to;
                 }
@@ -77,14 +77,6 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         };
         let begin = work.next();
         Ok(Self { work, arcs, bits, vertices, lengths, vertex_keys: (keys, most), sums, begin })
-    }
-
-    /// Arcs that are in the host's memory as plain keys.
-    pub fn keys_on_host(&self) -> u64 {
-        match &self.arcs {
-            Sorted::Device { .. } => 0,
-            Sorted::Host(runs) => runs.keys_in_memory(),
-        }
     }
 
     /// Once all file blocks were cut: the sum over all arcs of the number of successors of the arc's head, and the most successors of a
@@ -124,13 +116,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         let many = ranks.len() as u64;
         let (table, firsts, positions) = (work.take(4 * many)?, work.take(8 * many)?, work.take(8 * many)?);
         let headers = work.take(16 * many)?;
-        let out = match out.end - out.start {
-            LEAST_OUT.. => out,
-            _ => {
-                let at = work.take(LEAST_OUT)?;
-                at..at + LEAST_OUT
-            }
-        };
+        let out = work.at_least(LEAST_OUT, out)?;
         work.after_kernels()?;
         // SAFETY: the table is not page-locked, so it is read before this returns.
         unsafe { work.engine.copy(table, &[cast_slice(ranks)]) }?;

@@ -18,4 +18,12 @@ crate::shared_constants! {
     SCAN_THREADS: u32 = 1024;
     /// Threads of a block that encodes a file block.
     ENCODE_THREADS: u32 = 256;
+    /// Threads of a block that encodes or decodes keys of a run.
+    RUN_THREADS: u32 = 256;
+    /// Keys of a run that are encoded together.
+    RUN_KEYS: u32 = 512;
+    /// The most bytes that these take.
+    RUN_SPACE: u32 = 4096;
+    /// Keys of a run whose place and first key the host keeps.
+    RUN_BLOCK: u32 = 4096;
 }

@@ -1,10 +1,12 @@
 //! From arcs to unique edges and degrees.
 
+use std::sync::Arc;
+
 use bytemuck::cast_slice;
 
 use super::MOST_ID_BITS;
 use super::runs::Runs;
-use super::stored::HostKeys;
+use super::stored::RunStore;
 use super::work::{COPIED, PrepareSpace, SortBuffers, largest, needed};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
@@ -28,34 +30,32 @@ pub struct DeviceArcs<'e, E: Engine + ?Sized> {
     /// The most arcs that the device holds.
     most: u64,
     runs: Runs,
-    host: HostKeys,
     /// Buffers made so far.
     made: usize,
     next: Event,
 }
 
 impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
-    /// No arcs yet. Takes all memory of the engine; the host may hold `host` in runs.
-    pub fn new(engine: &'e mut E, host: HostKeys) -> GpuResult<Self> {
+    /// No arcs yet. Takes all memory of the engine; what it does not hold goes to the store in runs.
+    pub fn new(engine: &'e mut E, store: Option<Arc<dyn RunStore>>) -> GpuResult<Self> {
         let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
         let most = largest(0..left / 16 + 1, |arcs| needed(arcs, 1) <= left);
-        let runs = Runs::new(host.clone());
-        Ok(Self { work, at, count: 0, most, runs, host, made: 0, next: 0 })
+        Ok(Self { work, at, count: 0, most, runs: Runs::new(store), made: 0, next: 0 })
     }
 
-    /// The most arcs that the memory holds, if there are hardly any ids; of those in a store there may be any number.
+    /// The most arcs that can be taken, if there are hardly any ids: with a store any number.
     pub fn most(&self) -> u64 {
-        match &self.host {
-            _ if self.most < LEAST_RUN => self.most,
-            HostKeys { store: Some(_), .. } => u64::MAX,
-            HostKeys { in_memory, .. } => self.most.max(*in_memory),
-        }
+        if self.makes_runs() { u64::MAX } else { self.most }
     }
 
-    /// The most arcs that the memory of the device, or of the host, holds.
-    pub fn most_in_memory(&self) -> u64 {
-        self.most.max(if self.most < LEAST_RUN { 0 } else { self.host.in_memory })
+    /// The most arcs that the memory of the device holds, if there are hardly any ids.
+    pub fn most_on_device(&self) -> u64 {
+        self.most
+    }
+
+    fn makes_runs(&self) -> bool {
+        self.runs.store().is_some() && self.most >= LEAST_RUN
     }
 
     pub fn taken(&self) -> u64 {
@@ -125,29 +125,23 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         work.take_sort(count, 0)?;
         work.after_copies()?;
         work.for_each("arc_keys", count, &[buffers.keys, count, MOST_ID_BITS.into()])?;
-        let sorted = work.sort(buffers, count, 0, 2 * MOST_ID_BITS + 1)?.keys;
+        let sorted = work.sort(buffers, count, 0, 2 * MOST_ID_BITS + 1)?;
         self.runs.fetch(work, sorted, count)?;
         work.release(begin);
         self.count = 0;
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which are below `ids`. The host now has memory for `in_memory` arcs in each of two
-    /// sets of runs.
+    /// Makes each edge once, and the degrees of all ids, which are below `ids`.
     ///
     /// # Errors
     /// [`GpuError::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
-    pub fn clean(mut self, ids: u64, in_memory: u64) -> GpuResult<DeviceEdges<'e, E>> {
+    pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
         let fits = self.runs.is_empty() && needed(self.count, ids) <= self.work.left();
-        let runs_fit = match self.host.store {
-            // What the first set takes, the second one cannot.
-            Some(_) => self.runs.keys_in_memory() <= 2 * in_memory,
-            None => self.taken() <= in_memory,
-        };
-        if bits > MOST_ID_BITS || (!fits && (!runs_fit || self.most < LEAST_RUN)) {
+        if bits > MOST_ID_BITS || !(fits || self.makes_runs()) {
             let capacity = self.work.engine.layout().capacity();
             return Err(GpuError::Budget { asked: needed(self.count, ids), used: 0, capacity });
         }
@@ -156,9 +150,6 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         }
         if self.count > 0 {
             self.end_run()?;
-        }
-        if self.host.store.is_some() {
-            self.host.in_memory = (2 * in_memory).saturating_sub(self.runs.keys_in_memory());
         }
         self.clean_runs(ids)
     }
@@ -180,7 +171,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
 
     /// Merges runs, a range of keys at a time. Edges are made again when they are oriented: only their number and the degrees are kept.
     fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
-        let Self { mut work, mut runs, host, .. } = self;
+        let Self { mut work, mut runs, .. } = self;
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
         work.fill(degrees, 0, 4 * ids)?;
@@ -197,7 +188,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         }
         // Vertices are selected and sorted next.
         work.take_sort(ids, ids)?;
-        Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs, host), degrees, ids, bits })
+        Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
     }
 }
 
@@ -236,8 +227,8 @@ pub(super) fn unique<E: Engine + ?Sized>(
 pub(super) enum EdgePlace {
     /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
     Device { at: u64, free: u64, bytes: u64 },
-    /// On the host, as runs of keys of arcs; and what it may hold of other runs.
-    Host(Runs, HostKeys),
+    /// On the host, as runs of keys of arcs.
+    Host(Runs),
 }
 
 /// Each edge once.

@@ -1,45 +1,53 @@
-//! Sorted runs of keys on the host, which are merged on a device: a range of keys at a time, by sorting it again.
+//! Sorted runs of keys, which the device encodes and the host keeps, and which are merged on the device: a range of keys at a time, by sorting
+//! it again.
 
 use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
 use std::thread::Builder;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::stored::{HostKeys, KeyRun, RUN_BLOCK, RunThreads, joined};
+use super::constants::{RUN_BLOCK, RUN_KEYS, RUN_SPACE, RUN_THREADS};
+use super::stored::{KeyRun, RunStore, RunThreads, joined};
 use super::work::{COPIED, PrepareSpace, SortBuffers, largest};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
-/// Words that are copied from the device at a time.
-const BATCH: usize = 8 << 20;
+/// Words of the host through which bytes of runs move, in two halves.
+const BUFFER: usize = 8 << 20;
 
-const _: () = assert!(BATCH.is_multiple_of(RUN_BLOCK));
+/// Bytes that hold any encoded block of the host's index, with its place and the end behind it.
+const LEAST: u64 = (RUN_BLOCK / RUN_KEYS * (RUN_SPACE + 8)) as u64 + 512;
 
-/// The events behind the copies of the two halves of a buffer. Those of buffers with arcs of the input are no longer needed.
-const OF_HALVES: (Event, Event) = (0, 1);
-const _: () = assert!(OF_HALVES.1 < COPIED);
+/// Words beside the bytes of blocks that are decoded: the end of the table of places, and what is read beyond the end.
+const BESIDE: usize = 3;
 
-/// Each with whole blocks, if there are several of these.
-fn halves(buffer: &mut HostWords) -> (&mut [u64], &mut [u64]) {
-    let half = (buffer.len() / 2).next_multiple_of(RUN_BLOCK).min(buffer.len());
-    buffer.split_at_mut(half)
-}
+/// The events behind the copies from the two halves of the buffer, and behind the kernels that decode these. Those of buffers with arcs of the
+/// input are no longer needed.
+const OF_HALVES: [(Event, Event); 2] = [(0, 2), (1, 3)];
+const _: () = assert!(OF_HALVES[1].1 < COPIED);
 
 /// Runs, and a buffer and threads for moving them.
 pub(super) struct Runs {
     runs: Vec<KeyRun>,
+    store: Option<Arc<dyn RunStore>>,
     buffer: Option<HostWords>,
-    host: HostKeys,
     threads: Option<RunThreads>,
 }
 
 impl Runs {
-    pub(super) fn new(host: HostKeys) -> Self {
-        Self { runs: Vec::new(), buffer: None, host, threads: None }
+    /// None yet; without a store there can be none.
+    pub(super) fn new(store: Option<Arc<dyn RunStore>>) -> Self {
+        Self { runs: Vec::new(), store, buffer: None, threads: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    pub(super) fn store(&self) -> Option<&Arc<dyn RunStore>> {
+        self.store.as_ref()
     }
 
     /// Keys of all runs.
@@ -47,59 +55,52 @@ impl Runs {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    pub(super) fn keys_in_memory(&self) -> u64 {
-        self.runs.iter().map(|run| if matches!(run, KeyRun::Memory(_)) { run.len() } else { 0 }).sum()
+    /// The buffer, large enough for so many keys at a time, and threads.
+    fn movers<E: Engine + ?Sized>(
+        &mut self,
+        work: &mut PrepareSpace<'_, E>,
+        keys: u64,
+    ) -> GpuResult<(HostWords, RunThreads)> {
+        let least = 2 * (LEAST / 8) as usize;
+        let buffer = match self.buffer.take() {
+            Some(buffer) => buffer,
+            None => work.engine.host_words(BUFFER.min(2 * keys as usize).max(least))?,
+        };
+        Ok((buffer, self.threads.take().map_or_else(RunThreads::new, Ok)?))
     }
 
-    fn buffer<E: Engine + ?Sized>(&mut self, work: &mut PrepareSpace<'_, E>, keys: u64) -> GpuResult<HostWords> {
-        match self.buffer.take() {
-            Some(buffer) => Ok(buffer),
-            None => work.engine.host_words(BATCH.min((keys as usize).next_multiple_of(RUN_BLOCK))),
-        }
-    }
-
-    fn threads(&mut self) -> GpuResult<RunThreads> {
-        self.threads.take().map_or_else(RunThreads::new, Ok)
-    }
-
-    /// Fetches a run of `count` keys, sorted, from the device.
+    /// Encodes `count` sorted keys of the device there, and fetches them as a run. What is free is used meanwhile.
     pub(super) fn fetch<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
-        at: u64,
+        sorted: SortBuffers,
         count: u64,
     ) -> GpuResult<()> {
         if count == 0 {
             return Ok(());
         }
-        let mut run = match &self.host.store {
-            Some(store) if self.keys_in_memory() + count > self.host.in_memory => KeyRun::in_store(&**store, count)?,
-            _ => KeyRun::in_memory(count),
-        };
-        let mut buffer = self.buffer(work, count)?;
-        let threads = self.threads()?;
-        let (mut next, mut fetched) = halves(&mut buffer);
-        let (mut done, mut many) = (0, 0);
-        // Threads take the keys in one half of the buffer while the device fills the other.
-        while done < count {
-            let now = (next.len() as u64).min(count - done - many as u64) as usize;
-            let run = &mut run;
-            std::thread::scope(|scope| {
-                let keys = &fetched[..many];
-                let writing =
-                    (many > 0).then(|| Builder::new().spawn_scoped(scope, || run.write(&threads, done, keys)));
-                let read = match now {
-                    0 => Ok(()),
-                    _ => {
-                        let from = at + 8 * (done + many as u64);
-                        work.engine.read(Stream::Compute, from, cast_slice_mut(&mut next[..now]))
-                    }
-                };
-                writing.map_or(Ok(Ok(())), joined)?.and(read)
+        let store = self.store.as_ref().ok_or(GpuError::Budget { asked: 16 * count, used: 0, capacity: 0 })?;
+        let mut run = KeyRun::begin(&**store)?;
+        let space = work.at_least(LEAST, sorted.free..sorted.free + 8 * count)?;
+        let (mut buffer, threads) = self.movers(work, count)?;
+        let half = buffer.len() / 2;
+        let (mut next, mut other) = buffer.split_at_mut(half);
+        let most = (8 * half as u64).min(space.end - space.start) / LEAST * u64::from(RUN_BLOCK);
+        // Of the keys that are in the host's buffer: how many, and where each encoded block begins.
+        let (mut done, mut fetched, mut begins) = (0, 0, Vec::new());
+        // Threads store what is in one half of the buffer while the device encodes into the other.
+        while done < count || fetched > 0 {
+            let now = most.min(count - done);
+            let (run, threads, bytes) = (&mut run, &threads, &*other);
+            let keys = sorted.keys + 8 * done..sorted.keys + 8 * (done + now);
+            begins = std::thread::scope(|scope| {
+                let store = || run.append(threads, fetched, &begins, cast_slice(bytes));
+                let storing = (fetched > 0).then(|| Builder::new().spawn_scoped(scope, store));
+                let coming = encoded(work, keys, space.start, cast_slice_mut(next));
+                storing.map_or(Ok(Ok(())), joined)?.and(coming)
             })?;
-            done += many as u64;
-            many = now;
-            std::mem::swap(&mut next, &mut fetched);
+            (done, fetched) = (done + now, now);
+            std::mem::swap(&mut next, &mut other);
         }
         self.runs.push(run);
         (self.buffer, self.threads) = (Some(buffer), Some(threads));
@@ -125,7 +126,7 @@ impl Runs {
     /// to those below `end` of it. The first one must be such a number.
     pub(super) fn largest_fitting(
         &self,
-        range: std::ops::Range<u64>,
+        range: Range<u64>,
         from: &[u64],
         most: u64,
         end: impl Fn(u64) -> u64,
@@ -169,7 +170,7 @@ impl Runs {
         }
     }
 
-    /// Takes memory for sorting a range, and enqueues copies of its keys. Returns that memory and the number of keys.
+    /// Takes memory for sorting a range, and decodes its keys there. Returns that memory and the number of keys.
     pub(super) fn load<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
@@ -179,30 +180,81 @@ impl Runs {
         let count = Self::between(from, to);
         let buffers = work.take_keys(count)?;
         work.take_sort(count, count)?;
+        let decoded = work.take(8)?;
+        work.fill(decoded, 0, 8)?;
+        let space = work.at_least(2 * LEAST, buffers.free..buffers.free + 8 * count)?;
+        let (mut buffer, threads) = self.movers(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
+        let half = (buffer.len() / 2).min(((space.end - space.start) / 512) as usize * 32);
+        let (next, other) = buffer.split_at_mut(half);
+        let mut halves =
+            [(next, space.start, OF_HALVES[0]), (&mut other[..half], space.start + 8 * half as u64, OF_HALVES[1])];
         work.after_kernels()?;
-        let mut buffer = self.buffer(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
-        let (mut next, mut copied) = (halves(&mut buffer), OF_HALVES);
-        let threads = self.threads()?;
         // Copies of what was here before.
         work.engine.sent()?;
         let mut place = buffers.keys;
         for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
-            let mut at = from;
-            while at < to {
-                // Threads read keys to one half of the buffer while those in the other are copied.
-                work.engine.reach(copied.0)?;
-                let part = run.read(&threads, at, to - at, next.0)?;
-                // SAFETY: a run in memory is not page-locked, so it is read before this returns; this half of the buffer is not written
-                // before its event is reached.
-                unsafe { work.engine.copy(place, &[cast_slice(part)]) }?;
-                work.engine.record(Stream::Copy, copied.0)?;
-                place += 8 * part.len() as u64;
-                at += part.len() as u64;
-                (next, copied) = ((next.1, next.0), (copied.1, copied.0));
+            let mut left = KeyRun::blocks(&(from..to));
+            while from < to && !left.is_empty() {
+                let blocks = run.fitting(&left, 8 * (half - BESIDE) as u64, 8);
+                left.start = blocks.end;
+                let [(words, at, (copied, decoding)), _] = &mut halves;
+                work.engine.reach(*copied)?;
+                let many = read_blocks(run, &threads, &blocks, words)?;
+                work.engine.wait(Stream::Copy, *decoding)?;
+                // SAFETY: this half of the buffer is not written before its event is reached.
+                unsafe { work.engine.copy(*at, &[cast_slice(&words[..many])]) }?;
+                work.engine.record(Stream::Copy, *copied)?;
+                work.engine.wait(Stream::Compute, *copied)?;
+                let keys = run.keys_of(&blocks);
+                let (skipped, end) = (from.saturating_sub(keys.start), to.min(keys.end) - keys.start);
+                let (count, wanted) = (keys.end - keys.start, end - skipped);
+                let values = [*at, blocks.len() as u64, count, skipped, wanted, place, decoded];
+                work.launch("decode_run", blocks.len() as u64, RUN_THREADS, &values)?;
+                work.engine.record(Stream::Compute, *decoding)?;
+                place += 8 * wanted;
+                halves.swap(0, 1);
             }
         }
         (self.buffer, self.threads) = (Some(buffer), Some(threads));
-        work.after_copies()?;
-        Ok((buffers, count))
+        match work.number(decoded)? == count {
+            true => Ok((buffers, count)),
+            false => Err(GpuError::Store { reason: "arcs that wait to be merged are read back damaged".into() }),
+        }
     }
+}
+
+/// Encodes the keys at these addresses into memory at `out`, and reads their bytes. Returns where each block of [`RUN_KEYS`] begins, and the end.
+fn encoded<E: Engine + ?Sized>(
+    work: &mut PrepareSpace<'_, E>,
+    keys: Range<u64>,
+    out: u64,
+    bytes: &mut [u8],
+) -> GpuResult<Vec<u64>> {
+    let count = (keys.end - keys.start) / 8;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let blocks = count.div_ceil(RUN_KEYS.into());
+    let grid = count.div_ceil(RUN_BLOCK.into());
+    let to = out + crate::padded(8 * (blocks + 1));
+    work.launch("measure_run", grid, RUN_THREADS, &[keys.start, count, out])?;
+    work.scan(out, blocks)?;
+    work.launch("encode_run", grid, RUN_THREADS, &[keys.start, count, out, to])?;
+    let mut begins = vec![0; blocks as usize + 1];
+    work.engine.read(Stream::Compute, out, cast_slice_mut(&mut begins))?;
+    work.engine.read(Stream::Compute, to, &mut bytes[..begins[blocks as usize] as usize])?;
+    Ok(begins)
+}
+
+/// Reads the places of some blocks, and then their bytes; returns how many words these take together with what is read beyond them.
+fn read_blocks(run: &KeyRun, threads: &RunThreads, blocks: &Range<usize>, words: &mut [u64]) -> GpuResult<usize> {
+    let (table, rest) = words.split_at_mut(blocks.len() + 1);
+    for (begin, at) in table.iter_mut().zip(run.begins(blocks)) {
+        *begin = at;
+    }
+    let bytes = table[blocks.len()] as usize;
+    let many = bytes / 8 + 2;
+    rest[many - 2..many].fill(0);
+    run.read(threads, blocks, &mut cast_slice_mut(rest)[..bytes])?;
+    Ok(table.len() + many)
 }

@@ -1,55 +1,53 @@
-//! Where sorted runs of keys wait: in the host's memory, or, beyond that, where the caller stores them.
+//! Where sorted runs of keys wait: encoded, where the caller stores their bytes.
 
 use std::cell::RefCell;
 use std::io;
-use std::sync::Arc;
+use std::ops::Range;
 use std::thread::{Builder, ScopedJoinHandle};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::constants::{RUN_BLOCK, RUN_KEYS};
 use crate::error::{GpuError, GpuResult};
 
-/// Keys of a block of a stored run, of which one key is kept in memory.
-pub const RUN_BLOCK: usize = 1 << 12;
+/// Keys of a block.
+const BLOCK: u64 = RUN_BLOCK as u64;
 
-/// Threads that move the keys of runs, encode and decode them.
+/// Encoded parts of a block.
+const PARTS: usize = (RUN_BLOCK / RUN_KEYS) as usize;
+
+/// Threads that move the bytes of runs.
 const THREADS: usize = 16;
 
-/// Stores runs of keys, of 8 bytes each.
+/// The fewest bytes that are worth a thread.
+const LEAST_SHARE: usize = 64 << 10;
+
+/// Stores the bytes of runs.
 pub trait RunStore: Send + Sync {
     fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
 }
 
-/// A run that is stored; it is removed when this is dropped. Called from many threads.
+/// The bytes of a run; they are removed when this is dropped. Called from many threads.
 pub trait StoredRun: Send + Sync {
-    /// Writes the keys from number `at` on, which ascend: whole blocks of [`RUN_BLOCK`] keys, but at the end of the run.
-    fn write(&self, at: u64, keys: &[u64]) -> io::Result<()>;
+    /// Writes the bytes from place `at` on.
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Reads the keys from number `at` on, which were written.
-    fn read(&self, at: u64, keys: &mut [u64]) -> io::Result<()>;
+    /// Reads the bytes from place `at` on, which were written.
+    fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()>;
+
+    /// Decodes as many keys as `keys` has room for.
+    fn decode(&self, encoded: &[u8], keys: &mut [u64]) -> io::Result<()>;
 }
 
-/// Where the host keeps runs of keys.
-#[derive(Clone)]
-pub struct HostKeys {
-    /// The most keys in memory, for each of two sets of runs.
-    pub in_memory: u64,
-    /// Where runs go that do not fit in memory.
-    pub store: Option<Arc<dyn RunStore>>,
-}
-
-/// A run: keys in order.
-pub(super) enum KeyRun {
-    Memory(Vec<u64>),
-    Stored(StoredKeys),
-}
-
-pub(super) struct StoredKeys {
+/// A run: keys in order, encoded in blocks.
+pub(super) struct KeyRun {
     run: Box<dyn StoredRun>,
     keys: u64,
     /// The first key of each block.
     first: Vec<u64>,
+    /// Where each block begins, and the end.
+    begins: Vec<u64>,
     /// The block that was read last, and its keys.
     last: RefCell<(usize, Vec<u64>)>,
 }
@@ -59,99 +57,88 @@ fn failed(error: &io::Error) -> GpuError {
 }
 
 impl KeyRun {
-    /// A run in memory for `keys` keys, which are to be written.
-    pub(super) fn in_memory(keys: u64) -> Self {
-        Self::Memory(vec![0; keys as usize])
-    }
-
-    pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> GpuResult<Self> {
+    pub(super) fn begin(store: &dyn RunStore) -> GpuResult<Self> {
         let run = store.begin().map_err(|e| failed(&e))?;
-        Ok(Self::Stored(StoredKeys { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))
+        let last = RefCell::new((usize::MAX, Vec::new()));
+        Ok(Self { run, keys: 0, first: Vec::new(), begins: vec![0], last })
     }
 
     pub(super) fn len(&self) -> u64 {
-        match self {
-            Self::Memory(keys) => keys.len() as u64,
-            Self::Stored(stored) => stored.keys,
-        }
+        self.keys
     }
 
-    /// Writes the next keys, behind the `at` that were written, a multiple of [`RUN_BLOCK`].
-    pub(super) fn write(&mut self, threads: &RunThreads, at: u64, keys: &[u64]) -> GpuResult<()> {
-        let share = keys.len().div_ceil(THREADS).next_multiple_of(RUN_BLOCK);
-        match self {
-            Self::Memory(run) => {
-                let to = &mut run[at as usize..at as usize + keys.len()];
-                let parts = to.chunks_mut(share).zip(keys.chunks(share));
-                threads.each(parts.map(|(to, from)| {
-                    move || {
-                        to.copy_from_slice(from);
-                        Ok(())
-                    }
-                }))
-            }
-            Self::Stored(StoredKeys { run, first, .. }) => {
-                first.extend(keys.iter().step_by(RUN_BLOCK));
-                let (run, parts) = (&**run, (at..).step_by(share).zip(keys.chunks(share)));
-                threads.each(parts.map(|(at, part)| move || run.write(at, part)))
-            }
-        }
+    /// Appends `keys` keys, which begin with a block and end with one, or the run: encoded at the beginning of `bytes`. `parts`: where each
+    /// encoded part of a block begins, and the end.
+    pub(super) fn append(&mut self, threads: &RunThreads, keys: u64, parts: &[u64], bytes: &[u8]) -> GpuResult<()> {
+        let (end, bytes) = (self.bytes(), &bytes[..parts.last().map_or(0, |&end| end as usize)]);
+        let blocks = parts[..parts.len() - 1].iter().step_by(PARTS);
+        let first_key = |&at: &u64| bytes[at as usize..].first_chunk().map_or(0, |key| u64::from_le_bytes(*key));
+        self.first.extend(blocks.clone().map(first_key));
+        self.begins.pop();
+        self.begins.extend(blocks.map(|at| end + at).chain([end + bytes.len() as u64]));
+        self.keys += keys;
+        let (run, share) = (&*self.run, share_of(bytes.len()));
+        threads.each((end..).step_by(share).zip(bytes.chunks(share)).map(|(at, part)| move || run.write(at, part)))
     }
 
-    /// The keys from number `at` on: a part of them if they are in memory, else as many as `buffer` holds, which are read into it.
-    pub(super) fn read<'a>(
-        &'a self,
-        threads: &RunThreads,
-        at: u64,
-        many: u64,
-        buffer: &'a mut [u64],
-    ) -> GpuResult<&'a [u64]> {
-        match self {
-            Self::Memory(keys) => Ok(&keys[at as usize..(at + many) as usize]),
-            Self::Stored(stored) => {
-                let now = buffer.len().min(many as usize);
-                let into = &mut buffer[..now];
-                let share = now.div_ceil(THREADS).max(1);
-                let (run, parts) = (&*stored.run, (at..).step_by(share).zip(into.chunks_mut(share)));
-                threads.each(parts.map(|(at, part)| move || run.read(at, part)))?;
-                Ok(&buffer[..now])
-            }
-        }
+    fn bytes(&self) -> u64 {
+        self.begins.last().copied().unwrap_or(0)
+    }
+
+    /// The blocks that have some keys.
+    pub(super) fn blocks(keys: &Range<u64>) -> Range<usize> {
+        (keys.start / BLOCK) as usize..keys.end.div_ceil(BLOCK) as usize
+    }
+
+    /// The keys of some blocks.
+    pub(super) fn keys_of(&self, blocks: &Range<usize>) -> Range<u64> {
+        blocks.start as u64 * BLOCK..(blocks.end as u64 * BLOCK).min(self.keys)
+    }
+
+    /// The longest part of `blocks`, from the first one on, of at most so many bytes, with `beside` for each block.
+    pub(super) fn fitting(&self, blocks: &Range<usize>, bytes: u64, beside: u64) -> Range<usize> {
+        let begins = &self.begins[blocks.start..=blocks.end];
+        let fits = |(i, at): (u64, &u64)| at - begins[0] + beside * i <= bytes;
+        let many = (0..).zip(begins).take_while(|&of| fits(of)).count() - 1;
+        blocks.start..blocks.start + many
+    }
+
+    /// Where some blocks begin, counted from the first one, and their end.
+    pub(super) fn begins(&self, blocks: &Range<usize>) -> impl Iterator<Item = u64> {
+        let begins = &self.begins[blocks.start..=blocks.end];
+        begins.iter().map(|at| at - begins[0])
+    }
+
+    /// Reads the bytes of some blocks.
+    pub(super) fn read(&self, threads: &RunThreads, blocks: &Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
+        let (run, begin, share) = (&*self.run, self.begins[blocks.start], share_of(bytes.len()));
+        threads.each((begin..).step_by(share).zip(bytes.chunks_mut(share)).map(|(at, part)| move || run.read(at, part)))
     }
 
     /// At least the number of keys below `end`, and less than a block more.
     pub(super) fn below_at_most(&self, end: u64) -> u64 {
-        match self {
-            Self::Memory(keys) => keys.partition_point(|&key| key < end) as u64,
-            Self::Stored(StoredKeys { keys, first, .. }) => {
-                let blocks = first.partition_point(|&key| key < end);
-                ((blocks * RUN_BLOCK) as u64).min(*keys)
-            }
-        }
+        (self.first.partition_point(|&key| key < end) as u64 * BLOCK).min(self.keys)
     }
 
     /// The number of keys below `end`.
     pub(super) fn below(&self, end: u64) -> GpuResult<u64> {
-        match self {
-            Self::Memory(keys) => Ok(keys.partition_point(|&key| key < end) as u64),
-            Self::Stored(stored) => stored.below(end),
+        let Some(block) = self.first.partition_point(|&key| key < end).checked_sub(1) else { return Ok(0) };
+        let keys = self.keys_of(&(block..block + 1));
+        let mut last = self.last.borrow_mut();
+        if last.0 != block {
+            last.0 = usize::MAX;
+            last.1.resize((keys.end - keys.start) as usize, 0);
+            let mut bytes = vec![0; (self.begins[block + 1] - self.begins[block]) as usize];
+            self.run.read(self.begins[block], &mut bytes).map_err(|e| failed(&e))?;
+            self.run.decode(&bytes, &mut last.1).map_err(|e| failed(&e))?;
+            last.0 = block;
         }
+        Ok(keys.start + last.1.partition_point(|&key| key < end) as u64)
     }
 }
 
-impl StoredKeys {
-    fn below(&self, end: u64) -> GpuResult<u64> {
-        let Some(block) = self.first.partition_point(|&key| key < end).checked_sub(1) else { return Ok(0) };
-        let mut last = self.last.borrow_mut();
-        let at = (block * RUN_BLOCK) as u64;
-        if last.0 != block {
-            last.0 = usize::MAX;
-            last.1.resize(RUN_BLOCK.min((self.keys - at) as usize), 0);
-            self.run.read(at, &mut last.1).map_err(|e| failed(&e))?;
-            last.0 = block;
-        }
-        Ok(at + last.1.partition_point(|&key| key < end) as u64)
-    }
+fn share_of(bytes: usize) -> usize {
+    bytes.div_ceil(THREADS).max(LEAST_SHARE)
 }
 
 /// A pool of threads, kept from one part of a run to the next.

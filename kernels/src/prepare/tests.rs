@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
+use super::runs::Runs;
 use super::work::PrepareSpace;
 use super::*;
 use crate::engine::{Engine, HostWords, Stream};
@@ -110,32 +111,28 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
 
 /// On the device.
 fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
-    made_within(needed(arcs.len() as u64, ids_of(arcs)), arcs, rows, pace)
+    let store = Arc::new(Shelf::default());
+    let made = made_within(needed(arcs.len() as u64, ids_of(arcs)), arcs, rows, pace, store.clone());
+    assert_eq!(store.begun.load(Ordering::Relaxed), 0);
+    made
 }
 
 fn ids_of(arcs: &[(u32, u32)]) -> u64 {
     arcs.iter().map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0)
 }
 
-/// On a device with so much memory.
-fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
-    let host = HostKeys { in_memory: arcs.len() as u64, store: None };
-    made_with(arena, host, arcs, rows, pace)
-}
-
-/// On a device with so much memory, and a host that holds so much in runs.
-fn made_with(arena: u64, host: HostKeys, arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
-    let in_memory = host.in_memory;
+/// On a device with so much memory, and a store of runs.
+fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: Arc<dyn RunStore>) -> Made {
     let ids = ids_of(arcs);
     let mut double = Double::new(arena, pace).unwrap();
     let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
-    let mut device = DeviceArcs::new(&mut double, host).unwrap();
+    let mut device = DeviceArcs::new(&mut double, Some(store)).unwrap();
     for batch in words.chunks(1000) {
         let mut buffer = device.buffer(1000, 3).unwrap();
         buffer[..batch.len()].copy_from_slice(batch);
         device.put(buffer, batch.len()).unwrap();
     }
-    let edges = device.clean(ids, in_memory).unwrap();
+    let edges = device.clean(ids).unwrap();
     let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
     let mut ranks = RankedVertices::new(edges).unwrap();
     made.ids = vec![0; ranks.vertices() as usize];
@@ -202,34 +199,79 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
         let ids = ids_of(&arcs);
         for part in [5, 12] {
             let arena = crate::padded(needed(arcs.len() as u64 / part, ids) + 60 * ids);
-            assert_eq!(made_within(arena, &arcs, 40, Pace::Random(part)), expected(&arcs, 40), "{} arcs", arcs.len());
-            // No run, some or most of them are in memory.
-            for in_memory in [0, arcs.len() as u64 / 3, arcs.len() as u64] {
-                let store = Arc::new(Shelf::default());
-                let host = HostKeys { in_memory, store: Some(store.clone()) };
-                let made = made_with(arena, host, &arcs, 40, Pace::Random(part));
-                assert_eq!(made, expected(&arcs, 40), "{} arcs, {in_memory} in memory", arcs.len());
-                let stored = store.begun.load(Ordering::Relaxed);
-                assert!(stored == 0 || in_memory < arcs.len() as u64, "{stored} runs");
-                seen += stored;
-                if in_memory == 0 && stored > 0 {
-                    is_told_of_a_full_store(arena, &arcs);
-                }
-                assert_eq!(Arc::strong_count(&store), 1, "all runs were dropped");
+            let store = Arc::new(Shelf::default());
+            let made = made_within(arena, &arcs, 40, Pace::Random(part), store.clone());
+            assert_eq!(made, expected(&arcs, 40), "{} arcs", arcs.len());
+            let stored = store.begun.load(Ordering::Relaxed);
+            seen += stored;
+            if stored > 0 {
+                is_told(arena, &arcs, Arc::new(Full), "the disk is full");
+                is_told(arena, &arcs, Arc::new(Torn), "damaged");
             }
+            assert_eq!(Arc::strong_count(&store), 1, "all runs were dropped");
         }
     }
-    assert!(seen > 20, "{seen} runs");
+    assert!(seen > 10, "{seen} runs");
 }
 
-fn is_told_of_a_full_store(arena: u64, arcs: &[(u32, u32)]) {
-    let full = HostKeys { in_memory: 0, store: Some(Arc::new(Full)) };
+/// That runs cannot be stored or read.
+fn is_told(arena: u64, arcs: &[(u32, u32)], store: Arc<dyn RunStore>, what: &str) {
     let mut double = Double::new(arena, Pace::Late).unwrap();
-    let mut device = DeviceArcs::new(&mut double, full).unwrap();
+    let mut device = DeviceArcs::new(&mut double, Some(store)).unwrap();
     let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
     let put = device.put(HostWords::Plain(words), arcs.len());
-    let refused = put.and_then(|()| device.clean(ids_of(arcs), 0).map(drop)).unwrap_err();
-    assert!(matches!(&refused, GpuError::Store { reason } if reason.contains("full")), "{refused}");
+    let refused = put.and_then(|()| device.clean(ids_of(arcs)).map(drop)).unwrap_err();
+    assert!(matches!(&refused, GpuError::Store { reason } if reason.contains(what)), "{refused}");
+}
+
+/// Keys that are far apart, near each other, equal, or with few bits in their low half.
+fn keys() -> Vec<Vec<u64>> {
+    let sorted = |mut keys: Vec<u64>| {
+        keys.sort_unstable();
+        keys
+    };
+    let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    vec![
+        vec![u64::MAX],
+        vec![0, u64::MAX],
+        vec![5; 9_001],
+        (0..4096).collect(),
+        sorted((0..20_000).map(spread).collect()),
+        sorted((0..5_000).map(|i| spread(i) >> 40 << 32 | spread(i) & 0xfff).collect()),
+        sorted((0..12_345).map(|i| spread(i / 3) >> 1).collect()),
+        (0..700).map(|i| if i < 600 { i << 32 } else { u64::MAX - 700 + i }).collect(),
+    ]
+}
+
+#[test]
+fn runs_are_encoded_as_described_and_decoded_from_any_place() {
+    if !has_compiler() {
+        return;
+    }
+    for keys in keys() {
+        let count = keys.len() as u64;
+        let mut double = Double::new(4 * needed(count, 1), Pace::Late).unwrap();
+        let mut work = PrepareSpace::new(&mut double).unwrap();
+        let sorted = work.take_keys(count).unwrap();
+        // SAFETY: the test double reads the keys during the call.
+        unsafe { work.engine.copy(sorted.keys, &[bytemuck::cast_slice(&keys)]) }.unwrap();
+        work.after_copies().unwrap();
+        let mut runs = Runs::new(Some(Arc::new(Shelf::default())));
+        runs.fetch(&mut work, sorted, count).unwrap();
+        for end in [keys[0], keys[keys.len() / 3], keys[keys.len() - 1]] {
+            assert_eq!(runs.below(end).unwrap(), [keys.partition_point(|&key| key < end) as u64]);
+        }
+        for range in [0..count, 0..count / 2, count / 3..count, count / 5..count / 5 + 1] {
+            let (from, to) = ([range.start], [range.end]);
+            let before = work.next();
+            let (loaded, many) = runs.load(&mut work, &from, &to).unwrap();
+            assert_eq!(many, range.end - range.start);
+            let mut found = vec![0u64; many as usize];
+            work.engine.read(Stream::Compute, loaded.keys, bytemuck::cast_slice_mut(&mut found)).unwrap();
+            assert!(found == keys[range.start as usize..range.end as usize], "{range:?} of {count}");
+            work.release(before);
+        }
+    }
 }
 
 /// Stores runs in memory, and checks how they are used.
@@ -238,7 +280,7 @@ struct Shelf {
     begun: AtomicUsize,
 }
 
-struct Shelved(Mutex<Vec<u64>>);
+struct Shelved(Mutex<Vec<u8>>);
 
 impl RunStore for Shelf {
     fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
@@ -248,17 +290,40 @@ impl RunStore for Shelf {
 }
 
 impl StoredRun for Shelved {
-    fn write(&self, at: u64, keys: &[u64]) -> io::Result<()> {
-        assert!(at.is_multiple_of(RUN_BLOCK as u64) && keys.is_sorted());
-        let (mut all, end) = (self.0.lock().unwrap(), at as usize + keys.len());
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let (mut all, end) = (self.0.lock().unwrap(), at as usize + bytes.len());
         let longer = all.len().max(end);
-        all.resize(longer, u64::MAX);
-        all[at as usize..end].copy_from_slice(keys);
+        all.resize(longer, 0xff);
+        all[at as usize..end].copy_from_slice(bytes);
         Ok(())
     }
 
-    fn read(&self, at: u64, keys: &mut [u64]) -> io::Result<()> {
-        keys.copy_from_slice(&self.0.lock().unwrap()[at as usize..][..keys.len()]);
+    fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        bytes.copy_from_slice(&self.0.lock().unwrap()[at as usize..][..bytes.len()]);
+        Ok(())
+    }
+
+    /// Bit by bit, by the description.
+    fn decode(&self, mut encoded: &[u8], keys: &mut [u64]) -> io::Result<()> {
+        for keys in keys.chunks_mut(512) {
+            let bit = |at: usize| u64::from(encoded[at / 8] >> (at % 8) & 1);
+            let number = |at: usize, bits: usize| (0..bits).map(|i| bit(at + i) << i).sum::<u64>();
+            let (first, low, of_heads) = (number(0, 64), number(64, 8) as usize, number(72, 8) as u32);
+            let ones = 96 + (keys.len() * low).next_multiple_of(8);
+            let narrowed = (first >> 32 << of_heads) + (first & 0xffff_ffff);
+            let mut at = ones;
+            for (i, key) in keys.iter_mut().enumerate() {
+                while bit(at) == 0 {
+                    at += 1;
+                }
+                let steps = (at - ones - i) as u64;
+                let narrow = narrowed + (steps << low) + number(96 + i * low, low);
+                *key = narrow >> of_heads << 32 | narrow & !(u64::MAX << of_heads);
+                at += 1;
+            }
+            let zeros = number(80, 16) as usize;
+            encoded = &encoded[ones / 8 + (keys.len() + zeros).div_ceil(64) * 8..];
+        }
         Ok(())
     }
 }
@@ -272,21 +337,50 @@ impl RunStore for Full {
     }
 }
 
+/// Another number of bits than what was stored.
+struct Torn;
+
+impl RunStore for Torn {
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
+        Ok(Box::new(TornRun(Shelved(Mutex::default()))))
+    }
+}
+
+struct TornRun(Shelved);
+
+impl StoredRun for TornRun {
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write(at, bytes)
+    }
+
+    fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.0.read(at, bytes)?;
+        if at == 0 {
+            bytes[8] ^= 1;
+        }
+        Ok(())
+    }
+
+    fn decode(&self, _: &[u8], keys: &mut [u64]) -> io::Result<()> {
+        keys.fill(0);
+        Ok(())
+    }
+}
+
 #[test]
 fn what_is_too_large_is_refused() {
     if !has_compiler() {
         return;
     }
     let mut double = Double::new(needed(10, 100), Pace::Late).unwrap();
-    let mut arcs = DeviceArcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap();
+    let mut arcs = DeviceArcs::new(&mut double, None).unwrap();
     arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
     let many = 1 << 20;
     let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
     assert!(matches!(refused, Err(GpuError::Budget { .. })), "{refused:?}");
     assert_eq!(arcs.taken(), 10);
-    assert!(matches!(arcs.clean(1 << 30, 0).err(), Some(GpuError::Budget { .. })));
-    let large =
-        DeviceArcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap().clean((1 << MOST_ID_BITS) + 1, 0);
+    assert!(matches!(arcs.clean(1 << 30).err(), Some(GpuError::Budget { .. })));
+    let large = DeviceArcs::new(&mut double, None).unwrap().clean((1 << MOST_ID_BITS) + 1);
     assert!(matches!(large.err(), Some(GpuError::Budget { .. })));
 }
 

@@ -60,7 +60,7 @@ pub fn ids_within(capacity: u64) -> u64 {
     capacity / 4
 }
 
-/// For pieces whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more on average.
+/// For small pieces, and those whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more on average.
 fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)
 }
@@ -173,6 +173,15 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
     /// Takes memory for `count` keys, and as much for sorting them.
     pub(crate) fn take_keys(&mut self, count: u64) -> GpuResult<SortBuffers> {
         Ok(SortBuffers { keys: self.take(8 * count)?, free: self.take(8 * count)? })
+    }
+
+    /// `memory` that is free for now, or if it is smaller than that, as many bytes of other memory.
+    pub(super) fn at_least(&mut self, bytes: u64, memory: Range<u64>) -> GpuResult<Range<u64>> {
+        if memory.end - memory.start >= bytes {
+            return Ok(memory);
+        }
+        let at = self.take(bytes)?;
+        Ok(at..at + bytes)
     }
 
     /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.

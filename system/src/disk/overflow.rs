@@ -72,6 +72,11 @@ impl WaitingBytes {
         }
     }
 
+    /// How many there are.
+    pub fn length(&self) -> u64 {
+        self.held() + self.in_file()
+    }
+
     /// How many there are in the file.
     pub fn in_file(&self) -> u64 {
         match self {
@@ -124,7 +129,7 @@ impl Overflow {
 
     /// All bytes of such a piece.
     pub fn read_all<'a>(&self, waiting: &'a WaitingBytes) -> Result<Cow<'a, [u8]>> {
-        self.read(waiting, 0..(waiting.held() + waiting.in_file()) as usize)
+        self.read(waiting, 0..waiting.length() as usize)
     }
 
     /// All bytes of such a piece, which the file needs not hold any more.

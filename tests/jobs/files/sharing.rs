@@ -20,7 +20,14 @@ fn origin(number: u64) -> Origin {
     let stat = Stat { bytes: number, ..Stat::default() };
     let file =
         FileIdentity { path: format!("/input/{number}").into(), stat, settled: true, contents: Some(number.into()) };
-    Origin { format: Format::Text, header: None, columns: None, names: false, doubled: false, identity: Identity { files: vec![file] } }
+    Origin {
+        format: Format::Text,
+        header: None,
+        columns: None,
+        names: false,
+        doubled: false,
+        identity: Identity { files: vec![file] },
+    }
 }
 
 /// Prepares a path graph of `number` edges; returns its edges.
@@ -29,8 +36,15 @@ fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let mut origin = origin(number);
     let control = Control::silent();
-    let graph = Preparation { device: None, source: &source, origin: Some(&mut origin), doubled: None, space, control: &control }
-        .prepare(Some(cache), &mut Vec::new());
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        origin: Some(&mut origin),
+        doubled: None,
+        space,
+        control: &control,
+    }
+    .prepare(Some(cache), &mut Vec::new());
     graph.map(|graph| graph.edges()).map_err(|error| error.to_string())
 }
 

@@ -32,10 +32,23 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
-    let mut origin =
-        Origin { format: Format::Text, header: None, columns: None, names: false, doubled: false, identity: Identity::default() };
-    let graph = Preparation { device: None, source: &source, origin: Some(&mut origin), doubled: None, space, control: &control }
-        .prepare(Some(&cache), &mut Vec::new());
+    let mut origin = Origin {
+        format: Format::Text,
+        header: None,
+        columns: None,
+        names: false,
+        doubled: false,
+        identity: Identity::default(),
+    };
+    let graph = Preparation {
+        device: None,
+        source: &source,
+        origin: Some(&mut origin),
+        doubled: None,
+        space,
+        control: &control,
+    }
+    .prepare(Some(&cache), &mut Vec::new());
     graph.unwrap().path().unwrap().to_path_buf()
 }
 
