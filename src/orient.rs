@@ -105,12 +105,12 @@ pub fn orient(
 }
 
 /// The ids with an edge.
-struct UsedIds {
-    present: VertexSet,
+pub(crate) struct UsedIds {
+    pub(crate) present: VertexSet,
 }
 
 impl UsedIds {
-    fn new(degrees: &[u32]) -> Self {
+    pub(crate) fn new(degrees: &[u32]) -> Self {
         let marks = VertexSetBuilder::new(degrees.len() as u32);
         degrees.par_iter().enumerate().for_each(|(id, &degree)| {
             if degree > 0 {
@@ -120,14 +120,14 @@ impl UsedIds {
         Self { present: marks.finish() }
     }
 
-    fn ends(&self) -> Option<(u32, u32)> {
+    pub(crate) fn ends(&self) -> Option<(u32, u32)> {
         let first = self.present.iter(0..self.present.universe()).next()?;
         let last = self.present.words().iter().rposition(|&word| word != 0)?;
         Some((first, last as u32 * 64 + 63 - self.present.words()[last].leading_zeros()))
     }
 
     /// The input's ids of all vertices, ascending, in runs.
-    fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
+    pub(crate) fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
         const RUN: u32 = 1 << 17;
         let original = move |id: u32| match ids {
             InputIds::Plain => u64::from(id),
@@ -139,7 +139,7 @@ impl UsedIds {
     }
 
     /// The layout of the graph file, but for what is only known of the input.
-    fn layout(&self, ids: &InputIds, edges: u64) -> Layout {
+    pub(crate) fn layout(&self, ids: &InputIds, edges: u64) -> Layout {
         let (first, last) = self.ends().unwrap_or_default();
         // Ids without a gap need no table: they are an offset.
         let consecutive = match ids {

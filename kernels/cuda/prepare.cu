@@ -3,8 +3,7 @@
 //     arcs: a word `tail << 32 | head` each, in any order
 //       arc_keys, sort         -> keys `min << bits | max`, then a bit for the direction: copies of an edge are adjacent
 //       count_edges, edges     -> each edge once
-//       add_degrees            -> degrees
-//       vertices, sort         -> ranks: position in falling degree order, ties by falling id
+//       add_degrees            -> degrees, from which the host makes ranks
 //       orient, sort           -> rows in rank order: keys `rank of the tail << bits | rank of the successor`
 //       add_lengths, measure   -> lengths of rows, and of their encodings
 //       encode                 -> file blocks (docs/graph-format.md)
@@ -53,45 +52,6 @@ extern "C" __global__ void add_degrees(const u64 *edges, u64 count, u64 bits, u3
     }
 }
 
-// Counts the ids of each tile that have an edge.
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS) count_vertices(const u32 *degrees, u64 count, u64 *tiles) {
-    put_count(selected(count, [&](u64 id) { return degrees[id] > 0; }), tiles);
-}
-
-// Writes the ids with an edge, and keys that sort them by falling degree once they are sorted by their high half: `most - degree`, and
-// the vertex, whose number is its place among all ids with an edge. Keys come in falling order of ids.
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS) put_vertices(const u32 *degrees, u64 count, const u64 *tiles, u64 vertices,
-    u64 most, u32 *ids, u64 *keys) {
-    const Selected found = selected(count, [&](u64 id) { return degrees[id] > 0; });
-    put_selected(found, tiles, [&](u64 vertex, u64 id) {
-        ids[vertex] = (u32)id;
-        keys[vertices - 1 - vertex] = (most - degrees[id]) << 32 | vertex;
-    });
-}
-
-// From the sorted keys of the vertices: the vertex of each rank, and the rank of each id.
-extern "C" __global__ void assign_ranks(const u64 *keys, u64 vertices, const u32 *ids, u32 *order, u32 *rank_of) {
-    for (u64 rank = this_thread(); rank < vertices; rank += all_threads()) {
-        const u32 vertex = (u32)keys[rank];
-        order[rank] = vertex;
-        rank_of[ids[vertex]] = (u32)rank;
-    }
-}
-
-__device__ __forceinline__ bool begins_degree(const u64 *keys, u64 i) { return i == 0 || keys[i] >> 32 != keys[i - 1] >> 32; }
-
-// Counts the distinct degrees of each tile of the sorted vertices.
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS) count_degrees(const u64 *keys, u64 vertices, u64 *tiles) {
-    put_count(selected(vertices, [&](u64 i) { return begins_degree(keys, i); }), tiles);
-}
-
-// Writes each distinct degree in the high half, and its first rank in the low one.
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS) put_degrees(const u64 *keys, u64 vertices, const u64 *tiles, u64 most,
-    u64 *runs) {
-    const Selected found = selected(vertices, [&](u64 i) { return begins_degree(keys, i); });
-    put_selected(found, tiles, [&](u64 place, u64 i) { runs[place] = (most - (keys[i] >> 32)) << 32 | i; });
-}
-
 // Turns edges into keys of arcs from the larger rank to the smaller, in place.
 extern "C" __global__ void orient(u64 *edges, u64 count, u64 bits, const u32 *rank_of, u64 rank_bits) {
     for (u64 i = this_thread(); i < count; i += all_threads()) {
@@ -107,23 +67,6 @@ extern "C" __global__ void add_lengths(const u64 *arcs, u64 count, u64 bits, u32
         if (i == 0 || arcs[i - 1] >> bits != tail) atomicAdd(&lengths[tail], 0u - (u32)i);
         if (i + 1 == count || arcs[i + 1] >> bits != tail) atomicAdd(&lengths[tail], (u32)i + 1);
     }
-}
-
-// The sum over all arcs of the number of successors of the arc's head, added to `sums[0]`; the longest row, to `sums[1]`.
-// Rank `r` is the head of as many arcs as its degree is larger than its row is long.
-extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sum_rows(const u32 *lengths, u64 vertices, const u64 *keys, u64 most,
-    u64 *sums) {
-    u64 probes = 0, longest = 0;
-    for (u64 rank = this_thread(); rank < vertices; rank += all_threads()) {
-        const u64 length = lengths[rank], degree = most - (keys[rank] >> 32);
-        probes += length * (degree - length);
-        longest = max(longest, length);
-    }
-    u64 all;
-    block_exclusive(probes, all);
-    if (threadIdx.x == 0 && all) atomicAdd(&sums[0], all);
-    for (u32 step = WARP / 2; step; step >>= 1) longest = max(longest, (u64)__shfl_down_sync(ALL, longest, step));
-    if (this_lane() == 0) atomicMax(&sums[1], longest);
 }
 
 // The first arc of each of `count` ranks in `ranks`.

@@ -4,14 +4,12 @@
 //!
 //! ```text
 //! Arcs    takes arcs in batches
-//! Edges   each edge once, and degrees (Arcs::clean)
-//! Ranks   the vertex of each rank, degrees, ids
+//! Edges   each edge once, and degrees (Arcs::clean), from which the caller makes ranks
 //! Rows    rows in rank order
 //! Blocks  file blocks: their sizes, and their bytes on request (Rows::cut)
 //! ```
 //!
-//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 4 an id and 12 to 36 a
-//! vertex. With less, arcs are sorted in runs, which the device encodes and the caller stores ([`RunStore`]). The device decodes and merges them
+//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc and 4 an id. With less, arcs are sorted in runs, which the device encodes and the caller stores ([`RunStore`]). The device decodes and merges them
 //! a range of keys at a time (`runs`): first to count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two
 //! radix sorts of all keys, of up to 8 passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and
 //! `orient` of the crate `trimill`), and the result is the same to the byte.
@@ -19,7 +17,6 @@
 mod blocks;
 pub(crate) mod constants;
 mod edges;
-mod ranks;
 mod runs;
 mod stored;
 #[cfg(test)]
@@ -29,7 +26,6 @@ mod work;
 
 pub use blocks::{FileBlocks, RankedRows};
 pub use edges::{DeviceArcs, DeviceEdges};
-pub use ranks::RankedVertices;
 pub use stored::{RunStore, StoredRun};
 pub(crate) use work::{PrepareSpace, SortBuffers, sort_memory};
 pub use work::{ids_within, needed};

@@ -1,10 +1,10 @@
 //! Prepares a graph on a device.
 //!
 //! Input: an [`ArcSource`]. Output: the same graph, to the byte, that [`crate::clean`] and [`crate::orient`] make. Arcs are copied to the
-//! device while they are read ([`super::collect`]); it sorts them, ranks vertices, and makes the bytes of the rows
+//! device while they are read ([`super::collect`]); it sorts them, counts degrees, and once vertices are ranked makes the bytes of the rows
 //! ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
-//! Memory of the device: 16 bytes an arc and up to 40 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in sorted
+//! Memory of the device: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in sorted
 //! runs in the host's memory or on disk, in 1 to 4 bytes each ([`super::runs`]). Other memory of the host: the order of the vertices and their
 //! ids, 8 bytes a vertex, and buffers.
 
@@ -12,7 +12,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use trimill_kernels::prepare::{DeviceArcs, RankedRows, RankedVertices, ids_within};
+use trimill_kernels::prepare::{DeviceArcs, RankedRows, ids_within};
 
 use super::collect::Collect;
 use super::device_blocks::write_all;
@@ -20,10 +20,10 @@ use super::runs::EncodedRuns;
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
-use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
-use crate::orient::{Destination, MadeGraph, VertexSections, Write, block_starts, make};
-use trimill_graph::DegreeRun;
+use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs, plain_ids};
+use crate::orient::{Destination, MadeGraph, UsedIds, VertexSections, Write, block_starts, make};
 use trimill_graph::file::Layout;
+use trimill_graph::numbering::{degree_runs, numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::control::{Control, Unit};
@@ -166,7 +166,7 @@ fn make_on(
     control: &Control,
 ) -> Result<(MadeGraph, u64, Duration, Duration), Stop> {
     let start = Instant::now();
-    let edges = on_device.clean(read.ids)?;
+    let mut edges = on_device.clean(read.ids)?;
     let count = edges.edges();
     let distinct = edges.distinct_arcs();
     control.check()?;
@@ -175,26 +175,27 @@ fn make_on(
     let start = Instant::now();
     let task = control.task("orient", Some(count), Unit::Arcs);
     let progress = task.progress(control);
-    let mut ranks = RankedVertices::new(edges)?;
-    let degrees = degree_runs(&mut ranks)?;
-    let mut order: Vec<u32> = zeros(ranks.vertices() as usize);
-    ranks.order(&mut order)?;
-    let vertices = VertexIds::read(&mut ranks)?;
-    let layout = vertices.layout(read, count, distinct);
+    let mut of_ids: Vec<u32> = zeros(read.ids as usize);
+    edges.degrees(&mut of_ids)?;
+    let (used, degrees, rank_of) = (UsedIds::new(&of_ids), degree_runs(&of_ids), numbers(&of_ids));
+    drop(of_ids);
+    let order = order(&rank_of, &used.present);
+    let layout = layout(&used, read, count, distinct);
     let ranked = start.elapsed();
-    let mut rows = RankedRows::new(ranks)?;
+    let mut rows = RankedRows::new(edges, &rank_of, order.len() as u64)?;
+    drop(rank_of);
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let ids = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
+    let sections = VertexSections { degrees: &degrees, order, ids: used.ids(&InputIds::Plain) };
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
-        let written = write_all(&mut rows, &starts, write, &progress);
+        let written = write_all(&mut rows, &degrees, &starts, write, &progress);
         unfit = matches!(written, Err(Stop::Unfit(_)));
         written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)
     };
     let place = read.with_room(place);
-    let made = make(place, layout, VertexSections { degrees: &degrees, order, ids }, identity, write_rows);
+    let made = make(place, layout, sections, identity, write_rows);
     let made = made.map_err(|error| if unfit { Stop::Unfit(error) } else { Stop::Failed(error) })?;
     let orienting = start.elapsed();
     tracing::debug!(
@@ -207,69 +208,28 @@ fn make_on(
     Ok((made, count, cleaning, orienting))
 }
 
-struct VertexIds {
-    count: u64,
-    first: u64,
-    /// All of them, ascending; empty if they are consecutive.
-    list: Vec<u32>,
-}
-
-impl VertexIds {
-    fn read(ranks: &mut RankedVertices<'_, DeviceEngine>) -> Result<Self, Stop> {
-        let count = ranks.vertices();
-        if count == 0 {
-            return Ok(Self { count, first: 0, list: Vec::new() });
-        }
-        let (first, last) = (u64::from(ranks.id(0)?), u64::from(ranks.id(count - 1)?));
-        let mut list = Vec::new();
-        if last - first + 1 != count {
-            list = zeros(count as usize);
-            ranks.ids(&mut list)?;
-        }
-        Ok(Self { count, first, list })
+/// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.
+fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
+    let (source, present) = (read.source, &used.present);
+    let without_reverse = 2 * edges - distinct;
+    let is_used = |id: u64| id < present.universe().into() && present.contains(id as u32);
+    let loops_alone = read.loop_ids.members().filter(|&id| !is_used(id)).count() as u64;
+    let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
+    let least_vertex = used.ends().map(|(first, _)| first.into());
+    let first = least_loop.into_iter().chain(least_vertex).min().unwrap_or(0);
+    let declared = source.declared_vertices();
+    let first_id = declared.map_or(first.min(1), |_| source.first_id());
+    Layout {
+        first_id,
+        declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
+        report: CleanReport {
+            vertices_declared: declared.unwrap_or(u64::from(present.count()) + loops_alone),
+            arcs: read.arcs,
+            loops_removed: read.loops,
+            duplicates_removed: read.arcs - read.loops - distinct,
+            arcs_added: without_reverse,
+            arcs_without_reverse: if source.symmetric() { 0 } else { without_reverse },
+        },
+        ..used.layout(&InputIds::Plain, edges)
     }
-
-    /// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.
-    fn layout(&self, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
-        let source = read.source;
-        let without_reverse = 2 * edges - distinct;
-        let loops_alone = read.loop_ids.members().filter(|&id| !self.contain(id)).count() as u64;
-        let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
-        let least_vertex = Some(self.first).filter(|_| self.count > 0);
-        let first = least_loop.into_iter().chain(least_vertex).min().unwrap_or(0);
-        let declared = source.declared_vertices();
-        let first_id = declared.map_or(first.min(1), |_| source.first_id());
-        Layout {
-            vertices: self.count as u32,
-            edges,
-            has_ids: !self.list.is_empty(),
-            offset_of_ids: self.first,
-            first_id,
-            declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
-            report: CleanReport {
-                vertices_declared: declared.unwrap_or(self.count + loops_alone),
-                arcs: read.arcs,
-                loops_removed: read.loops,
-                duplicates_removed: read.arcs - read.loops - distinct,
-                arcs_added: without_reverse,
-                arcs_without_reverse: if source.symmetric() { 0 } else { without_reverse },
-            },
-            ..Layout::default()
-        }
-    }
-
-    fn contain(&self, id: u64) -> bool {
-        match self.list.is_empty() {
-            true => (self.first..self.first + self.count).contains(&id),
-            false => self.list.binary_search(&(id as u32)).is_ok(),
-        }
-    }
-}
-
-/// The distinct degrees, falling, each with the number of its vertices.
-fn degree_runs(ranks: &mut RankedVertices<'_, DeviceEngine>) -> Result<Vec<DegreeRun>, Stop> {
-    let begins = ranks.degrees()?;
-    let ends = begins.iter().skip(1).map(|&(_, first)| first).chain([ranks.vertices() as u32]);
-    let run = |(&(degree, first), end): (&(u32, u32), u32)| DegreeRun { degree, vertices: end - first };
-    Ok(begins.iter().zip(ends).map(run).collect())
 }

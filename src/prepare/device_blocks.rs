@@ -3,18 +3,24 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use trimill_kernels::prepare::{FileBlocks, RankedRows};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::starting::{DeviceEngine, Stop};
 use crate::orient::Write;
-use trimill_graph::BlockEntry;
 use trimill_graph::writing::RowsWritten;
+use trimill_graph::{BlockEntry, DegreeRun};
 use trimill_system::control::Progress;
+use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, parallel};
 
 /// Bytes of file blocks that are copied from the device at a time; there are two buffers.
 const BATCH: u64 = 32 << 20;
+
+/// Rows whose lengths a thread adds up at a time.
+const PER_TURN: usize = 1 << 16;
 
 /// Bytes of consecutive file blocks that a thread writes.
 const PART: u64 = 1 << 20;
@@ -22,6 +28,7 @@ const PART: u64 = 1 << 20;
 /// Writes all file blocks; `starts` holds the first rank of each, and the number of vertices behind them.
 pub(super) fn write_all(
     rows: &mut RankedRows<'_, DeviceEngine>,
+    degrees: &[DegreeRun],
     starts: &[u32],
     write: &Write<'_>,
     progress: &Progress,
@@ -40,8 +47,25 @@ pub(super) fn write_all(
         arc += blocks.first_arcs.last().copied().unwrap_or(0);
         first = blocks.blocks.end;
     }
-    (written.probes, written.longest_row) = rows.sums()?;
+    let mut lengths: Vec<u32> = zeros(degrees.iter().map(|run| run.vertices as usize).sum());
+    rows.lengths(&mut lengths)?;
+    (written.probes, written.longest_row) = sums(degrees, &lengths);
     Ok(written)
+}
+
+/// The sum over all arcs of the number of successors of the arc's head, and the most successors of a vertex. A vertex is the head of as
+/// many arcs as its degree is larger than its row is long.
+fn sums(degrees: &[DegreeRun], mut lengths: &[u32]) -> (u64, u32) {
+    let (mut probes, mut longest) = (0, 0);
+    for &DegreeRun { degree, vertices } in degrees {
+        let (of_run, rest) = lengths.split_at(vertices as usize);
+        lengths = rest;
+        let one = |&length: &u32| (u64::from(length) * u64::from(degree.saturating_sub(length)), length);
+        let add = |a: (u64, u32), b: (u64, u32)| (a.0 + b.0, a.1.max(b.1));
+        let of_run = of_run.par_chunks(PER_TURN).map(|lengths| lengths.iter().map(one).fold((0, 0), add));
+        (probes, longest) = add((probes, longest), of_run.reduce(|| (0, 0), add));
+    }
+    (probes, longest)
 }
 
 /// Writes some file blocks, with positions and arcs counted from the first one.

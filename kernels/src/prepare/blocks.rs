@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::constants::{ENCODE_THREADS, SCAN_THREADS};
-use super::edges::{EdgePlace, bits_below, unique};
-use super::ranks::RankedVertices;
+use super::constants::ENCODE_THREADS;
+use super::edges::{DeviceEdges, EdgePlace, bits_below, unique};
 use super::runs::Runs;
 use super::work::{PrepareSpace, SortBuffers};
 use crate::engine::{Engine, HostWords, Stream};
@@ -19,9 +18,6 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
     bits: u32,
     vertices: u64,
     lengths: u64,
-    /// The sorted keys of the vertices, and their largest possible degree.
-    vertex_keys: (u64, u64),
-    sums: u64,
     /// Where the memory begins that is used for one group of file blocks after another.
     begin: u64,
 }
@@ -39,24 +35,29 @@ enum Sorted {
 }
 
 impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
-    /// Makes the rows. What is to be read of the ranks must have been read.
-    pub fn new(ranks: RankedVertices<'e, E>) -> GpuResult<Self> {
-        let RankedVertices { edges, vertices, keys, most, lengths, begin, .. } = ranks;
-        let (count, rank_of, of_ids) = (edges.edges(), edges.degrees, edges.bits);
+    /// Makes the rows of `vertices` vertices from the rank of each id.
+    ///
+    /// # Panics
+    /// If there are more or fewer ranks than ids.
+    pub fn new(edges: DeviceEdges<'e, E>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
+        assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
+        // They take the place of the degrees, and the lengths of rows that of the ranks.
+        let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
         let wide = u64::from(bits);
-        work.fill(lengths, 0, 4 * vertices)?;
-        let (arcs, sums) = match place {
+        work.after_kernels()?;
+        // SAFETY: ranks are not page-locked, so they are read before this returns.
+        unsafe { work.engine.copy(rank_of, &[cast_slice(ranks)]) }?;
+        work.engine.sent()?;
+        work.after_copies()?;
+        let arcs = match place {
             EdgePlace::Device { at, free, bytes } => {
                 work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
                 let SortBuffers { keys: at, free } = work.sort(SortBuffers { keys: at, free }, count, 0, 2 * bits)?;
-                work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
-                (Sorted::Device { at, count, free, bytes }, work.take(16)?)
+                Sorted::Device { at, count, free, bytes }
             }
             EdgePlace::Host(mut runs) => {
-                work.release(begin);
-                let sums = work.take(16)?;
                 let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(runs.store().cloned()));
                 let mut from = runs.begin();
                 while let Some(to) = runs.next(&from, most)? {
@@ -72,21 +73,24 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                     work.release(begin);
                     from = to;
                 }
-                (Sorted::Host(oriented), sums)
+                Sorted::Host(oriented)
             }
         };
+        work.fill(lengths, 0, 4 * vertices)?;
+        if let Sorted::Device { at, count, .. } = arcs {
+            work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
+        }
         let begin = work.next();
-        Ok(Self { work, arcs, bits, vertices, lengths, vertex_keys: (keys, most), sums, begin })
+        Ok(Self { work, arcs, bits, vertices, lengths, begin })
     }
 
-    /// Once all file blocks were cut: the sum over all arcs of the number of successors of the arc's head, and the most successors of a
-    /// vertex.
-    pub fn sums(&mut self) -> GpuResult<(u64, u32)> {
-        let (work, (keys, most)) = (&mut self.work, self.vertex_keys);
-        work.fill(self.sums, 0, 16)?;
-        let values = [self.lengths, self.vertices, keys, most, self.sums];
-        work.for_each_by("sum_rows", self.vertices, SCAN_THREADS, &values)?;
-        Ok((work.number(self.sums)?, work.number(self.sums + 8)? as u32))
+    /// Once all file blocks were cut: reads the length of each row.
+    ///
+    /// # Panics
+    /// If `lengths` has another length than there are vertices.
+    pub fn lengths(&mut self, lengths: &mut [u32]) -> GpuResult<()> {
+        assert!(lengths.len() as u64 == self.vertices, "a length for each vertex");
+        self.work.engine.read(Stream::Compute, self.lengths, cast_slice_mut(lengths))
     }
 
     /// Cuts rows into file blocks, from the block `first` on, as many as the memory holds. `ranks` holds the first rank of each block of

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use bytemuck::cast_slice;
+use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::MOST_ID_BITS;
 use super::runs::Runs;
 use super::stored::RunStore;
 use super::work::{COPIED, PrepareSpace, SortBuffers, largest, needed};
+use crate::arena::padded;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
@@ -141,7 +142,8 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
         let fits = self.runs.is_empty() && needed(self.count, ids) <= self.work.left();
-        if bits > MOST_ID_BITS || !(fits || self.makes_runs()) {
+        let has_room = padded(4 * ids) + needed(LEAST_RUN, 0) <= self.work.left();
+        if bits > MOST_ID_BITS || !(fits || (self.makes_runs() && has_room)) {
             let capacity = self.work.engine.layout().capacity();
             return Err(GpuError::Budget { asked: needed(self.count, ids), used: 0, capacity });
         }
@@ -159,7 +161,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         let buffers = work.take_keys(count)?;
         debug_assert_eq!(buffers.keys, at);
         let degrees = work.take(4 * ids)?;
-        work.take_sort(count.max(ids.min(2 * count)), count.max(ids))?;
+        work.take_sort(count, count)?;
         work.after_copies()?;
         work.for_each("arc_keys", count, &[at, count, bits.into()])?;
         work.fill(degrees, 0, 4 * ids)?;
@@ -186,8 +188,6 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
             work.release(begin);
             from = to;
         }
-        // Vertices are selected and sorted next.
-        work.take_sort(ids, ids)?;
         Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
     }
 }
@@ -238,13 +238,26 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
     distinct: u64,
     pub(super) place: EdgePlace,
     pub(super) degrees: u64,
-    pub(super) ids: u64,
+    ids: u64,
     pub(super) bits: u32,
 }
 
 impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
+    /// Reads the degrees of all ids.
+    ///
+    /// # Panics
+    /// If `degrees` has another length than there are ids.
+    pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
+        assert!(degrees.len() as u64 == self.ids, "a degree for each id");
+        self.work.engine.read(Stream::Compute, self.degrees, cast_slice_mut(degrees))
+    }
+
     pub fn edges(&self) -> u64 {
         self.edges
+    }
+
+    pub(super) fn ids(&self) -> u64 {
+        self.ids
     }
 
     /// The number of distinct arcs that were taken: two for an edge that was there in both directions.

@@ -20,11 +20,10 @@ use crate::testing::{Double, Pace, has_compiler};
 struct Made {
     distinct_arcs: u64,
     edges: u64,
-    ids: Vec<u32>,
-    order: Vec<u32>,
-    degrees: Vec<(u32, u32)>,
-    probes: u64,
-    longest: u32,
+    /// Of each id.
+    degrees: Vec<u32>,
+    /// Of each row.
+    lengths: Vec<u32>,
     first_arcs: Vec<u64>,
     positions: Vec<u64>,
     bytes: Vec<u8>,
@@ -52,6 +51,17 @@ fn cuts(vertices: u32, rows: usize) -> Vec<u32> {
     (0..vertices).step_by(rows).chain([vertices]).collect()
 }
 
+/// The rank of each id, and the id of each rank, of those with an edge.
+fn ranks(degrees: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut ranked: Vec<u32> = (0..degrees.len() as u32).filter(|&id| degrees[id as usize] > 0).collect();
+    ranked.sort_by_key(|&id| std::cmp::Reverse((degrees[id as usize], id)));
+    let mut rank_of = vec![u32::MAX; degrees.len()];
+    for (rank, &id) in (0..).zip(&ranked) {
+        rank_of[id as usize] = rank;
+    }
+    (rank_of, ranked)
+}
+
 /// On the host, by definition.
 fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
     let distinct: BTreeSet<_> = arcs.iter().collect();
@@ -61,20 +71,12 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
         neighbours.entry(u).or_default().insert(v);
         neighbours.entry(v).or_default().insert(u);
     }
-    let ids: Vec<u32> = neighbours.keys().copied().collect();
-    let mut ranked = ids.clone();
-    ranked.sort_by_key(|id| (std::cmp::Reverse(neighbours[id].len()), std::cmp::Reverse(*id)));
-    let rank = |id: u32| ranked.iter().position(|&other| other == id).unwrap() as u32;
-    let order = ranked.iter().map(|id| ids.binary_search(id).unwrap() as u32).collect();
-    let mut degrees: Vec<(u32, u32)> = Vec::new();
-    for (first, id) in (0..).zip(&ranked) {
-        let degree = neighbours[id].len() as u32;
-        if degrees.last().is_none_or(|last| last.0 != degree) {
-            degrees.push((degree, first));
-        }
-    }
+    let degree = |id| neighbours.get(&id).map_or(0, |around| around.len() as u32);
+    let degrees: Vec<u32> = (0..ids_of(arcs) as u32).map(degree).collect();
+    let (rank_of, ranked) = ranks(&degrees);
     let of_rank = |(own, id): (usize, &u32)| {
-        let mut row: Vec<u32> = neighbours[id].iter().map(|&other| rank(other)).filter(|&r| r < own as u32).collect();
+        let row = neighbours[id].iter().map(|&other| rank_of[other as usize]);
+        let mut row: Vec<u32> = row.filter(|&rank| rank < own as u32).collect();
         row.sort_unstable();
         row
     };
@@ -98,11 +100,8 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
     Made {
         distinct_arcs: distinct.len() as u64,
         edges: edges.len() as u64,
-        ids,
-        order,
         degrees,
-        probes: all.iter().flatten().map(|&successor| all[successor as usize].len() as u64).sum(),
-        longest: all.iter().map(Vec::len).max().unwrap_or(0) as u32,
+        lengths: all.iter().map(|row| row.len() as u32).collect(),
         first_arcs,
         positions,
         bytes,
@@ -132,16 +131,13 @@ fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: 
         buffer[..batch.len()].copy_from_slice(batch);
         device.put(buffer, batch.len()).unwrap();
     }
-    let edges = device.clean(ids).unwrap();
+    let mut edges = device.clean(ids).unwrap();
     let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
-    let mut ranks = RankedVertices::new(edges).unwrap();
-    made.ids = vec![0; ranks.vertices() as usize];
-    made.order = made.ids.clone();
-    ranks.ids(&mut made.ids).unwrap();
-    ranks.order(&mut made.order).unwrap();
-    made.degrees = ranks.degrees().unwrap();
-    let mut on_device = RankedRows::new(ranks).unwrap();
-    let cuts = cuts(made.ids.len() as u32, rows);
+    made.degrees = vec![0; ids as usize];
+    edges.degrees(&mut made.degrees).unwrap();
+    let (rank_of, ranked) = ranks(&made.degrees);
+    let mut on_device = RankedRows::new(edges, &rank_of, ranked.len() as u64).unwrap();
+    let cuts = cuts(ranked.len() as u32, rows);
     (made.first_arcs, made.positions) = (vec![0], vec![0]);
     let mut first = 0;
     while first + 1 < cuts.len() {
@@ -159,7 +155,8 @@ fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: 
         }
         first = blocks.blocks.end;
     }
-    (made.probes, made.longest) = on_device.sums().unwrap();
+    made.lengths = vec![0; ranked.len()];
+    on_device.lengths(&mut made.lengths).unwrap();
     made
 }
 

@@ -49,10 +49,7 @@ fn tiles_bytes(elements: u64) -> u64 {
 
 /// The bytes of device memory that preparing a graph takes: `arcs` arcs, all of whose ids are below `ids`.
 pub fn needed(arcs: u64, ids: u64) -> u64 {
-    let vertices = ids.min(2 * arcs);
-    let keys = 2 * padded(8 * arcs);
-    let beside = padded(4 * ids) + sort_memory(arcs.max(vertices), arcs.max(ids));
-    keys + beside + kept_per_vertex(vertices) + temporary(vertices).saturating_sub(padded(8 * arcs)) + slack(arcs)
+    2 * padded(8 * arcs) + padded(4 * ids) + sort_memory(arcs, arcs) + slack(arcs)
 }
 
 /// Ids from this one on do not fit so many bytes, however few arcs there are: each takes a degree.
@@ -78,16 +75,6 @@ pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
 /// What sorting so many keys, and selecting among so many elements, takes beside them.
 pub(crate) fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
-}
-
-/// Bytes for vertices that stay until rows are made: sorted keys, lengths of rows.
-pub(super) fn kept_per_vertex(vertices: u64) -> u64 {
-    padded(8 * vertices) + padded(4 * vertices)
-}
-
-/// Bytes for vertices while they are sorted: other keys, ids, order, and the distinct degrees, which are no more than vertices.
-pub(super) fn temporary(vertices: u64) -> u64 {
-    2 * padded(8 * vertices) + 2 * padded(4 * vertices)
 }
 
 /// Keys on the device, and as much free memory for sorting them.
