@@ -127,7 +127,7 @@ impl UsedIds {
     }
 
     /// The input's ids of all vertices, ascending, in runs.
-    pub(crate) fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
+    fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
         const RUN: u32 = 1 << 17;
         let original = move |id: u32| match ids {
             InputIds::Plain => u64::from(id),

@@ -159,9 +159,13 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
         chunks.sort_unstable_by_key(|chunk| chunk.position);
         source()?;
         let (order, ids) = vertices.map(|vertices| (vertices.order, vertices.ids)).unzip();
-        let ids = if self.layout.has_ids { ids.into_iter().flatten().flatten().collect() } else { Vec::new() };
+        let mut all_ids = Vec::new();
+        if self.layout.has_ids {
+            all_ids.reserve_exact(self.layout.vertices as usize);
+            ids.into_iter().flatten().for_each(|run| all_ids.extend_from_slice(&run));
+        }
         let names = self.place.names.cloned();
-        let sections = MemorySections { chunks, order: order.unwrap_or_default(), ids, names };
+        let sections = MemorySections { chunks, order: order.unwrap_or_default(), ids: all_ids, names };
         Ok(MadeGraph::Memory(Box::new(OrientedGraph::in_memory(self.layout, rows, degrees.to_vec(), sections)?)))
     }
 }

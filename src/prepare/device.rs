@@ -5,8 +5,8 @@
 //! ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
 //! Memory of the device: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in sorted
-//! runs in the host's memory or on disk, in 1 to 4 bytes each ([`super::runs`]). Other memory of the host: the order of the vertices and their
-//! ids, 8 bytes a vertex, and buffers.
+//! runs in the host's memory or on disk, in 1 to 4 bytes each ([`super::runs`]). Other memory of the host: the degrees and ranks of ids,
+//! 8 bytes each, then of each vertex 12 for its id, its place and the length of its row; and buffers.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -22,13 +22,14 @@ use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs, plain_ids};
 use crate::orient::{Destination, MadeGraph, UsedIds, VertexSections, Write, block_starts, make};
+use trimill_counting::VertexSet;
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{degree_runs, numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, lock};
+use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
@@ -145,7 +146,7 @@ struct ReadInput<'a> {
 }
 
 /// What a graph in memory leaves of the host's memory, beyond what is more than its usual share: counting on GPUs takes less.
-const FOR_COUNTING: Bytes = Bytes::mib(4 << 10);
+const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else { 4 << 10 });
 
 impl ReadInput<'_> {
     /// The same place, where a graph may take all of the memory but what its runs take.
@@ -187,7 +188,9 @@ fn make_on(
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let sections = VertexSections { degrees: &degrees, order, ids: used.ids(&InputIds::Plain) };
+    let ids = if layout.has_ids { lists(&used.present) } else { Vec::new() };
+    let ids = ids.into_iter().map(|ids| ids.into_iter().map(u64::from).collect());
+    let sections = VertexSections { degrees: &degrees, order, ids };
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
         let written = write_all(&mut rows, &degrees, &starts, write, &progress);
@@ -206,6 +209,13 @@ fn make_on(
         (orienting - sorted).as_secs_f64()
     );
     Ok((made, count, cleaning, orienting))
+}
+
+/// The members of a set, in runs.
+fn lists(set: &VertexSet) -> Vec<Vec<u32>> {
+    const RUN: u32 = 1 << 17;
+    let run = |i: u32| set.iter(i * RUN..(i + 1).saturating_mul(RUN)).collect();
+    parallel::map(0..set.universe().div_ceil(RUN), run)
 }
 
 /// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.

@@ -148,6 +148,9 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     let on_cpu = prepared(&source, None, false, Bytes::ZERO).unwrap();
     let on_device = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
     assert!(on_device == on_cpu);
+    // A graph of any size stays in the memory that runs leave.
+    let in_memory = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes(1)).unwrap();
+    assert!(in_memory.file.is_none() && in_memory.contents == on_cpu.contents);
     // With little memory of the host the runs are in files, which leave nothing behind.
     let within = |dir: &Path| {
         let little = Workspace { graph: Bytes::ZERO, buckets: Some(Bytes(1 << 19)), ..workspace(dir) };
