@@ -13,8 +13,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use rayon::ThreadPool;
-
 use super::building::Builders;
 use super::details::Details;
 use super::device::{count_all, task_of, together_of};
@@ -70,7 +68,7 @@ impl Planned {
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
             let spills = keeps.then_some((path.as_path(), *fingerprint));
-            before.resume(journal, spills, details, pool)?;
+            before.resume(journal, spills, details, session)?;
             task.advance(before.results.len() as u64 * per_partition);
         }
         let mut order = plan.order(backends.len());
@@ -152,8 +150,9 @@ impl DeviceOutcome {
         journal: &Journal,
         spills: Option<(&Path, u128)>,
         details: &Details<'_>,
-        pool: &ThreadPool,
+        session: &Session,
     ) -> Result<()> {
+        let mut counted = Vec::new();
         for (part, result) in journal.counted()? {
             let spill = match spills {
                 Some((dir, fingerprint)) => {
@@ -162,9 +161,11 @@ impl DeviceOutcome {
                 }
                 None => None,
             };
-            if !details.resume(part, pool)? {
-                continue;
-            }
+            counted.push((result, spill));
+        }
+        let parts: Vec<u32> = counted.iter().map(|(result, _)| result.id).collect();
+        let complete = details.resume(&parts, session)?;
+        for (result, spill) in counted.into_iter().filter(|(result, _)| complete.contains(&result.id)) {
             self.kept.extend(spill);
             self.results.push(result);
         }

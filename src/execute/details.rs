@@ -1,8 +1,7 @@
 //! What a job counts besides the total: where the counts of partitions go, and the files that are made of them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-
-use rayon::ThreadPool;
 
 use super::edges::OnEdges;
 use super::session::Session;
@@ -65,12 +64,12 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds what an earlier start counted of a partition. `false`: that is missing or damaged, so it must be counted again.
-    pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
+    /// Adds what was counted of `parts` earlier. Returns those of which it is there; what is missing or damaged must be counted again.
+    pub(super) fn resume(&self, parts: &[u32], session: &Session) -> Result<BTreeSet<u32>> {
         match self {
-            Self::Total => Ok(true),
-            Self::Vertices(vertices) => vertices.of.resume(part, pool),
-            Self::Edges(edges) => edges.of.resume(part, pool),
+            Self::Total => Ok(parts.iter().copied().collect()),
+            Self::Vertices(vertices) => vertices.of.resume(parts, session),
+            Self::Edges(edges) => edges.of.resume(parts, session),
         }
     }
 

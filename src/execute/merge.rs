@@ -15,8 +15,7 @@ use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
 use crate::shards::{Shard, shards_of};
-use trimill_system::control::{Control, Unit};
-use trimill_system::{Bytes, Error, Result, machine};
+use trimill_system::{Bytes, Control, Error, Result, machine};
 
 /// Adds the partitions of the job that is prepared in the run directory of `how`, within the budgets of `how`. Files of the job's shards
 /// are removed afterwards. Also returns the directory that the job names for its result. Errors: `Kind::Resource` where no job is
@@ -47,7 +46,8 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
 
     let start = Instant::now();
     let records = records(run, &prepared)?;
-    let added = added(&details, &records, &session)?;
+    let counted: Vec<u32> = records.iter().map(|record| record.result.id).collect();
+    let added = details.resume(&counted, &session)?;
     let missing: Vec<u32> = (0..prepared.parts()).filter(|part| !added.contains(part)).collect();
     if !missing.is_empty() {
         return Err(not_counted(&path, &missing, &prepared));
@@ -88,21 +88,6 @@ fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>>
         journal.read(part).map_err(|error| error.advice(advice())).transpose()
     };
     (0..prepared.parts()).filter_map(read).collect()
-}
-
-/// Adds the partitions' counts at vertices or on edges, if the job wants these; returns the partitions whose counts are complete.
-fn added(details: &Details<'_>, records: &[PartitionRecord], session: &Session) -> Result<BTreeSet<u32>> {
-    let Session { pool, control, .. } = session;
-    let task = control.task("merge", Some(records.len() as u64), Unit::Partitions);
-    let mut added = BTreeSet::new();
-    for record in records {
-        control.check()?;
-        if details.resume(record.result.id, pool)? {
-            added.insert(record.result.id);
-        }
-        task.advance(1);
-    }
-    Ok(added)
 }
 
 /// The most partitions, or commands, that a message names.

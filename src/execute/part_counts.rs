@@ -1,8 +1,8 @@
 //! What is counted of partitions besides their totals, on its way to the sums: of partitions that a device did not finish, and of those
 //! that a run directory keeps.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use rayon::ThreadPool;
@@ -14,7 +14,11 @@ use crate::stream::PartitionFailure;
 use crate::sums::part::{PartCounts, PartKey, PartWriter};
 use crate::sums::{CountedKeys, SumKey, Sums};
 use trimill_counting::PartitionSource;
-use trimill_system::{Error, Result, lock, parallel};
+use trimill_system::control::Unit;
+use trimill_system::{Bytes, Error, Result, lock, parallel};
+
+/// The most files that are open at a time.
+const MOST_FILES: usize = 128;
 
 /// Partitions that a device began and did not finish, and how far each is.
 pub(super) struct Unfinished<T>(Mutex<BTreeMap<u32, T>>);
@@ -91,8 +95,7 @@ impl<K: SumKey> JobSums<K> {
 
     /// Begins the file of a partition; none without a run directory.
     pub(super) fn begin(&self, part: u32) -> Result<Option<PartWriter<K>>> {
-        let Some((dir, fingerprint)) = &self.run else { return Ok(None) };
-        PartWriter::new(dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }).map(Some)
+        self.place(part).map(|(dir, key)| PartWriter::new(dir, key)).transpose()
     }
 
     pub(super) fn has_files(&self) -> bool {
@@ -115,13 +118,18 @@ impl<K: SumKey> JobSums<K> {
         let Some(saved) = self.file(part, "peeling begins again")? else { return Ok(false) };
         let sums = self.all()?;
         sums.clear();
-        parallel::within(pool, || saved.add_to(sums)).map(|()| true)
+        parallel::within(pool, || PartCounts::add_all(&[saved], sums, |_| Ok(()))).map(|()| true)
+    }
+
+    /// The directory of the files, and the key of one; none without a run directory.
+    fn place(&self, part: u32) -> Option<(&Path, PartKey)> {
+        let (dir, fingerprint) = self.run.as_ref()?;
+        Some((dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }))
     }
 
     /// The file of an earlier start. None where it is missing, or damaged, which is logged with what happens then.
     fn file(&self, part: u32, then: &str) -> Result<Option<PartCounts<K>>> {
-        let Some((dir, fingerprint)) = &self.run else { return Ok(None) };
-        let key = PartKey { fingerprint: *fingerprint, part, keys: self.keys };
+        let Some((dir, key)) = self.place(part) else { return Ok(None) };
         unless_damaged(PartCounts::open(dir, key), then)
     }
 
@@ -138,12 +146,31 @@ impl<K: SumKey> JobSums<K> {
         self.sums.as_ref().map_or(Ok(()), |sums| sums.add(keys, counts))
     }
 
-    /// Adds what an earlier start counted of a partition. `false`: that is missing, or damaged, which is logged.
-    pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        match (self.file(part, &format!("partition {part} is counted again"))?, &self.sums) {
-            (Some(counts), Some(sums)) => parallel::within(pool, || counts.add_to(sums)).map(|()| true),
-            (found, _) => Ok(found.is_some()),
+    /// Adds what was counted of `parts` earlier, as many at a time as [`MOST_FILES`] and a block of rows allow, whose memory nothing takes
+    /// meanwhile: each block of the sums is written once for these. Returns those whose counts are there; what is damaged is logged.
+    pub(super) fn resume(&self, parts: &[u32], session: &Session) -> Result<BTreeSet<u32>> {
+        let Session { pool, control, .. } = session;
+        let size = |(dir, key): (&Path, PartKey)| key.path::<K>(dir).metadata().map_or(0, |file| file.len());
+        let bytes = parts.iter().filter_map(|&part| self.place(part)).map(size).sum();
+        let task = self.sums.as_ref().map(|sums| (sums, control.task("merge", Some(bytes), Unit::Bytes)));
+        let (mut found, mut waiting) = (BTreeSet::new(), Vec::new());
+        for (i, &part) in parts.iter().enumerate() {
+            control.check()?;
+            if let Some(counts) = self.file(part, &format!("partition {part} is counted again"))? {
+                found.insert(part);
+                waiting.push(counts);
+            }
+            let held: Bytes = waiting.iter().map(PartCounts::held_bytes).sum();
+            if i + 1 < parts.len() && waiting.len() < MOST_FILES && held < session.host_block() {
+                continue;
+            }
+            let some = std::mem::take(&mut waiting);
+            if let Some((sums, task)) = &task {
+                let added = |bytes| control.check().map(|()| task.advance(bytes));
+                parallel::within(pool, || PartCounts::add_all(&some, sums, added))?;
+            }
         }
+        Ok(found)
     }
 
     pub(super) fn all(&self) -> Result<&Sums<K>> {

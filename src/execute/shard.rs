@@ -3,8 +3,6 @@
 
 use std::time::Instant;
 
-use rayon::ThreadPool;
-
 use super::backends::GraphToCount;
 use super::details::Details;
 use super::device::PartitionsToCount;
@@ -55,7 +53,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let counting = ShardCounter { fingerprint: prepared.fingerprint, journal: &journal };
     let (mut results, missing) = {
         let details = Details::new(&session, &graph, prepared.fingerprint)?;
-        counting.counted_before(&mine, &details, &session.pool)?
+        counting.counted_before(&mine, &details, &session)?
     };
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
@@ -105,17 +103,14 @@ impl ShardCounter<'_> {
         &self,
         mine: &[u32],
         details: &Details<'_>,
-        pool: &ThreadPool,
+        session: &Session,
     ) -> Result<(Vec<PartitionFigures>, Vec<u32>)> {
         let mut before = self.journal.counted()?;
-        let (mut results, mut missing) = (Vec::new(), Vec::new());
-        for &part in mine {
-            match before.remove(&part) {
-                Some(result) if details.resume(part, pool)? => results.push(result),
-                _ => missing.push(part),
-            }
-        }
-        Ok((results, missing))
+        let recorded: Vec<u32> = mine.iter().copied().filter(|part| before.contains_key(part)).collect();
+        let complete = details.resume(&recorded, session)?;
+        let missing = mine.iter().copied().filter(|part| !complete.contains(part)).collect();
+        before.retain(|part, _| complete.contains(part));
+        Ok((before.into_values().collect(), missing))
     }
 
     fn ranges(&self, prepared: Prepared, parts: &[u32]) -> Result<ShardCount> {

@@ -94,7 +94,7 @@ impl<K: SumKey> Sums<K> {
     /// Calls `visit` for the blocks of [`SumKey::BLOCK`] keys, in parallel, with the first key and the sums; returns what it returns, in
     /// the order of the blocks. Runs in the current thread pool.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u64, &[K::Count]) -> Result<T> + Sync) -> Result<Vec<T>> {
-        parallel::try_map_with(0..self.keys.div_ceil(K::BLOCK) as usize, Vec::new, |zeros_or_read, block| {
+        parallel::try_map_with(self.all_blocks(), Vec::new, |zeros_or_read, block| {
             let first = block as u64 * K::BLOCK;
             if let SumBlocks::Memory(blocks) = &self.blocks {
                 let sums = read(&blocks[block]);
@@ -121,7 +121,11 @@ impl<K: SumKey> Sums<K> {
         Ok(self.each_block(add)?.into_iter().sum())
     }
 
-    fn len(&self, block: usize) -> usize {
+    pub(super) fn all_blocks(&self) -> Range<usize> {
+        0..self.keys.div_ceil(K::BLOCK) as usize
+    }
+
+    pub(super) fn len(&self, block: usize) -> usize {
         (self.keys - block as u64 * K::BLOCK).min(K::BLOCK) as usize
     }
 
@@ -140,37 +144,49 @@ impl<K: SumKey> Sums<K> {
 
     fn add_in_block(&self, of: &CountsOfBlock, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         let (keys, counts) = (keys.slice(of.places.clone()), &counts[of.places.clone()]);
-        // To the sums from the first of the keys on.
-        let add = |sums: &mut [K::Count]| match keys {
-            CountedKeys::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, &count)| K::add(sum, count)),
-            CountedKeys::List(keys) => {
-                keys.iter().zip(counts).for_each(|(key, &count)| K::add(&mut sums[(key - keys[0]) as usize], count));
+        self.change(of.block, of.within.clone(), |sums| {
+            match keys {
+                CountedKeys::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, &count)| K::add(sum, count)),
+                CountedKeys::List(keys) => {
+                    let of_keys = keys.iter().zip(counts);
+                    of_keys.for_each(|(key, &count)| K::add(&mut sums[(key - keys[0]) as usize], count));
+                }
             }
-        };
+            Ok(())
+        })
+    }
+
+    /// Has `change` change the sums at these places of a block. An error of it leaves the sums useless.
+    pub(super) fn change(
+        &self,
+        block: usize,
+        within: Range<usize>,
+        change: impl FnOnce(&mut [K::Count]) -> Result<()>,
+    ) -> Result<()> {
         match &self.blocks {
             SumBlocks::Memory(blocks) => {
-                let mut sums = write(&blocks[of.block]);
+                let mut sums = write(&blocks[block]);
                 if sums.is_empty() {
-                    *sums = zeros(self.len(of.block));
+                    *sums = zeros(self.len(block));
                     populate(&mut sums);
                 }
-                add(&mut sums[of.within.clone()]);
+                change(&mut sums[within])
             }
             SumBlocks::File { file, dir, written } => {
-                let mut written = write(&written[of.block]);
+                let mut written = write(&written[block]);
                 // The first time the whole block is written, so that all of it can be read.
-                let range = if *written { of.within.clone() } else { 0..self.len(of.block) };
+                let range = if *written { within.clone() } else { 0..self.len(block) };
                 let mut sums = vec![K::Count::zeroed(); range.len()];
-                let position = Self::position(of.block, range.start);
+                let position = Self::position(block, range.start);
                 if *written {
                     disk::read_at(file, cast_slice_mut(&mut sums), position).map_err(|e| Error::read(dir, e))?;
                 }
-                add(&mut sums[of.within.start - range.start..]);
+                change(&mut sums[within.start - range.start..within.end - range.start])?;
                 disk::write_at(file, dir, cast_slice(&sums), position)?;
                 *written = true;
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Reads the sums of a block from the one in place `from` on.

@@ -2,9 +2,9 @@
 //!
 //! All integers are little-endian, a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
 //! (u32), number of the partition (u32), fingerprint of the job (u128), the vertices or edges of the graph (u64), records (u32), and the
-//! checksum of all this (u64). A record: its first key (u64); the number of its keys (u32), at most 65,536 ranks or 262,144 arcs; the
-//! length of the frame (u32); a zstd frame of the counts at so many consecutive keys, each a u64 at vertices and a u32 on edges; the
-//! checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
+//! checksum of all this (u64). A record: its first key (u64); the number of its keys (u32), which are in one block of 65,536 ranks or of
+//! 262,144 arcs; the length of the frame (u32); a zstd frame of the counts at so many consecutive keys, each a u64 at vertices and a u32
+//! on edges; the checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
 //!
 //! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`].
 //!
@@ -140,10 +140,12 @@ fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> R
     Ok(Some(sealed(record)))
 }
 
-/// The counts of a partition, verified.
+/// The counts of a partition, verified. The file stays open: another process may replace it.
 #[derive(Debug)]
 pub struct PartCounts<K> {
     path: PathBuf,
+    file: File,
+    /// By their first key.
     records: Vec<CountsRecord>,
     of: PhantomData<K>,
 }
@@ -151,8 +153,10 @@ pub struct PartCounts<K> {
 #[derive(Debug)]
 struct CountsRecord {
     first: u64,
-    keys: usize,
-    frame: Range<u64>,
+    /// Where the frame begins.
+    frame: u64,
+    keys: u32,
+    len: u32,
 }
 
 impl<K: SumKey> PartCounts<K> {
@@ -187,7 +191,8 @@ impl<K: SumKey> PartCounts<K> {
             read(&mut record, at)?;
             let first = u64::from_le(bytemuck::pod_read_unaligned(&record[..8]));
             let (keys, len) = (u64::from(number(&record[8..12])), u64::from(number(&record[12..])));
-            let fits = keys <= K::BLOCK && first.checked_add(keys).is_some_and(|past| past <= key.keys);
+            let fits =
+                first % K::BLOCK + keys <= K::BLOCK && first.checked_add(keys).is_some_and(|past| past <= key.keys);
             if !fits || len > longest {
                 return Err(damaged());
             }
@@ -199,34 +204,67 @@ impl<K: SumKey> PartCounts<K> {
             if xxh3_64(&record) != u64::from_le_bytes(checksum) {
                 return Err(damaged());
             }
-            records.push(CountsRecord { first, keys: keys as usize, frame: at - len..at });
+            records.push(CountsRecord { first, frame: at - len, keys: keys as u32, len: len as u32 });
             at += CHECKSUM as u64;
         }
-        if at == end { Ok(Some(Self { path, records, of: PhantomData })) } else { Err(damaged()) }
+        if at != end {
+            return Err(damaged());
+        }
+        records.sort_unstable_by_key(|record| record.first);
+        Ok(Some(Self { path, file, records, of: PhantomData }))
     }
 
-    /// Adds them to `sums`. Runs in the current thread pool.
-    pub fn add_to(&self, sums: &Sums<K>) -> Result<()> {
-        let failed = |error| Error::read(&self.path, error);
-        let file = File::open(&self.path).map_err(failed)?;
+    /// Bytes of its list of records.
+    pub fn held_bytes(&self) -> Bytes {
+        Bytes::of::<CountsRecord>(self.records.capacity() as u64)
+    }
+
+    /// Adds the counts of all `parts` to `sums`, each block of which is read and written once. Calls `added` with the bytes of each record
+    /// that was added. Runs in the current thread pool.
+    pub fn add_all(parts: &[Self], sums: &Sums<K>, added: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
         let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
-        parallel::try_each_with(&self.records, buffers, |(frame, counts), record| {
-            frame.resize((record.frame.end - record.frame.start) as usize, 0);
-            disk::read_at(&file, frame, record.frame.start).map_err(failed)?;
-            counts.resize(record.keys, K::Count::zeroed());
-            let bytes = zstd::bulk::decompress_to_buffer(frame, cast_slice_mut(counts)).map_err(failed)?;
-            if Bytes(bytes as u64) != Sums::<K>::bytes(counts.len() as u64) {
-                return Err(Error::data(&self.path, "has a record of another length"));
+        parallel::try_each_with(sums.all_blocks(), buffers, |(frame, counts), block| {
+            if parts.iter().all(|part| part.of_block(block).is_empty()) {
+                return Ok(());
             }
-            counts.iter_mut().for_each(|count| *count = K::little_endian(*count));
-            sums.add(CountedKeys::From(record.first), counts)
+            sums.change(block, 0..sums.len(block), |sums| {
+                for part in parts {
+                    for record in part.of_block(block) {
+                        part.read(record, frame, counts)?;
+                        let place = (record.first % K::BLOCK) as usize;
+                        sums[place..].iter_mut().zip(&*counts).for_each(|(sum, &count)| K::add(sum, count));
+                        added((HEAD + CHECKSUM) as u64 + u64::from(record.len))?;
+                    }
+                }
+                Ok(())
+            })
         })
+    }
+
+    fn of_block(&self, block: usize) -> &[CountsRecord] {
+        let before = |block: u64| self.records.partition_point(|record| record.first / K::BLOCK < block);
+        &self.records[before(block as u64)..before(block as u64 + 1)]
+    }
+
+    fn read(&self, record: &CountsRecord, frame: &mut Vec<u8>, counts: &mut Vec<K::Count>) -> Result<()> {
+        let failed = |error| Error::read(&self.path, error);
+        frame.resize(record.len as usize, 0);
+        disk::read_at(&self.file, frame, record.frame).map_err(failed)?;
+        counts.resize(record.keys as usize, K::Count::zeroed());
+        let bytes = zstd::bulk::decompress_to_buffer(frame, cast_slice_mut(counts)).map_err(failed)?;
+        if Bytes(bytes as u64) != Sums::<K>::bytes(counts.len() as u64) {
+            return Err(Error::data(&self.path, "has a record of another length"));
+        }
+        counts.iter_mut().for_each(|count| *count = K::little_endian(*count));
+        Ok(())
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
     use super::*;
     use crate::sums::CountedKeys::{From, List};
     use crate::sums::{ByArc, ByRank};
@@ -249,7 +287,8 @@ mod tests {
         let path = dir.join(format!("part-00012.{}", K::SUFFIX));
         assert!(!path.exists(), "the name is given in the end");
         writer.finish().unwrap();
-        PartCounts::<K>::open(dir, key).unwrap().unwrap().add_to(&sums).unwrap();
+        let saved = PartCounts::<K>::open(dir, key).unwrap().unwrap();
+        PartCounts::add_all(&[saved], &sums, |_| Ok(())).unwrap();
         assert!(all(&sums) == all(&expected));
 
         for other in [PartKey { fingerprint: 0, ..key }, PartKey { keys: K::BLOCK, ..key }] {
@@ -289,10 +328,53 @@ mod tests {
         writer.finish().unwrap();
         assert!(key.path::<ByArc>(dir.path()).metadata().unwrap().len() < 1000);
         let sums = Sums::<ByArc>::in_memory(key.keys);
-        PartCounts::open(dir.path(), key).unwrap().unwrap().add_to(&sums).unwrap();
+        let counts = PartCounts::open(dir.path(), key).unwrap().unwrap();
+        PartCounts::add_all(&[counts], &sums, |_| Ok(())).unwrap();
         let mut read = [9; 3];
         sums.read((1 << 32) + 2 * ByArc::BLOCK - 1, &mut read).unwrap();
         assert_eq!((read, sums.total().unwrap()), ([0, 1, 0], 1));
+    }
+
+    #[test]
+    fn counts_of_all_parts_are_added_at_once() {
+        let (dir, n) = (tempfile::tempdir().unwrap(), 3 * ByRank::BLOCK + 5);
+        let (mut expected, mut parts) = (vec![0; n as usize], Vec::new());
+        // Records of one part in no order, of several parts at the same keys, and no record in the third block.
+        let of_parts: [&[Range<u64>]; 4] = [
+            &[n - 3..n, 5..ByRank::BLOCK + 9, 0..40],
+            &[],
+            &[n - 1..n, 2..3],
+            &[ByRank::BLOCK..ByRank::BLOCK + 99, 7..8],
+        ];
+        for (part, ranges) in of_parts.iter().enumerate() {
+            let key = PartKey { fingerprint: 9, part: part as u32, keys: n };
+            let mut writer = PartWriter::<ByRank>::new(dir.path(), key).unwrap();
+            for keys in *ranges {
+                let counts: Vec<u64> = keys.clone().map(|rank| rank + part as u64 + 1).collect();
+                writer.add(From(keys.start), &counts).unwrap();
+                keys.clone().zip(counts).for_each(|(rank, count)| expected[rank as usize] += count);
+            }
+            writer.finish().unwrap();
+            parts.push(PartCounts::<ByRank>::open(dir.path(), key).unwrap().unwrap());
+        }
+        let files: u64 =
+            (0..4).map(|part| dir.path().join(format!("part-{part:05}.vertices")).metadata().unwrap().len()).sum();
+        for sums in [Sums::in_memory(n), Sums::in_file(n, dir.path()).unwrap()] {
+            let added = AtomicU64::new(0);
+            let count = |bytes| {
+                added.fetch_add(bytes, Relaxed);
+                Ok(())
+            };
+            PartCounts::add_all(&parts, &sums, count).unwrap();
+            assert!(all(&sums) == expected);
+            let headers = 4 * PartKey { fingerprint: 9, part: 0, keys: n }.header::<ByRank>(0).len() as u64;
+            assert_eq!(added.into_inner(), files - headers);
+            // A second time, to sums that are there.
+            PartCounts::add_all(&parts[2..3], &sums, |_| Ok(())).unwrap();
+            assert_eq!(all(&sums)[n as usize - 1], expected[n as usize - 1] + n + 2);
+        }
+        let failed = PartCounts::add_all(&parts, &Sums::in_memory(n), |_| Err(Error::interrupted()));
+        assert_eq!(failed.unwrap_err().kind(), trimill_system::Kind::Interrupted);
     }
 
     /// `open` refuses the file at `path` after any change of its bytes, but not as it is.

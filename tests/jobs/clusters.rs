@@ -129,6 +129,22 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
 }
 
 #[test]
+fn counts_of_more_partitions_than_files_that_are_open_at_once_are_merged() {
+    let place = Shared::new();
+    let (edges, vertices) = (place.verified("--per-edge", "e.tsv"), place.verified("--per-vertex", "v.tsv"));
+    let asked = [["--per-edge", "e1.tsv"], ["--per-vertex", "v1.tsv"]];
+    for (asked, expected) in asked.iter().zip([edges, vertices]) {
+        let run = asked[1].replace(".tsv", "");
+        let words = [&["--partitioner", "rank", "--parts", "300"], &asked[..]].concat();
+        let parts = place.prepare(&run, "1", &words).parts;
+        assert!(parts > 256, "{parts}");
+        assert_eq!(place.count(&run, "0/1").missing, 0);
+        assert_eq!(place.merge(&run).parts, parts);
+        assert_eq!(fs::read_to_string(place.path(asked[1])).unwrap(), expected);
+    }
+}
+
+#[test]
 fn the_counts_are_exact_whenever_a_shard_is_killed() {
     let place = Shared::new();
     let edges = place.verified("--per-edge", "e.tsv");
