@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
-use crate::{KnownCounts, Sequence, sized};
+use crate::{Sequence, SequenceFigures, sized};
 use trimill_system::{Control, Error, Result, parallel};
 
 /// A simple undirected graph from which another is made.
@@ -43,8 +43,7 @@ pub(super) struct Product<'a> {
     chunk: u64,
     /// How many edges of the base come before each chunk, and at the end those of all chunks.
     starts: Vec<u64>,
-    vertices: u64,
-    edges: u64,
+    figures: SequenceFigures,
 }
 
 impl<'a> Product<'a> {
@@ -82,7 +81,15 @@ impl<'a> Product<'a> {
             Some(*sum)
         }));
         debug_assert_eq!(starts.last(), Some(&base.edges()));
-        Ok(Self { base, k, diagonal, chunk, starts, vertices, edges })
+        let wide = u128::from(k);
+        let factor = match diagonal {
+            true => wide.checked_pow(3),
+            false => wide.checked_mul(wide - 1).and_then(|pairs| pairs.checked_mul(wide - 2)),
+        };
+        let triangles = base.triangles_known().zip(factor).and_then(|(known, factor)| known.checked_mul(factor));
+        // The base has no isolated vertices, so the product has none.
+        let figures = SequenceFigures::exact(vertices, edges, triangles);
+        Ok(Self { base, k, diagonal, chunk, starts, figures })
     }
 
     /// The number of copies of `v` that are adjacent to one copy of `u`.
@@ -111,27 +118,8 @@ fn vertices_of(number: usize, chunk: u64, n: u64) -> Range<u64> {
 }
 
 impl Sequence for Product<'_> {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        let k = u128::from(self.k);
-        let factor = if self.diagonal {
-            k.checked_pow(3)
-        } else {
-            k.checked_mul(k - 1).and_then(|pairs| pairs.checked_mul(k - 2))
-        };
-        let triangles = match (self.base.triangles_known(), factor) {
-            (Some(triangles), Some(factor)) => triangles.checked_mul(factor),
-            _ => None,
-        };
-        // The base has no isolated vertices, so the product has none.
-        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
@@ -175,7 +163,7 @@ struct ProductRows<'a> {
 
 impl GeneratedRows for ProductRows<'_> {
     fn vertices(&self) -> u64 {
-        self.product.vertices
+        self.product.vertices()
     }
 
     fn arcs(&self) -> u64 {
@@ -206,38 +194,26 @@ impl GeneratedRows for ProductRows<'_> {
 pub(super) struct Copies<'a> {
     one: Product<'a>,
     copies: u64,
-    vertices: u64,
-    edges: u64,
+    figures: SequenceFigures,
 }
 
 impl<'a> Copies<'a> {
     pub(super) fn new(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<Self> {
         let times = |of: u64, what| sized(u128::from(of).checked_mul(copies.into()), what);
         let (vertices, edges) = (times(base.vertices(), "vertices")?, times(base.edges(), "edges")?);
-        Ok(Self { one: Product::blowup(base, 1, control)?, copies, vertices, edges })
+        let triangles = base.triangles_known().and_then(|triangles| triangles.checked_mul(copies.into()));
+        let figures = SequenceFigures::exact(vertices, edges, triangles);
+        Ok(Self { one: Product::blowup(base, 1, control)?, copies, figures })
     }
 }
 
 impl Sequence for Copies<'_> {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        let of = self.one.known();
-        KnownCounts {
-            vertices: Some(self.vertices),
-            edges: Some(self.edges.into()),
-            triangles: of.triangles.and_then(|triangles| triangles.checked_mul(self.copies.into())),
-        }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let (n, m) = (self.one.vertices, self.one.edges);
+        let (n, m) = (self.one.vertices(), self.one.edges());
         let mut next = range.start;
         while next < range.end {
             let (copy, begin, first) = (next / m, next % m, out.len());
@@ -260,7 +236,7 @@ struct CopiedRows<'a> {
 
 impl GeneratedRows for CopiedRows<'_> {
     fn vertices(&self) -> u64 {
-        self.of.vertices
+        self.of.vertices()
     }
 
     fn arcs(&self) -> u64 {
@@ -277,6 +253,6 @@ impl GeneratedRows for CopiedRows<'_> {
     }
 
     fn period(&self) -> u64 {
-        self.of.one.vertices
+        self.of.one.vertices()
     }
 }

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::mersenne::{Mersenne, STATE};
-use crate::{BLOCK, KnownCounts, Sequence};
+use crate::{BLOCK, KnownCounts, Sequence, SequenceFigures};
 use trimill_system::{Error, Result};
 
 const SEED: u64 = 27_491_095;
@@ -22,25 +22,30 @@ const T_ABC: u32 = 4_080_219_008;
 
 /// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-kron, with LAGraph's published count
 /// (Szarnyas et al., arXiv:2104.01661).
-const KRON: [(u32, u64, u128, u128); 7] = [
-    (10, 898, 10_496, 74_720),
-    (16, 46_715, 909_645, 15_656_287),
-    (18, 173_984, 3_805_448, 82_728_031),
-    (20, 645_650, 15_699_687, 423_625_371),
-    (22, 2_396_233, 64_155_718, 2_111_140_967),
-    (24, 8_870_632, 260_376_709, 10_283_205_554),
-    (27, 63_073_984, 2_111_632_322, 106_873_365_648),
+const KRON: &[(u32, Option<u64>, u128, u128)] = &[
+    (10, Some(898), 10_496, 74_720),
+    (16, Some(46_715), 909_645, 15_656_287),
+    (18, Some(173_984), 3_805_448, 82_728_031),
+    (20, Some(645_650), 15_699_687, 423_625_371),
+    (22, Some(2_396_233), 64_155_718, 2_111_140_967),
+    (24, Some(8_870_632), 260_376_709, 10_283_205_554),
+    (27, Some(63_073_984), 2_111_632_322, 106_873_365_648),
 ];
 
-/// Scale, edges, triangles. Scale 27 is the suite's GAP-urand.
-const URAND: [(u32, u128, u128); 2] = [(20, 16_776_968, 5_492), (27, 2_147_483_370, 5_378)];
+/// The same of GAP-urand; scale 27 is the suite's.
+const URAND: &[(u32, Option<u64>, u128, u128)] = &[(20, None, 16_776_968, 5_492), (27, None, 2_147_483_370, 5_378)];
 
-fn checked(scale: u32) -> Result<u32> {
-    if (1..=31).contains(&scale) {
-        Ok(scale)
-    } else {
-        Err(Error::usage(format!("scale {scale} is out of range")).expected("1 to 31"))
+fn figures(scale: u32, table: &[(u32, Option<u64>, u128, u128)]) -> Result<SequenceFigures> {
+    if !(1..=31).contains(&scale) {
+        return Err(Error::usage(format!("scale {scale} is out of range")).expected("1 to 31"));
     }
+    let known = table.iter().find(|row| row.0 == scale).map(|&(_, vertices, edges, triangles)| KnownCounts {
+        vertices,
+        edges: Some(edges),
+        triangles: Some(triangles),
+    });
+    let (vertices, edges) = (1 << scale, DRAWS_PER_VERTEX << scale);
+    Ok(SequenceFigures { vertices, edges, known: known.unwrap_or_default() })
 }
 
 fn generator(start: u64) -> Mersenne {
@@ -110,32 +115,18 @@ fn quadrants_of(numbers: &[u32; STATE], digits: &mut [u8]) {
 
 pub(super) struct Kron {
     scale: u32,
+    figures: SequenceFigures,
 }
 
 impl Kron {
     pub(super) fn new(scale: u32) -> Result<Self> {
-        Ok(Self { scale: checked(scale)? })
+        Ok(Self { scale, figures: figures(scale, KRON)? })
     }
 }
 
 impl Sequence for Kron {
-    fn vertices(&self) -> u64 {
-        1 << self.scale
-    }
-
-    fn edges(&self) -> u64 {
-        DRAWS_PER_VERTEX << self.scale
-    }
-
-    fn known(&self) -> KnownCounts {
-        KRON.iter().find(|row| row.0 == self.scale).map_or(
-            KnownCounts::default(),
-            |&(_, vertices, edges, triangles)| KnownCounts {
-                vertices: Some(vertices),
-                edges: Some(edges),
-                triangles: Some(triangles),
-            },
-        )
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
@@ -146,27 +137,18 @@ impl Sequence for Kron {
 
 pub(super) struct Urand {
     scale: u32,
+    figures: SequenceFigures,
 }
 
 impl Urand {
     pub(super) fn new(scale: u32) -> Result<Self> {
-        Ok(Self { scale: checked(scale)? })
+        Ok(Self { scale, figures: figures(scale, URAND)? })
     }
 }
 
 impl Sequence for Urand {
-    fn vertices(&self) -> u64 {
-        1 << self.scale
-    }
-
-    fn edges(&self) -> u64 {
-        DRAWS_PER_VERTEX << self.scale
-    }
-
-    fn known(&self) -> KnownCounts {
-        URAND.iter().find(|row| row.0 == self.scale).map_or(KnownCounts::default(), |&(_, edges, triangles)| {
-            KnownCounts { vertices: None, edges: Some(edges), triangles: Some(triangles) }
-        })
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

@@ -3,15 +3,14 @@
 
 use std::ops::Range;
 
-use crate::{KnownCounts, Sequence, sized};
+use crate::{Sequence, SequenceFigures, sized};
 use trimill_system::{Error, Result};
 
 /// `C_n(1..k)`.
 #[derive(Debug)]
 pub(super) struct RingLattice {
-    vertices: u64,
     k: u64,
-    edges: u64,
+    figures: SequenceFigures,
 }
 
 impl RingLattice {
@@ -22,14 +21,13 @@ impl RingLattice {
                 .advice("to join every vertex to every other, take the complete graph"));
         }
         let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
-        Ok(Self { vertices, k, edges })
+        Ok(Self { k, figures: SequenceFigures::exact(vertices, edges, Self::triangles(vertices.into(), k.into())) })
     }
 
     /// `n k (k - 1) / 2` triangles whose corners are within a distance of `k` along the ring. If `n <= 3 k`, also those that
     /// go around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
     /// vertex, and each of the three corners can be the first.
-    fn triangles(&self) -> Option<u128> {
-        let (n, k) = (u128::from(self.vertices), u128::from(self.k));
+    fn triangles(n: u128, k: u128) -> Option<u128> {
         let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
         let around = match (3 * k).checked_sub(n) {
             Some(slack) => n.checked_mul((slack + 1).checked_mul(slack + 2)?)? / 6,
@@ -40,23 +38,15 @@ impl RingLattice {
 }
 
 impl Sequence for RingLattice {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles() }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         out.extend(range.map(|edge| {
             let (vertex, step) = (edge / self.k, edge % self.k + 1);
             // Not `vertex + step`, which could overflow.
-            let left = self.vertices - vertex;
+            let left = self.vertices() - vertex;
             [vertex, if step < left { vertex + step } else { step - left }]
         }));
     }
@@ -68,8 +58,7 @@ impl Sequence for RingLattice {
 pub(super) struct KingsGrid {
     rows: u64,
     columns: u64,
-    vertices: u64,
-    edges: u64,
+    figures: SequenceFigures,
 }
 
 impl KingsGrid {
@@ -80,22 +69,14 @@ impl KingsGrid {
         let (r, c) = (u128::from(rows), u128::from(columns));
         let vertices = sized(r.checked_mul(c), "vertices")?;
         let edges = sized(Some(r * (c - 1) + c * (r - 1) + 2 * (r - 1) * (c - 1)), "edges")?;
-        Ok(Self { rows, columns, vertices, edges })
+        let figures = SequenceFigures::exact(vertices, edges, Some(4 * (r - 1) * (c - 1)));
+        Ok(Self { rows, columns, figures })
     }
 }
 
 impl Sequence for KingsGrid {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        let squares = u128::from(self.rows - 1) * u128::from(self.columns - 1);
-        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: Some(4 * squares) }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

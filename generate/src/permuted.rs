@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::rows::{GeneratedRows, RowsWanted};
-use crate::{KnownCounts, Sequence};
+use crate::{Sequence, SequenceFigures};
 use trimill_system::Result;
 use trimill_system::hash::mix;
 
@@ -31,31 +31,20 @@ impl Permutation {
 
     /// The image of `id`, which is below `n`.
     pub(super) fn of(&self, id: u64) -> u64 {
-        let mask = (1 << self.half) - 1;
-        let mut at = id;
-        loop {
-            let (mut left, mut right) = (at >> self.half, at & mask);
-            for round in 0..ROUNDS {
-                (left, right) = (right, left ^ mix(right ^ self.key(round)) & mask);
-            }
-            at = left << self.half | right;
-            if at < self.n {
-                return at;
-            }
-        }
+        self.until_below_n(id, |left, right| self.rounds(left, right, 0..ROUNDS))
     }
-}
 
-impl Permutation {
-    /// The id whose image is `image`, which is below `n`.
+    /// The id whose image is `image`, which is below `n`: the rounds in reverse, on halves that have changed places.
     pub(super) fn inverse(&self, image: u64) -> u64 {
-        let mask = (1 << self.half) - 1;
-        let mut at = image;
+        self.until_below_n(image, |left, right| {
+            let (right, left) = self.rounds(right, left, (0..ROUNDS).rev());
+            (left, right)
+        })
+    }
+
+    fn until_below_n(&self, mut at: u64, step: impl Fn(u64, u64) -> (u64, u64)) -> u64 {
         loop {
-            let (mut left, mut right) = (at >> self.half, at & mask);
-            for round in (0..ROUNDS).rev() {
-                (left, right) = (right ^ mix(left ^ self.key(round)) & mask, left);
-            }
+            let (left, right) = step(at >> self.half, at & self.mask());
             at = left << self.half | right;
             if at < self.n {
                 return at;
@@ -63,8 +52,16 @@ impl Permutation {
         }
     }
 
-    fn key(&self, round: u64) -> u64 {
-        mix(self.seed.wrapping_mul(ROUNDS).wrapping_add(round).wrapping_add(1))
+    fn rounds(&self, mut left: u64, mut right: u64, rounds: impl Iterator<Item = u64>) -> (u64, u64) {
+        for round in rounds {
+            let key = mix(self.seed.wrapping_mul(ROUNDS).wrapping_add(round).wrapping_add(1));
+            (left, right) = (right, left ^ mix(right ^ key) & self.mask());
+        }
+        (left, right)
+    }
+
+    fn mask(&self) -> u64 {
+        (1 << self.half) - 1
     }
 }
 
@@ -74,16 +71,8 @@ pub(super) struct Permuted<S> {
 }
 
 impl<S: Sequence> Sequence for Permuted<S> {
-    fn vertices(&self) -> u64 {
-        self.of.vertices()
-    }
-
-    fn edges(&self) -> u64 {
-        self.of.edges()
-    }
-
-    fn known(&self) -> KnownCounts {
-        self.of.known()
+    fn figures(&self) -> &SequenceFigures {
+        self.of.figures()
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

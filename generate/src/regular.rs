@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{KnownCounts, Sequence, sized};
+use crate::{Sequence, SequenceFigures, sized};
 use trimill_system::{Error, Result};
 
 fn pairs(q: u128) -> Option<u128> {
@@ -36,9 +36,7 @@ pub(super) struct Hamming {
     q: u64,
     /// `q^(d - 1)`: cliques for each position in a word.
     words: u64,
-    vertices: u64,
-    edges: u64,
-    triangles: Option<u128>,
+    figures: SequenceFigures,
 }
 
 impl Hamming {
@@ -52,7 +50,7 @@ impl Hamming {
         let words = vertices / q;
         let edges = sized(pairs(q.into()).and_then(|pairs| pairs.checked_mul(cliques(words))), "edges")?;
         let triangles = triples(q.into()).and_then(|triples| triples.checked_mul(cliques(words)));
-        Ok(Self { q, words, vertices, edges, triangles })
+        Ok(Self { q, words, figures: SequenceFigures::exact(vertices, edges, triangles) })
     }
 
     /// The first vertex of a clique, and the distance from one of its vertices to the next. The cliques of the last
@@ -65,20 +63,12 @@ impl Hamming {
 }
 
 impl Sequence for Hamming {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let per_clique = (u128::from(self.q) * u128::from(self.q - 1) / 2) as u64; // at most `self.edges`
+        let per_clique = (u128::from(self.q) * u128::from(self.q - 1) / 2) as u64; // at most all edges
         let mut number = range.start / per_clique;
         let (mut a, mut b) = pair_at(range.start % per_clique);
         let (mut first, mut stride) = self.clique(number);
@@ -100,9 +90,7 @@ impl Sequence for Hamming {
 pub(super) struct RingOfCliques {
     cliques: u64,
     size: u64,
-    vertices: u64,
-    edges: u64,
-    triangles: Option<u128>,
+    figures: SequenceFigures,
 }
 
 impl RingOfCliques {
@@ -114,26 +102,18 @@ impl RingOfCliques {
         let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));
         let vertices = sized(all(Some(size.into())), "vertices")?;
         let edges = sized(all(pairs(size.into()).map(|pairs| pairs + 1)), "edges")?;
-        Ok(Self { cliques, size, vertices, edges, triangles: all(triples(size.into())) })
+        Ok(Self { cliques, size, figures: SequenceFigures::exact(vertices, edges, all(triples(size.into()))) })
     }
 }
 
 impl Sequence for RingOfCliques {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        KnownCounts { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         // The edges of a clique in the order of `pair_at`, then the one from its last vertex to the next clique.
-        let per_clique = self.edges / self.cliques;
+        let per_clique = self.edges() / self.cliques;
         let mut clique = range.start / per_clique;
         let (mut a, mut b) = pair_at(range.start % per_clique);
         for _ in range {

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use crate::{KnownCounts, Sequence, sized};
+use crate::{Sequence, SequenceFigures, sized};
 use trimill_system::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
@@ -80,11 +80,9 @@ struct FactorEdges {
 
 #[derive(Debug)]
 pub(super) struct Stars {
-    kind: StarKind,
     factors: Vec<Factor>,
     sections: Vec<FactorEdges>,
-    vertices: u64,
-    edges: u64,
+    figures: SequenceFigures,
 }
 
 impl Stars {
@@ -118,27 +116,8 @@ impl Stars {
             let Some(looped) = factor.looped else { break };
             prefix += looped * factor.stride;
         }
-        Ok(Self { kind, factors, sections, vertices, edges: edges as u64 })
-    }
-
-    /// `prod (a m_i + b)` over the factors, `None` if it overflows.
-    fn product(&self, a: u128, b: u128) -> Option<u128> {
-        self.factors.iter().try_fold(1u128, |product, factor| product.checked_mul(a * u128::from(factor.leaves) + b))
-    }
-
-    /// The paper's closed forms.
-    fn triangles(&self) -> Option<u128> {
-        match self.kind {
-            StarKind::Bk => Some(0),
-            StarKind::B1k => {
-                let closed = self.product(3, 1)?.checked_add(2)?;
-                Some(closed.checked_sub(self.product(1, 1)?.checked_mul(3)?)? / 6)
-            }
-            StarKind::B2k => {
-                let closed = self.product(0, 4)?.checked_add(2)?;
-                Some(closed.checked_sub(self.product(0, 2)?.checked_mul(3)?)? / 6)
-            }
-        }
+        let figures = SequenceFigures::exact(vertices, edges as u64, triangles(&factors, kind));
+        Ok(Self { factors, sections, figures })
     }
 
     /// Appends `count` edges of one section, from its `at`-th on.
@@ -174,21 +153,27 @@ impl Stars {
     }
 }
 
+/// The paper's closed forms.
+fn triangles(factors: &[Factor], kind: StarKind) -> Option<u128> {
+    // `prod (a m_i + b)`; none if it overflows.
+    let product = |a: u128, b: u128| {
+        factors.iter().try_fold(1u128, |product, factor| product.checked_mul(a * u128::from(factor.leaves) + b))
+    };
+    let (closed, loops) = match kind {
+        StarKind::Bk => return Some(0),
+        StarKind::B1k => (product(3, 1)?, product(1, 1)?),
+        StarKind::B2k => (product(0, 4)?, product(0, 2)?),
+    };
+    Some(closed.checked_add(2)?.checked_sub(loops.checked_mul(3)?)? / 6)
+}
+
 impl Sequence for Stars {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn known(&self) -> KnownCounts {
-        KnownCounts { vertices: Some(self.vertices), edges: Some(u128::from(self.edges)), triangles: self.triangles() }
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let ends = self.sections.iter().skip(1).map(|section| section.start).chain([self.edges]);
+        let ends = self.sections.iter().skip(1).map(|section| section.start).chain([self.edges()]);
         for (section, end) in self.sections.iter().zip(ends) {
             let (from, to) = (range.start.max(section.start), range.end.min(end));
             if from < to {

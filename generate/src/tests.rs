@@ -88,7 +88,7 @@ fn products_of_stars_have_the_published_size() {
         let product = stars::Stars::new(&parse_leaves(leaves).unwrap(), StarKind::B1k).unwrap();
         assert_eq!(product.vertices(), vertices, "{leaves}");
         assert_eq!(product.edges(), edges, "{leaves}");
-        assert_eq!(product.known().triangles, Some(triangles), "{leaves}");
+        assert_eq!(product.figures().known.triangles, Some(triangles), "{leaves}");
     }
 }
 
