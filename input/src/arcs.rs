@@ -13,27 +13,50 @@ use crate::rows::AdjacencyRows;
 use crate::{ArcSink, NameSink, VertexList};
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// Delivers the arcs of a graph, any number of times unless [it is read once](Self::is_read_once).
+/// What is known of a source before it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SourceFacts {
+    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
+    pub declared_vertices: Option<u64>,
+    /// The lowest id of the declared vertices: 1 for formats that count from one.
+    pub first_id: u64,
+    /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
+    pub symmetric: bool,
+    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
+    /// byte.
+    pub arcs_at_most: u64,
+    /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
+    pub arcs_at_least: u64,
+    /// Whether it can be scanned only once, and how long it is, is not known before.
+    pub is_read_once: bool,
+    /// Whether the file has rows, which may hold every edge from both ends and can be read at any place.
+    pub has_rows: bool,
+    /// Whether its ids are names, which [`ArcSource::scan_names`] delivers; [`ArcSource::scan`] then fails.
+    pub has_names: bool,
+    /// Whether arcs have a direction, if the format says that (Graphalytics).
+    pub directed: Option<bool>,
+}
+
+/// Delivers the arcs of a graph, any number of times unless [it is read once](SourceFacts::is_read_once).
 pub trait ArcSource: Sync {
+    fn facts(&self) -> SourceFacts;
+
     /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
     ///
     /// # Errors
     /// The first error in the data, with the line if there are lines; those of the sink; a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
-    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
     fn declared_vertices(&self) -> Option<u64> {
-        None
+        self.facts().declared_vertices
     }
 
-    /// The lowest id of the declared vertices: 1 for formats that count from one.
     fn first_id(&self) -> u64 {
-        0
+        self.facts().first_id
     }
 
-    /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
     fn symmetric(&self) -> bool {
-        false
+        self.facts().symmetric
     }
 
     /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
@@ -41,33 +64,29 @@ pub trait ArcSource: Sync {
         false
     }
 
-    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
-    /// byte.
-    fn arcs_at_most(&self) -> u64;
+    fn arcs_at_most(&self) -> u64 {
+        self.facts().arcs_at_most
+    }
 
     /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
     fn bytes(&self) -> u64 {
         0
     }
 
-    /// Whether it can be scanned only once, and how long it is, is not known before.
     fn is_read_once(&self) -> bool {
-        false
+        self.facts().is_read_once
     }
 
-    /// Whether the file has rows, which may hold every edge from both ends and can be read at any place.
     fn has_rows(&self) -> bool {
-        false
+        self.facts().has_rows
     }
 
-    /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
     fn arcs_at_least(&self) -> u64 {
-        0
+        self.facts().arcs_at_least
     }
 
-    /// Whether its ids are names, which [`Self::scan_names`] delivers; [`Self::scan`] then fails.
     fn has_names(&self) -> bool {
-        false
+        self.facts().has_names
     }
 
     /// Delivers every arc of an input whose ids are names once to `sink`, as [`Self::scan`].
@@ -88,11 +107,6 @@ pub trait ArcSource: Sync {
 
     /// The file that lists all vertices, if the format has one (Graphalytics): some may have no edge.
     fn listed(&self) -> Option<&VertexList> {
-        None
-    }
-
-    /// Whether arcs have a direction, if the format says that (Graphalytics).
-    fn directed(&self) -> Option<bool> {
         None
     }
 

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_ipc::{Block, MessageHeader};
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
@@ -299,17 +300,14 @@ fn after_end() -> Error {
 }
 
 impl Reader for Arrow {
-    fn arcs_at_most(&self) -> u64 {
-        self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.rows))
+    fn facts(&self) -> SourceFacts {
+        let arcs_at_most = self.tables.iter().fold(0_u64, |sum, table| sum.saturating_add(table.rows));
+        SourceFacts { arcs_at_most, has_names: self.names, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let all = self.tables.iter().flat_map(ArrowFile::numbered);
         self.each_chunk(all, control, task, |batch, rows| batch.deliver(rows, ArcBatch::new(sink, control)))
-    }
-
-    fn has_names(&self) -> bool {
-        self.names
     }
 
     /// Tables without dictionaries all beside each other; of others the batches with the same ones.

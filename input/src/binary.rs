@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::format::Format;
@@ -106,8 +107,9 @@ fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {
 }
 
 impl Reader for Binary {
-    fn arcs_at_most(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes / self.layout.bytes()).sum()
+    fn facts(&self) -> SourceFacts {
+        let arcs_at_most = self.files.iter().map(|file| file.bytes / self.layout.bytes()).sum();
+        SourceFacts { arcs_at_most, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::arcs::SourceFacts;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::parallel::produce_and_drain;
@@ -192,21 +193,16 @@ impl Reader for Bvgraph {
         }))
     }
 
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(self.properties.encoding.nodes)
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        self.properties.arcs
-    }
-
-    fn has_rows(&self) -> bool {
-        true
-    }
-
-    /// A row has a vertex once, so there is a loop at most for each.
-    fn arcs_at_least(&self) -> u64 {
-        self.properties.arcs.saturating_sub(self.properties.encoding.nodes)
+    fn facts(&self) -> SourceFacts {
+        let Properties { arcs, encoding: Encoding { nodes, .. }, .. } = self.properties;
+        SourceFacts {
+            declared_vertices: Some(nodes),
+            arcs_at_most: arcs,
+            // A row has a vertex once, so there is a loop at most for each.
+            arcs_at_least: arcs.saturating_sub(nodes),
+            has_rows: true,
+            ..SourceFacts::default()
+        }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

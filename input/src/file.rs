@@ -212,6 +212,12 @@ impl InputFile {
         Error::data(&self.path, found).expected(format!("a complete {suffix} file")).advice("fetch the file again")
     }
 
+    /// The most lines with an arc. The shortest one of a plain file has 4 bytes; compressed text takes more than a byte an arc (3 to 5 in
+    /// the graphs measured so far).
+    pub(super) fn lines_at_most(&self) -> u64 {
+        if self.compression.is_some() { self.bytes } else { self.bytes.div_ceil(4) }
+    }
+
     /// Maps a range of the bytes on disk, or fetches it.
     pub(super) fn window(&self, start: u64, end: u64) -> Result<FilePart> {
         self.file.part(&self.path, start..end.min(self.bytes))

@@ -14,6 +14,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
@@ -186,7 +187,7 @@ impl GapbsSg {
     }
 }
 
-impl AdjacencyRows for GapbsSg {
+impl AdjacencyRows for &GapbsSg {
     fn lengths(&self, _: bool, control: &Control) -> Result<Option<Vec<u32>>> {
         if self.offset(0)? != 0 {
             return Ok(None);
@@ -231,16 +232,9 @@ impl Reader for GapbsSg {
         Ok((!self.directed).then(|| Box::new(self) as Box<dyn AdjacencyRows + '_>))
     }
 
-    fn has_rows(&self) -> bool {
-        !self.directed
-    }
-
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(self.vertices)
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        self.arcs
+    fn facts(&self) -> SourceFacts {
+        let (declared_vertices, arcs_at_most, has_rows) = (Some(self.vertices), self.arcs, !self.directed);
+        SourceFacts { declared_vertices, arcs_at_most, has_rows, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

@@ -10,6 +10,7 @@ mod vertices;
 
 use std::path::{Path, PathBuf};
 
+use super::arcs::SourceFacts;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::format::Format;
@@ -166,8 +167,9 @@ impl Graphalytics {
 }
 
 impl Reader for Graphalytics {
-    fn arcs_at_most(&self) -> u64 {
-        self.declared_edges.unwrap_or(u64::MAX).min(self.edges.arcs_at_most())
+    fn facts(&self) -> SourceFacts {
+        let arcs_at_most = self.declared_edges.unwrap_or(u64::MAX).min(self.edges.facts().arcs_at_most);
+        SourceFacts { arcs_at_most, directed: Some(self.directed), ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
@@ -182,10 +184,6 @@ impl Reader for Graphalytics {
 
     fn listed(&self) -> Option<&VertexList> {
         Some(&self.list)
-    }
-
-    fn directed(&self) -> Option<bool> {
-        Some(self.directed)
     }
 }
 

@@ -100,6 +100,7 @@ pub use names::{NameSink, NamedArcs};
 pub use settings::InputSettings;
 pub use source::Source;
 
+use arcs::SourceFacts;
 use graphalytics::GraphalyticsFiles;
 use rows::AdjacencyRows;
 
@@ -163,31 +164,11 @@ pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32
 
 /// A reader whose file is open and whose header was checked. What is not described here is as in [`arcs::ArcSource`].
 trait Reader: Send + Sync {
-    fn declared_vertices(&self) -> Option<u64> {
-        None
-    }
-
-    fn arcs_at_most(&self) -> u64;
-
-    fn is_read_once(&self) -> bool {
-        false
-    }
+    fn facts(&self) -> SourceFacts;
 
     /// The bytes that were read so far, where the size is not known before.
     fn bytes(&self) -> u64 {
         0
-    }
-
-    fn has_rows(&self) -> bool {
-        false
-    }
-
-    fn arcs_at_least(&self) -> u64 {
-        0
-    }
-
-    fn symmetric(&self) -> bool {
-        false
     }
 
     fn is_ordered(&self) -> bool {
@@ -198,16 +179,8 @@ trait Reader: Send + Sync {
         None
     }
 
-    fn directed(&self) -> Option<bool> {
-        None
-    }
-
     /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
-
-    fn has_names(&self) -> bool {
-        false
-    }
 
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
         let _ = (sink, control, task);

@@ -8,6 +8,7 @@
 //! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
 //! matrix, and entries stand for themselves only. That line cannot be mistaken: as an arc it would be a loop, which closes no triangle.
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::columns::Columns;
 use super::file::InputFile;
@@ -109,17 +110,15 @@ impl MatrixMarket {
 }
 
 impl Reader for MatrixMarket {
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(self.matrix.rows)
-    }
-
-    fn symmetric(&self) -> bool {
-        self.matrix.symmetric
-    }
-
-    /// The header's entries, but no more than fit into the file.
-    fn arcs_at_most(&self) -> u64 {
-        self.entries.min(self.file.bytes.div_ceil(4))
+    fn facts(&self) -> SourceFacts {
+        SourceFacts {
+            declared_vertices: Some(self.matrix.rows),
+            first_id: 1,
+            symmetric: self.matrix.symmetric,
+            // The header's entries, but no more than fit into the file.
+            arcs_at_most: self.entries.min(self.file.bytes.div_ceil(4)),
+            ..SourceFacts::default()
+        }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::arcs::SourceFacts;
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
 use super::head::Head;
@@ -148,20 +149,18 @@ impl Metis {
 
 impl Reader for Metis {
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
-        if !RowStore::fits(self.header.vertices, self.arcs_at_most(), memory) {
+        if !RowStore::fits(self.header.vertices, self.facts().arcs_at_most, memory) {
             return Ok(None);
         }
         let store = unless_damaged(self.store(control))?;
         Ok(store.map(|store| Box::new(store) as Box<dyn AdjacencyRows>))
     }
 
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(self.header.vertices)
-    }
-
-    /// The header's `2 m`, but no more than fit into the file.
-    fn arcs_at_most(&self) -> u64 {
-        self.header.edges.saturating_mul(2).min(self.file.bytes.div_ceil(2))
+    fn facts(&self) -> SourceFacts {
+        // The header's `2 m`, but no more than fit into the file.
+        let arcs_at_most = self.header.edges.saturating_mul(2).min(self.file.bytes.div_ceil(2));
+        let declared_vertices = Some(self.header.vertices);
+        SourceFacts { declared_vertices, first_id: 1, arcs_at_most, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

@@ -9,6 +9,7 @@ mod columns;
 
 pub(super) use self::columns::LONGEST_NAME;
 use self::columns::{NameColumns, Separator};
+use super::arcs::SourceFacts;
 use super::batch::DeliveryFailure;
 use super::columns::has_bare_cr;
 use super::file::InputFile;
@@ -214,18 +215,13 @@ fn is_usual(names: &[String]) -> bool {
 }
 
 impl Reader for NamedEdges {
-    /// As of lists of numbers: the shortest line has 4 bytes.
-    fn arcs_at_most(&self) -> u64 {
-        let most = |file: &InputFile| if file.compression.is_some() { file.bytes } else { file.bytes.div_ceil(4) };
-        self.lists.iter().map(|list| most(&list.file)).sum()
+    fn facts(&self) -> SourceFacts {
+        let arcs_at_most = self.lists.iter().map(|list| list.file.lines_at_most()).sum();
+        SourceFacts { arcs_at_most, has_names: true, ..SourceFacts::default() }
     }
 
     fn scan(&self, _: &dyn ArcSink, _: &Control, _: &Task) -> Result<u64> {
         Err(Error::defect("names that are read as numbers"))
-    }
-
-    fn has_names(&self) -> bool {
-        true
     }
 
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {

@@ -10,6 +10,7 @@ mod literal;
 
 use std::ops::Range;
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
@@ -97,8 +98,8 @@ impl NpyPairs {
 }
 
 impl Reader for Npy {
-    fn arcs_at_most(&self) -> u64 {
-        self.files.iter().map(|edges| edges.arcs).sum()
+    fn facts(&self) -> SourceFacts {
+        SourceFacts { arcs_at_most: self.files.iter().map(|edges| edges.arcs).sum(), ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use parquet::data_type::ByteArrayType;
 use parquet::file::metadata::ParquetMetaData;
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::names::{NameSink, NamedArcs, names_expected};
@@ -150,16 +151,13 @@ impl ParquetFile {
 }
 
 impl Reader for Parquet {
-    fn arcs_at_most(&self) -> u64 {
-        self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.rows))
+    fn facts(&self) -> SourceFacts {
+        let arcs_at_most = self.tables.iter().fold(0_u64, |sum, table| sum.saturating_add(table.rows));
+        SourceFacts { arcs_at_most, has_names: self.names, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         self.each_group(control, task, |table, group| table.scan(group, ArcBatch::new(sink, control)))
-    }
-
-    fn has_names(&self) -> bool {
-        self.names
     }
 
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::compression::Compression;
 use super::hints::{TELLING, in_place_of_a_graph};
@@ -95,16 +96,60 @@ impl Pipe {
     }
 }
 
-/// Pairs of little-endian `u32`, tail and head, that are read as they come.
-pub(super) struct PairStream {
+/// A pipe whose arcs are read as they come, once.
+pub(super) struct PipeReadOnce {
+    pub(super) path: PathBuf,
     pipe: Mutex<Option<Pipe>>,
-    path: PathBuf,
     read: AtomicU64,
 }
 
-impl PairStream {
+impl PipeReadOnce {
+    /// Of any number of arcs.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        declared_vertices: None,
+        first_id: 0,
+        symmetric: false,
+        arcs_at_most: u64::MAX,
+        arcs_at_least: 0,
+        is_read_once: true,
+        has_rows: false,
+        has_names: false,
+        directed: None,
+    };
+
     pub(super) fn new(pipe: Pipe) -> Self {
         Self { path: pipe.path.clone(), pipe: Mutex::new(Some(pipe)), read: AtomicU64::new(0) }
+    }
+
+    /// Adds bytes to those that were read; returns how many these are.
+    pub(super) fn count(&self, bytes: u64) -> u64 {
+        self.read.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.count(0)
+    }
+
+    /// Has all threads take turns with what `begin` makes of the pipe; returns the sum of the arcs that they delivered.
+    pub(super) fn by_all_threads<T: Send>(
+        &self,
+        begin: impl FnOnce(Pipe) -> T,
+        deliver: impl Fn(&Mutex<T>) -> Result<u64> + Sync,
+    ) -> Result<u64> {
+        let Some(pipe) = lock(&self.pipe).take() else {
+            return Err(Error::defect("a pipe is read a second time"));
+        };
+        let stream = Mutex::new(begin(pipe));
+        Ok(parallel::try_map(0..rayon::current_num_threads(), |_| deliver(&stream))?.into_iter().sum())
+    }
+}
+
+/// Pairs of little-endian `u32`, tail and head, that are read as they come.
+pub(super) struct PairStream(PipeReadOnce);
+
+impl PairStream {
+    pub(super) fn new(pipe: Pipe) -> Self {
+        Self(PipeReadOnce::new(pipe))
     }
 
     /// Delivers what the pipe has from now on, beside other threads.
@@ -114,10 +159,10 @@ impl PairStream {
             let (filled, end) = {
                 let mut pipe = lock(pipe);
                 let filled = pipe.fill(&mut buffer, control)?;
-                (filled, self.read.fetch_add(filled as u64, Ordering::Relaxed) + filled as u64)
+                (filled, self.0.count(filled as u64))
             };
             if !filled.is_multiple_of(PAIR) {
-                return Err(Error::data(&self.path, format!("{end} bytes"))
+                return Err(Error::data(&self.0.path, format!("{end} bytes"))
                     .expected(format!("a multiple of {PAIR}, the bytes of an arc in bin-u32"))
                     .advice("what writes to the pipe ended early, or writes another format: name it with --format"));
             }
@@ -133,28 +178,18 @@ impl PairStream {
 }
 
 impl Reader for PairStream {
-    /// Any number.
-    fn arcs_at_most(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn is_read_once(&self) -> bool {
-        true
+    fn facts(&self) -> SourceFacts {
+        PipeReadOnce::FACTS
     }
 
     fn bytes(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
+        self.0.bytes()
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let Some(pipe) = lock(&self.pipe).take() else {
-            return Err(Error::defect("a pipe is read a second time"));
-        };
-        let pipe = Mutex::new(pipe);
-        let threads = 0..rayon::current_num_threads();
-        let arcs = parallel::try_map(threads, |_| self.deliver(&pipe, sink, control, task))?.into_iter().sum();
+        let arcs = self.0.by_all_threads(|pipe| pipe, |pipe| self.deliver(pipe, sink, control, task))?;
         if self.bytes() == 0 {
-            return Err(Error::data(&self.path, "is empty and holds no arcs").expected("pairs of u32"));
+            return Err(Error::data(&self.0.path, "is empty and holds no arcs").expected("pairs of u32"));
         }
         Ok(arcs)
     }

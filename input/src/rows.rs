@@ -65,37 +65,6 @@ pub trait AdjacencyRows: Sync {
     ) -> Result<()>;
 }
 
-impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
-    fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>> {
-        (**self).lengths(directed, control)
-    }
-
-    fn symmetry(&self) -> Symmetry {
-        (**self).symmetry()
-    }
-
-    fn starts(&self) -> Option<Vec<u64>> {
-        (**self).starts()
-    }
-
-    fn bands(&self) -> usize {
-        (**self).bands()
-    }
-
-    fn enter(&self, band: usize, control: &Control) -> Result<u64> {
-        (**self).enter(band, control)
-    }
-
-    fn read(
-        &self,
-        chunk: &RowChunk,
-        part: &mut Vec<u32>,
-        take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
-    ) -> Result<()> {
-        (**self).read(chunk, part, take)
-    }
-}
-
 /// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from the one with a number on.
 pub(super) fn read_in_parts(
     arcs: Range<u64>,

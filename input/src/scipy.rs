@@ -13,6 +13,7 @@ mod pairs;
 
 use std::path::Path;
 
+use super::arcs::SourceFacts;
 use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::{ArcSink, Reader, check_vertices};
@@ -70,7 +71,7 @@ impl SciPy {
             }
         };
         let matrix = Self { vertices, entries };
-        arrays.check_values(matrix.arcs_at_most())?;
+        arrays.check_values(matrix.arcs())?;
         Ok(matrix)
     }
 
@@ -80,18 +81,19 @@ impl SciPy {
             Entries::Pairs(pairs) => pairs.bytes(),
         }
     }
-}
 
-impl Reader for SciPy {
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(self.vertices)
-    }
-
-    fn arcs_at_most(&self) -> u64 {
+    fn arcs(&self) -> u64 {
         match &self.entries {
             Entries::Compressed(rows) => rows.arcs(),
             Entries::Pairs(pairs) => pairs.arcs(),
         }
+    }
+}
+
+impl Reader for SciPy {
+    fn facts(&self) -> SourceFacts {
+        let (declared_vertices, arcs_at_most) = (Some(self.vertices), self.arcs());
+        SourceFacts { declared_vertices, arcs_at_most, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

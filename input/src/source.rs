@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::arcs::ArcSource;
+use super::arcs::{ArcSource, SourceFacts};
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
 use super::dataset::{NamedInput, check_remote, files_anywhere, named_inputs};
@@ -26,7 +26,7 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Error, Result};
 
-/// A graph that can be read, as often as needed, unless [it is read once](ArcSource::is_read_once).
+/// A graph that can be read, as often as needed, unless [it is read once](SourceFacts::is_read_once).
 pub struct Source {
     format: Format,
     reading: InputSettings,
@@ -74,7 +74,7 @@ impl Source {
     }
 
     /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread. Pairs of `u32` from a pipe are not
-    /// copied: such a graph [is read once](ArcSource::is_read_once).
+    /// copied: such a graph [is read once](SourceFacts::is_read_once).
     pub fn open_within(
         inputs: &[PathBuf],
         reading: InputSettings,
@@ -238,44 +238,16 @@ impl ArcSource for Source {
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }
 
-    fn declared_vertices(&self) -> Option<u64> {
-        self.reader.declared_vertices()
-    }
-
-    fn first_id(&self) -> u64 {
-        u64::from(matches!(self.format, Format::MatrixMarket | Format::Metis))
-    }
-
-    fn symmetric(&self) -> bool {
-        self.reader.symmetric()
+    fn facts(&self) -> SourceFacts {
+        self.reader.facts()
     }
 
     fn is_ordered(&self) -> bool {
         self.reader.is_ordered()
     }
 
-    fn arcs_at_most(&self) -> u64 {
-        self.reader.arcs_at_most()
-    }
-
     fn bytes(&self) -> u64 {
         self.bytes.max(self.reader.bytes())
-    }
-
-    fn is_read_once(&self) -> bool {
-        self.reader.is_read_once()
-    }
-
-    fn has_rows(&self) -> bool {
-        self.reader.has_rows()
-    }
-
-    fn arcs_at_least(&self) -> u64 {
-        self.reader.arcs_at_least()
-    }
-
-    fn has_names(&self) -> bool {
-        self.reader.has_names()
     }
 
     fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
@@ -290,10 +262,6 @@ impl ArcSource for Source {
 
     fn listed(&self) -> Option<&VertexList> {
         self.reader.listed()
-    }
-
-    fn directed(&self) -> Option<bool> {
-        self.reader.directed()
     }
 
     fn unchanged(&self) -> Result<()> {

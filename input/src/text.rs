@@ -8,6 +8,7 @@
 
 use std::sync::OnceLock;
 
+use super::arcs::SourceFacts;
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
 use super::head::Head;
@@ -257,11 +258,9 @@ impl List {
 }
 
 impl Reader for EdgeListText {
-    /// The shortest line of a plain file has 4 bytes; compressed text takes more than a byte an arc (3 to 5 in
-    /// the graphs measured so far).
-    fn arcs_at_most(&self) -> u64 {
-        let most = |file: &InputFile| if file.compression.is_some() { file.bytes } else { file.bytes.div_ceil(4) };
-        self.lists.iter().map(|list| most(&list.file)).sum()
+    fn facts(&self) -> SourceFacts {
+        let arcs_at_most = self.lists.iter().map(|list| list.file.lines_at_most()).sum();
+        SourceFacts { arcs_at_most, ..SourceFacts::default() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {

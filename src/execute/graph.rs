@@ -61,7 +61,7 @@ impl Session {
             let origin = Self::origin(&source)?;
             Ok((source, origin))
         })?;
-        self.resolve_lcc(source.directed(), source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
+        self.resolve_lcc(source.facts().directed, source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 

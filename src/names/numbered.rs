@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::run::{NameRun, WaitingArcs, damaged};
 use trimill_graph::names::Names;
 use trimill_input::ArcSink;
-use trimill_input::arcs::ArcSource;
+use trimill_input::arcs::{ArcSource, SourceFacts};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::WaitingBytes;
 use trimill_system::{Bytes, Result, parallel};
@@ -89,12 +89,9 @@ impl ArcSource for NumberedArcs<'_> {
         Ok(self.arcs)
     }
 
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(self.names.count())
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        self.arcs
+    fn facts(&self) -> SourceFacts {
+        let (declared_vertices, arcs_at_most) = (Some(self.names.count()), self.arcs);
+        SourceFacts { declared_vertices, arcs_at_most, ..SourceFacts::default() }
     }
 
     fn bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ use crate::common::rows_of;
 use dsi_bitstream::traits::BE;
 use proptest::prelude::*;
 use trimill::testing::clean::Workspace;
-use trimill::testing::input::arcs::{ArcList, ArcSource};
+use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
@@ -263,14 +263,11 @@ impl ArcSource for Once {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         self.0.scan(sink, control)
     }
-    fn arcs_at_most(&self) -> u64 {
-        u64::MAX
+    fn facts(&self) -> SourceFacts {
+        SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
     fn bytes(&self) -> u64 {
         8 * self.0.arcs.len() as u64
-    }
-    fn is_read_once(&self) -> bool {
-        true
     }
 }
 

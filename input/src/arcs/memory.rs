@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::ArcSource;
 use super::edges::{BATCH, EdgeSource, TakeArcs};
+use super::{ArcSource, SourceFacts};
 use crate::ArcSink;
 use crate::parallel::in_order;
 use crate::rows::{AdjacencyRows, PART, RowChunk};
@@ -61,12 +61,8 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
         })
     }
 
-    fn declared_vertices(&self) -> Option<u64> {
-        self.vertices()
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        self.arcs()
+    fn facts(&self) -> SourceFacts {
+        SourceFacts { declared_vertices: self.vertices(), arcs_at_most: self.arcs(), ..SourceFacts::default() }
     }
 
     fn bytes(&self) -> u64 {

@@ -6,14 +6,14 @@
 
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::message::{BatchLayout, PREFIX, body_length, damaged, message, metadata_length};
 use super::schema::ArrowColumn;
 use super::values::{ArrowBatch, BatchBody};
 use super::{after_end, columns_of, without_end};
+use crate::arcs::SourceFacts;
 use crate::batch::ArcBatch;
-use crate::pipe::Pipe;
+use crate::pipe::{Pipe, PipeReadOnce};
 use crate::settings::InputSettings;
 use crate::source::HowToOpen;
 use crate::spool::Spool;
@@ -21,16 +21,14 @@ use crate::storage::Storage;
 use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
-use trimill_system::{Error, Result, lock, parallel};
+use trimill_system::{Result, lock};
 
 /// The longest schema of a stream that is read as it comes.
 const LONGEST_SCHEMA: u64 = 1 << 20;
 
 pub(crate) struct ArrowStream {
-    pipe: Mutex<Option<Pipe>>,
-    path: PathBuf,
+    pipe: PipeReadOnce,
     columns: [ArrowColumn; 2],
-    read: AtomicU64,
     work_dir: PathBuf,
     window: u64,
 }
@@ -80,10 +78,8 @@ impl ArrowStream {
         how: &HowToOpen<'_>,
     ) -> Result<std::result::Result<Self, Pipe>> {
         let Some(columns) = Self::columns(&mut pipe, reading, how.control)? else { return Ok(Err(pipe)) };
-        let path = pipe.path.clone();
         let (work_dir, window) = (how.work_dir.to_path_buf(), how.sizes.window);
-        let read = AtomicU64::new(0);
-        Ok(Ok(Self { pipe: Mutex::new(Some(pipe)), path, columns, read, work_dir, window }))
+        Ok(Ok(Self { pipe: PipeReadOnce::new(pipe), columns, work_dir, window }))
     }
 
     /// Delivers what the stream has from now on, beside other threads.
@@ -96,10 +92,10 @@ impl ArrowStream {
                 ReadBody::Held => BatchBody::Held(&buffer),
                 ReadBody::Copied(copy) => BatchBody::Stored(copy, 0),
             };
-            let (path, columns, work_dir) = (&self.path, &self.columns, &self.work_dir);
+            let (path, columns, work_dir) = (&self.pipe.path, &self.columns, &self.work_dir);
             let batch = ArrowBatch { path, number, columns, layout: &layout, body, work_dir };
             arcs += batch.deliver(&(0..layout.rows), ArcBatch::new(sink, control))?;
-            self.read.fetch_add(bytes, Ordering::Relaxed);
+            self.pipe.count(bytes);
             task.advance(bytes);
         }
     }
@@ -110,7 +106,7 @@ impl OpenStream {
         let next = self.next_message(stream, buffer, control);
         // Other threads need not go on behind an error.
         self.ended |= !matches!(next, Ok(Some(_)));
-        next.map_err(|error| error.at_if_unset(&stream.path))
+        next.map_err(|error| error.at_if_unset(&stream.pipe.path))
     }
 
     fn next_message(
@@ -150,7 +146,7 @@ impl OpenStream {
             self.fill(&mut buffer[..bytes as usize], control)?;
             return Ok(ReadBody::Held);
         }
-        let mut spool = Spool::new("a copy of a record batch", &stream.path, &stream.work_dir, bytes)?;
+        let mut spool = Spool::new("a copy of a record batch", &stream.pipe.path, &stream.work_dir, bytes)?;
         let mut left = bytes;
         while left > 0 {
             let piece = &mut buffer[..left.min(stream.window) as usize];
@@ -170,26 +166,16 @@ impl OpenStream {
 }
 
 impl Reader for ArrowStream {
-    /// Any number.
-    fn arcs_at_most(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn is_read_once(&self) -> bool {
-        true
+    fn facts(&self) -> SourceFacts {
+        PipeReadOnce::FACTS
     }
 
     fn bytes(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
+        self.pipe.bytes()
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let Some(pipe) = lock(&self.pipe).take() else {
-            return Err(Error::defect("a pipe is read a second time"));
-        };
-        let stream = Mutex::new(OpenStream { pipe, batches: 0, ended: false });
-        let threads = 0..rayon::current_num_threads();
-        let arcs = parallel::try_map(threads, |_| self.deliver(&stream, sink, control, task))?;
-        Ok(arcs.into_iter().sum())
+        let begin = |pipe| OpenStream { pipe, batches: 0, ended: false };
+        self.pipe.by_all_threads(begin, |stream| self.deliver(stream, sink, control, task))
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use trimill_graph::names::{Names, NamesWriter};
-use trimill_input::arcs::ArcSource;
+use trimill_input::arcs::{ArcSource, SourceFacts};
 use trimill_input::{ArcSink, NameSink, NamedArcs, Source};
 use trimill_system::{Bytes, Control, Error, Result, lock};
 
@@ -82,8 +82,8 @@ impl ArcSource for NumberedByTree<'_> {
         self.source.scan_names(&NumberArcs { numbers: &self.numbers, sink }, control)
     }
 
-    fn arcs_at_most(&self) -> u64 {
-        self.source.arcs_at_most()
+    fn facts(&self) -> SourceFacts {
+        SourceFacts { arcs_at_most: self.source.arcs_at_most(), ..SourceFacts::default() }
     }
 
     fn bytes(&self) -> u64 {

@@ -10,7 +10,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use trimill::testing::clean::{Workspace, clean};
 use trimill::testing::graph::{OrientedGraph, file};
-use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::arcs::{ArcSource, SourceFacts};
 use trimill::testing::input::rows::Symmetry;
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
@@ -32,14 +32,8 @@ impl ArcSource for General<'_> {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         self.0.scan(sink, control)
     }
-    fn declared_vertices(&self) -> Option<u64> {
-        self.0.declared_vertices()
-    }
-    fn first_id(&self) -> u64 {
-        ArcSource::first_id(self.0)
-    }
-    fn arcs_at_most(&self) -> u64 {
-        self.0.arcs_at_most()
+    fn facts(&self) -> SourceFacts {
+        self.0.facts()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trimill::testing::clean::{Workspace, clean};
-use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::arcs::{ArcSource, SourceFacts};
 use trimill::testing::input::rows::{AdjacencyRows, RowChunk};
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
@@ -22,14 +22,8 @@ impl ArcSource for Counted<'_> {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         self.0.scan(sink, control)
     }
-    fn declared_vertices(&self) -> Option<u64> {
-        self.0.declared_vertices()
-    }
-    fn first_id(&self) -> u64 {
-        ArcSource::first_id(self.0)
-    }
-    fn arcs_at_most(&self) -> u64 {
-        self.0.arcs_at_most()
+    fn facts(&self) -> SourceFacts {
+        self.0.facts()
     }
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let rows = self.0.rows(memory, control)?;
@@ -87,14 +81,9 @@ impl ArcSource for Vast {
     fn scan(&self, _: &dyn ArcSink, _: &Control) -> Result<u64> {
         panic!("it is refused before it is read")
     }
-    fn declared_vertices(&self) -> Option<u64> {
-        Some(1 << 20)
-    }
-    fn arcs_at_most(&self) -> u64 {
-        1 << 52
-    }
-    fn arcs_at_least(&self) -> u64 {
-        1 << 51
+    fn facts(&self) -> SourceFacts {
+        let (declared_vertices, arcs_at_most, arcs_at_least) = (Some(1 << 20), 1 << 52, 1 << 51);
+        SourceFacts { declared_vertices, arcs_at_most, arcs_at_least, ..SourceFacts::default() }
     }
     fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         Ok(Some(Box::new(Self)))
