@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 
 use bytemuck::cast_slice_mut;
 
-use crate::arena::Allocation;
 use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
 use trimill_counting::{EDGE_COUNTER_BYTES, PartitionExtent};
@@ -48,12 +47,9 @@ pub(crate) struct EdgeCounters {
 
 impl EdgeCounters {
     pub(crate) fn take<E: Engine>(engine: &mut E, size: &PartitionExtent) -> GpuResult<Self> {
-        let layout = engine.layout();
-        let resident = layout.take(EDGE_COUNTER_BYTES * size.arcs)?;
-        let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
-        let base = engine.address();
-        let at = |piece: Allocation| base + piece.offset;
-        Ok(Self { resident: at(resident), slots: slots.map(at), arcs: size.arcs, unread: VecDeque::new() })
+        let resident = engine.take(EDGE_COUNTER_BYTES * size.arcs)?;
+        let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
+        Ok(Self { resident, slots, arcs: size.arcs, unread: VecDeque::new() })
     }
 
     /// Enqueues zeros for the resident arcs.

@@ -126,6 +126,12 @@ pub trait Engine {
     /// Where the arena begins.
     fn address(&self) -> u64;
 
+    /// Takes a piece of the arena; returns its address.
+    fn take(&mut self, bytes: u64) -> GpuResult<u64> {
+        let piece = self.layout().take(bytes)?;
+        Ok(self.address() + piece.offset)
+    }
+
     /// The piece reserved for unpacking rows ([`crate::compact`]).
     fn scratch(&self) -> ReservedMemory;
 

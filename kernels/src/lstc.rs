@@ -26,7 +26,7 @@ mod tests;
 use bytemuck::{bytes_of, cast_slice};
 
 use crate::Gpu;
-use crate::arena::{ALIGNMENT, Allocation, padded};
+use crate::arena::{ALIGNMENT, padded};
 use crate::compact::{self, Unpack};
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed, TimedEvents};
@@ -131,8 +131,9 @@ struct LstcCounter<'g, E: Engine> {
     list: u64,
     /// Entries of the work list so far: locals that may start a triangle, each counted by one block.
     work: u32,
-    sums: Allocation,
-    slots: [Allocation; SLOTS],
+    /// Device addresses of the blocks' sums and of the slots.
+    sums: u64,
+    slots: [u64; SLOTS],
     /// The most blocks of a launch.
     longest_grid: u32,
     /// Row blocks so far.
@@ -144,26 +145,19 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     fn begin(engine: &'g mut E, shape: Shape, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
         let received = Received::new(size)?;
         engine.load(&LSTC)?;
-        let layout = engine.layout();
-        layout.restart();
-        let offsets = layout.take(8 * (size.locals + 1))?;
-        let successors = layout.take(4 * size.arcs)?;
-        let cursors = layout.take(4 * size.locals)?;
-        let sums = layout.take(8 * size.locals)?;
-        let list = layout.take(4 * size.locals)?;
-        let totals = layout.take(SUMS_BYTES)?;
-        let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
-        let peak = layout.used();
-        let base = engine.address();
-        let at = |piece: Allocation| base + piece.offset;
+        engine.layout().restart();
         let arguments = LstcArguments {
-            offsets: at(offsets),
-            successors: at(successors),
-            cursors: at(cursors),
-            sums: at(sums),
+            offsets: engine.take(8 * (size.locals + 1))?,
+            successors: engine.take(4 * size.arcs)?,
+            cursors: engine.take(4 * size.locals)?,
+            sums: engine.take(8 * size.locals)?,
             tile_width: shape.tile(),
             ..LstcArguments::default()
         };
+        let list = engine.take(4 * size.locals)?;
+        let sums = engine.take(SUMS_BYTES)?;
+        let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
+        let so_far = MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() };
         Ok(Self {
             engine,
             shape,
@@ -172,13 +166,13 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             arguments,
             vertices: None,
             edges: None,
-            list: at(list),
+            list,
             work: 0,
-            sums: totals,
+            sums,
             slots,
             longest_grid,
             row_blocks: 0,
-            so_far: MethodCount { peak_bytes: peak, ..MethodCount::default() },
+            so_far,
         })
     }
 
@@ -278,7 +272,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         let engine = &mut *self.engine;
         engine.record(Stream::Copy, events.copy)?;
         if bytes > 0 {
-            let start = engine.address() + self.slots[slot].offset;
+            let start = self.slots[slot];
             let places = row_block.places(start);
             (arguments.words, arguments.ranks) = (places.words, places.ranks);
             (arguments.row_block_offsets, arguments.row_block_successors) = (places.offsets, places.successors);
@@ -326,7 +320,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         if self.work == 0 {
             return Ok(self.so_far);
         }
-        let sums = self.engine.address() + self.sums.offset;
+        let sums = self.sums;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
         self.engine.record(Stream::Compute, RESIDENT.kernel)?;
         let mut sum = |grid, values: u64, len: u64, to: u64| {

@@ -265,32 +265,29 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         }
         engine.layout().restart();
         let edges = if with_edges { Some(EdgeCounters::take(engine, &size)?) } else { None };
-        let layout = engine.layout();
-        let rows = layout.take(8 * size.locals)?;
-        let firsts = layout.take(if with_edges { firsts_bytes(words) } else { 0 })?;
-        let next = layout.take(4 * size.locals)?;
-        let total = layout.take(16)?;
-        let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
+        let rows = engine.take(8 * size.locals)?;
+        let firsts = engine.take(if with_edges { firsts_bytes(words) } else { 0 })?;
+        let next = engine.take(4 * size.locals)?;
+        let total = engine.take(16)?;
+        let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
         // Right before the work space, so that the chunks of both are numbered from here.
-        let packed = layout.take(words)?;
+        let packed = engine.take(words)?;
         let most = preferred_space(&size, with_edges).max(least);
-        let rest = (layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT;
+        let rest = (engine.layout().capacity() - engine.layout().used()) / ALIGNMENT * ALIGNMENT;
         let left = rest.max(least).min(padded(most)).min(longest_space);
-        let space = layout.take(left)?;
-        let peak = layout.used();
-        let base = engine.address();
+        let space = engine.take(left)?;
         let mut counting = Self {
             all: SharedArguments {
-                rows: base + rows.offset,
-                next: base + next.offset,
-                words: base + packed.offset,
-                total: base + total.offset,
-                longest: base + total.offset + 8,
+                rows,
+                next,
+                words: packed,
+                total,
+                longest: total + 8,
                 on_arcs: edges.as_ref().map_or(0, |edges| edges.resident),
-                firsts: base + firsts.offset,
+                firsts,
                 numbered: size.numbered,
                 k,
-                chunk_first: ((space.offset - packed.offset) / 16) as u32,
+                chunk_first: ((space - packed) / 16) as u32,
                 most_words: if matches!(detail, Detail::Total) { GROUP_WORDS } else { ONE_CHUNK },
                 ..SharedArguments::default()
             },
@@ -306,15 +303,15 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
                 Detail::Total | Detail::Edges => None,
             },
             edges,
-            space: base + space.offset,
+            space,
             space_bytes: left,
             piece_limit: (left / 2).min(REACH - padded(words)),
-            slots: slots.map(|slot| base + slot.offset),
+            slots,
             halves: 0,
             runs: 0,
             row_blocks: 0,
             batches: 0,
-            so_far: MethodCount { peak_bytes: peak, ..MethodCount::default() },
+            so_far: MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() },
             engine,
         };
         counting.clear()?;

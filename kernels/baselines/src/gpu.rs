@@ -257,11 +257,15 @@ impl<E: Engine> Drop for GpuBaselineCounter<'_, E> {
     }
 }
 
+/// Takes a piece of so many bytes; returns where it begins.
+type TakePiece<'a> = dyn FnMut(u64) -> GpuResult<u64> + 'a;
+
 /// The bytes of the pieces that `lay` takes.
-fn bytes_of<T>(lay: impl FnOnce(&mut ArenaLayout) -> GpuResult<T>) -> u64 {
+fn bytes_of<T>(lay: impl FnOnce(&mut TakePiece<'_>) -> GpuResult<T>) -> u64 {
     let mut layout = ArenaLayout::new(u64::MAX / 2 / ALIGNMENT * ALIGNMENT);
+    let laid = lay(&mut |bytes| layout.take(bytes).map(|piece| piece.offset));
     // An overflow is more than any device has, so the device will refuse it.
-    lay(&mut layout).map_or(u64::MAX, |_| layout.used())
+    laid.map_or(u64::MAX, |_| layout.used())
 }
 
 /// Padding, the scratch of small scans, and the rounding of tiles: part of each footprint.

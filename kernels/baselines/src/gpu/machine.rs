@@ -27,8 +27,7 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
 
     /// Takes a piece of the arena; returns its address.
     pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
-        let piece = self.engine.layout().take(bytes)?;
-        Ok(self.engine.address() + piece.offset)
+        self.engine.take(bytes)
     }
 
     /// Copies to the device, after all earlier kernels and before all later ones.

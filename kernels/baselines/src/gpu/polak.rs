@@ -21,10 +21,10 @@
 use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
-use super::{BaselineWork, ROUNDING, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident};
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
+use trimill_kernels::{GpuError, GpuResult, MethodCount};
 use trimill_system::Bytes;
 
 /// Who drops backward edges.
@@ -62,7 +62,7 @@ const MOST_THREADS: u64 = 1 << 19;
 /// Bytes that it takes for any graph.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
-/// Where all data is, from the arena's beginning.
+/// Where all data is.
 struct PolakLayout {
     keys: u64,
     other: u64,
@@ -71,9 +71,8 @@ struct PolakLayout {
     scratch: u64,
 }
 
-fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, ways: Ways) -> GpuResult<PolakLayout> {
+fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, ways: Ways) -> GpuResult<PolakLayout> {
     let len = size.arcs * ways.keys();
-    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok(PolakLayout {
         keys: take(8 * len)?,
         other: take(8 * len)?,
@@ -106,7 +105,7 @@ pub(super) fn footprint(options: &PolakOptions) -> Footprint {
 /// The least device bytes: with edges in one direction, unless the GPU has to prepare.
 pub(super) fn device_bytes(options: &PolakOptions, size: &PartitionExtent) -> u64 {
     let ways = if options.preprocess == Preprocess::Gpu { Ways::Both } else { Ways::Once };
-    bytes_of(|layout| lay(layout, size, ways))
+    bytes_of(|take| lay(take, size, ways))
 }
 
 pub(super) struct Polak {
@@ -146,9 +145,7 @@ impl Polak {
             _ => Ways::Once,
         };
         primitives::check_length(size.arcs * ways.keys())?;
-        let base = machine.engine.address();
-        let PolakLayout { keys, other, node, scratch } = lay(machine.engine.layout(), &size, ways)?;
-        let pieces = PolakLayout { keys: base + keys, other: base + other, node: base + node, scratch: base + scratch };
+        let pieces = lay(&mut |bytes| machine.take(bytes), &size, ways)?;
         Ok(Self { options, share, size, ways, pieces, rows: 0, bytes: 0 })
     }
 

@@ -23,7 +23,7 @@ mod bins;
 use super::both_ways::{self, Ways};
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
-use super::{BaselineWork, ROUNDING, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 use trimill_counting::{Footprint, PartitionExtent, Resident};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
@@ -56,7 +56,7 @@ impl RadixBinningOptions {
     }
 }
 
-/// Where all data is, from the arena's beginning.
+/// Where all data is.
 #[derive(Debug, Clone, Copy)]
 struct RadixBinningLayout {
     node: u64,
@@ -69,22 +69,20 @@ struct RadixBinningLayout {
 }
 
 /// The pieces of the sort within the region.
-fn lay_sort(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<[u64; 3]> {
+fn lay_sort(take: &mut TakePiece<'_>, size: &PartitionExtent) -> GpuResult<[u64; 3]> {
     let len = 2 * size.arcs;
     let scratch = sort_bytes(len).max(scan_bytes(u64::from(size.numbered) + 1, ValueWidth::U64));
-    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok([take(8 * len)?, take(8 * len)?, take(scratch)?])
 }
 
 fn lay(
-    layout: &mut ArenaLayout,
+    take: &mut TakePiece<'_>,
     options: &RadixBinningOptions,
     size: &PartitionExtent,
 ) -> GpuResult<RadixBinningLayout> {
     let vertices = u64::from(size.numbered);
-    let sorting = bytes_of(|layout| lay_sort(layout, size));
-    let region_bytes = sorting.max(bytes_of(|layout| Bins::lay(layout, options, size)));
-    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+    let sorting = bytes_of(|take| lay_sort(take, size));
+    let region_bytes = sorting.max(bytes_of(|take| Bins::lay(take, options, size)));
     Ok(RadixBinningLayout {
         node: take(4 * (vertices + 1))?,
         successors: take(8 * size.arcs)?,
@@ -100,7 +98,7 @@ pub(super) const FOOTPRINT: Footprint =
     Footprint { per_resident_arc: 116, per_local: 13, fixed: Bytes(FIXED + ROUNDING), ..Footprint::NOTHING };
 
 pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
-    bytes_of(|layout| lay(layout, options, size))
+    bytes_of(|take| lay(take, options, size))
 }
 
 pub(super) struct RadixBinning {
@@ -125,18 +123,9 @@ impl RadixBinning {
             return Err(GpuError::Shape(format!("{found}; expected 2, 4, 6 or 8 bits, and at least one candidate")));
         }
         primitives::check_length(2 * size.arcs)?;
-        let base = machine.engine.address();
-        let RadixBinningLayout { node, successors, edges, wedges, region, region_bytes } =
-            lay(machine.engine.layout(), &options, &size)?;
-        let pieces = RadixBinningLayout {
-            node: base + node,
-            successors: base + successors,
-            edges: base + edges,
-            wedges: base + wedges,
-            region: base + region,
-            region_bytes,
-        };
-        let keys = lay_sort(&mut ArenaLayout::new(region_bytes), &size)?.map(|place| pieces.region + place);
+        let pieces = lay(&mut |bytes| machine.take(bytes), &options, &size)?;
+        let mut region = ArenaLayout::new(pieces.region_bytes);
+        let keys = lay_sort(&mut |bytes| Ok(pieces.region + region.take(bytes)?.offset), &size)?;
         Ok(Self { options, size, pieces, keys, rows: 0, bytes: 0 })
     }
 
@@ -180,7 +169,8 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
         so_far.prepare_seconds = machine.stop_clock()?;
         let RadixBinningLayout { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
-        let bins = Bins::lay(&mut ArenaLayout::new(region_bytes), &self.options, &self.size)?.at(region);
+        let mut space = ArenaLayout::new(region_bytes);
+        let bins = Bins::lay(&mut |bytes| Ok(region + space.take(bytes)?.offset), &self.options, &self.size)?;
         bins.begin(machine)?;
         let batch = self.options.batch(&self.size);
         let mut first = 0;

@@ -16,13 +16,13 @@
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
 use trimill_kernels::engine::{EXTRA_STREAMS, Engine, Grid};
-use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount, RowBlockSlices};
+use trimill_kernels::{GpuError, GpuResult, MethodCount, RowBlockSlices};
 use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{BaselineWork, ROUNDING, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReverseEdgeOptions {
@@ -51,9 +51,8 @@ struct ReverseEdgeLayout {
     sums: u64,
 }
 
-fn lay(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<ReverseEdgeLayout> {
-    let sections = Sections::lay(layout, size)?;
-    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent) -> GpuResult<ReverseEdgeLayout> {
+    let sections = Sections::lay(take, size)?;
     Ok(ReverseEdgeLayout { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
 }
 
@@ -66,7 +65,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
 };
 
 pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
-    bytes_of(|layout| lay(layout, size))
+    bytes_of(|take| lay(take, size))
 }
 
 pub(super) struct ReverseEdgeGpu {
@@ -95,14 +94,7 @@ impl ReverseEdgeGpu {
         }
         // Creates the streams now, so that no timing includes that.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
-        let base = machine.engine.address();
-        let ReverseEdgeLayout { sections, tail, result, sums } = lay(machine.engine.layout(), &size)?;
-        let pieces = ReverseEdgeLayout {
-            sections: sections.at(base),
-            tail: base + tail,
-            result: base + result,
-            sums: base + sums,
-        };
+        let pieces = lay(&mut |bytes| machine.take(bytes), &size)?;
         Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
     }
 

@@ -3,8 +3,9 @@
 use bytemuck::cast_slice;
 use trimill_counting::{PartitionExtent, Resident};
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, GpuResult, MethodCount, RowBlockSlices};
+use trimill_kernels::{GpuResult, MethodCount, RowBlockSlices};
 
+use super::TakePiece;
 use super::machine::BaselineDevice;
 
 /// `Rows` of `cuda/rows.cuh`, field by field. Addresses are on the device; zero is null.
@@ -54,9 +55,8 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Takes their memory: 4 bytes an arc, 8 a local, a row block. Addresses are relative to the arena's beginning.
-    pub(super) fn lay(layout: &mut ArenaLayout, size: &PartitionExtent) -> GpuResult<Self> {
-        let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+    /// Takes their memory: 4 bytes an arc, 8 a local, a row block.
+    pub(super) fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent) -> GpuResult<Self> {
         let resident = DeviceRows {
             offsets: take(8 * (size.locals + 1))?,
             successors: take(4 * size.arcs)?,
@@ -64,16 +64,6 @@ impl Sections {
             ..DeviceRows::default()
         };
         Ok(Self { resident, rows: take(80)?, slot: take(size.row_block_limit)?, locals: 0, arcs: 0 })
-    }
-
-    /// The same, moved to an address.
-    pub(super) fn at(self, base: u64) -> Self {
-        let resident = DeviceRows {
-            offsets: base + self.resident.offsets,
-            successors: base + self.resident.successors,
-            ..self.resident
-        };
-        Self { resident, rows: base + self.rows, slot: base + self.slot, ..self }
     }
 
     pub(super) fn resident<E: Engine>(

@@ -34,13 +34,13 @@ mod organise;
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{ALIGNMENT, ArenaLayout, GpuError, GpuResult, MethodCount, RowBlockSlices, padded};
+use trimill_kernels::{ALIGNMENT, GpuError, GpuResult, MethodCount, RowBlockSlices, padded};
 use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{BaselineWork, ROUNDING, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 
 use organise::{Organised, nodes, slices};
 
@@ -101,9 +101,8 @@ struct SkiffLayout {
     sums: u64,
 }
 
-fn lay(layout: &mut ArenaLayout, size: &PartitionExtent, organisation: Organisation) -> GpuResult<SkiffLayout> {
-    let sections = Sections::lay(layout, size)?;
-    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, organisation: Organisation) -> GpuResult<SkiffLayout> {
+    let sections = Sections::lay(take, size)?;
     let (units, starts) = match organisation {
         Organisation::BlockDegree => (8 * (size.arcs / 32 + size.locals), 0),
         _ => (4 * size.locals, 8 * (size.locals + 1)),
@@ -133,7 +132,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
 
 /// The least device bytes with which it begins: with the longest possible trie of one row.
 pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u64 {
-    bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
+    bytes_of(|take| lay(take, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
 }
 
 /// The most keys that a row can have.
@@ -180,17 +179,7 @@ impl Skiff {
         if needed > capacity {
             return Err(GpuError::Budget { asked: needed, used: 0, capacity });
         }
-        let base = machine.engine.address();
-        let pieces = lay(machine.engine.layout(), &size, options.organisation)?;
-        let pieces = SkiffLayout {
-            sections: pieces.sections.at(base),
-            units: base + pieces.units,
-            starts: base + pieces.starts,
-            base: base + pieces.base,
-            places: base + pieces.places,
-            results: base + pieces.results,
-            sums: base + pieces.sums,
-        };
+        let pieces = lay(&mut |bytes| machine.take(bytes), &size, options.organisation)?;
         let lengths = Vec::with_capacity(size.locals as usize);
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }

@@ -5,11 +5,12 @@
 
 use bytemuck::cast_slice;
 use trimill_counting::PartitionExtent;
+use trimill_kernels::GpuResult;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, GpuResult};
 
 use super::RadixBinningOptions;
 
+use crate::gpu::TakePiece;
 use crate::gpu::machine::BaselineDevice;
 use crate::gpu::primitives::{BIN_TILE, ValueWidth, bits, scan, scan_bytes};
 
@@ -49,10 +50,9 @@ pub(super) struct Bins {
 
 impl Side {
     /// For `len` keys in at most `buckets` buckets of `bins` parts each.
-    fn lay(layout: &mut ArenaLayout, len: u64, buckets: u64, bins: u64) -> GpuResult<Self> {
+    fn lay(take: &mut TakePiece<'_>, len: u64, buckets: u64, bins: u64) -> GpuResult<Self> {
         let counts = (len / BIN_TILE + buckets) * bins + 1;
         let sums = scan_bytes(counts, ValueWidth::U32).max(scan_bytes(buckets + 1, ValueWidth::U32));
-        let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
         Ok(Self {
             buffers: [take(8 * len)?, take(8 * len)?],
             ranges: [take(8 * buckets)?, take(8 * buckets)?],
@@ -60,16 +60,6 @@ impl Side {
             counts: take(4 * counts)?,
             sums: take(sums)?,
         })
-    }
-
-    fn at(self, base: u64) -> Self {
-        Self {
-            buffers: self.buffers.map(|place| base + place),
-            ranges: self.ranges.map(|place| base + place),
-            firsts: base + self.firsts,
-            counts: base + self.counts,
-            sums: base + self.sums,
-        }
     }
 
     /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys, which are at `from`.
@@ -91,7 +81,7 @@ impl Side {
 
 impl Bins {
     pub(super) fn lay(
-        layout: &mut ArenaLayout,
+        take: &mut TakePiece<'_>,
         options: &RadixBinningOptions,
         size: &PartitionExtent,
     ) -> GpuResult<Self> {
@@ -101,21 +91,15 @@ impl Bins {
         let buckets = len.min(batch) / (u64::from(options.threshold) + 1) + 1;
         let bins = 1 << options.radix_bits;
         Ok(Self {
-            edges: Side::lay(layout, len, buckets, bins)?,
-            wedges: Side::lay(layout, batch, buckets, bins)?,
-            listed: layout.take(4)?.offset,
-            closed: layout.take(8)?.offset,
+            edges: Side::lay(take, len, buckets, bins)?,
+            wedges: Side::lay(take, batch, buckets, bins)?,
+            listed: take(4)?,
+            closed: take(8)?,
             len,
             bits: half.into(),
             levels: bits(size.numbered.into()).div_ceil(half).into(),
             threshold: options.threshold.into(),
         })
-    }
-
-    /// The same, moved to an address.
-    pub(super) fn at(self, base: u64) -> Self {
-        let (edges, wedges) = (self.edges.at(base), self.wedges.at(base));
-        Self { edges, wedges, listed: base + self.listed, closed: base + self.closed, ..self }
     }
 
     /// Where to write a batch of candidates.
