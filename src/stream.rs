@@ -26,8 +26,8 @@ use edges::{EdgeReader, EdgeSink};
 pub use failure::PartitionFailure;
 use meter::Meter;
 use trimill_counting::{
-    CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionSource, Resident,
-    ResidentSize, RowBlock, VertexCounters, VertexCounts,
+    CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource,
+    Resident, ResidentSize, RowBlock, VertexCounters, VertexCounts,
 };
 use trimill_system::disk::faults;
 use trimill_system::threads::{self, joined, spawn};
@@ -145,10 +145,10 @@ impl DeviceThread<'_> {
         let partition = {
             // Moved, since a source may be sent to the pool but not shared with it.
             let source = &mut *source;
-            parallel::within(pool, move || Partition::of(source))
+            parallel::within(pool, move || source.outline())
         };
         let chunk = backend.resident_chunk();
-        let small = chunk.is_none() && partition.is_small();
+        let small = chunk.is_none() && is_small(&partition);
         let (to_counter, messages) = sync_channel(if small { 1 + IN_FLIGHT } else { 0 });
         let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
         let (give_chunk, chunks) = sync_channel(RUNS);
@@ -195,33 +195,10 @@ impl Default for WantedCounts<'_> {
     }
 }
 
-/// What is known of a partition before it is read.
-#[derive(Clone, Copy)]
-struct Partition {
-    resident: ResidentSize,
-    numbered: u32,
-    largest_row_block: Bytes,
-    row_blocks: u64,
-    /// See [`PartitionSource::buffer_words`].
-    buffer_words: u64,
-}
-
-impl Partition {
-    fn of(source: &dyn PartitionSource) -> Self {
-        Self {
-            resident: source.resident_size(),
-            numbered: source.numbered(),
-            largest_row_block: source.largest_row_block(),
-            row_blocks: source.row_blocks() as u64,
-            buffer_words: source.buffer_words(),
-        }
-    }
-
-    /// Whether its rows are few enough to be in memory at once.
-    fn is_small(&self) -> bool {
-        let bytes = self.resident.bytes().get() + self.row_blocks * self.largest_row_block.get();
-        self.row_blocks <= IN_FLIGHT as u64 && bytes < FEW.get()
-    }
+/// Whether the rows of a partition are few enough to be in memory at once.
+fn is_small(partition: &PartitionOutline) -> bool {
+    let row_blocks = partition.row_blocks as u64 * partition.largest_row_block.get();
+    partition.row_blocks <= IN_FLIGHT && partition.resident.bytes().get() + row_blocks < FEW.get()
 }
 
 struct ReaderThread<'a> {
@@ -255,7 +232,7 @@ impl ReaderThread<'_> {
                 return Ok(busy);
             }
         }
-        for i in 0..source.row_blocks() {
+        for i in 0..source.outline().row_blocks {
             self.control.check()?;
             let Some(mut row_block) = self.room(&self.row_blocks) else { break };
             let start = Instant::now();
@@ -291,7 +268,7 @@ impl ReaderThread<'_> {
 
 /// The counter: runs on the caller's thread and in `pool`.
 struct CounterThread<'a> {
-    partition: Partition,
+    partition: PartitionOutline,
     pool: &'a ThreadPool,
     meter: &'a Meter,
     control: &'a Control,
@@ -311,7 +288,7 @@ impl CounterThread<'_> {
         let Self { partition, pool, meter, control, messages, give_chunk, give_row_block } = self;
         let mut counted = CountedPartition::default();
         let start = Instant::now();
-        let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
+        let PartitionOutline { resident, numbered, largest_row_block, row_blocks, .. } = partition;
         let ResidentSize { locals, arcs } = resident;
         let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
         let WantedCounts { share, detail, sink } = wanted;
@@ -369,7 +346,7 @@ impl CounterThread<'_> {
         let start = Instant::now();
         let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
         if let Some(edges) = edges {
-            if counted.row_blocks < row_blocks {
+            if counted.row_blocks < row_blocks as u64 {
                 // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
                 return Err(Error::defect("row blocks of a partition are missing").into());
             }

@@ -25,5 +25,5 @@ pub use sections::{
     Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowsLocation, longest_row_block_range,
     smallest_row_block_limit,
 };
-pub use source::PartitionSource;
+pub use source::{PartitionOutline, PartitionSource};
 pub use words::{Lent, WordBuffer};

@@ -14,7 +14,7 @@ use crate::report::{DeviceResult, PartitionFigures};
 use crate::run_dir::{CountedBy, Journal};
 use crate::stream::ahead::Ahead;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
-use trimill_counting::{CountBackend, DeviceWork, PartitionSource};
+use trimill_counting::{CountBackend, DeviceWork};
 use trimill_partitioners::spill::{SpillReader, Spilled};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::threads::{joined, spawn};
@@ -131,7 +131,7 @@ pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> Co
     CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
 }
 
-type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
+type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<'a>>);
 
 impl<'a> SharedWork<'a> {
     /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
@@ -231,13 +231,13 @@ pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
 /// Counts a partition. A spill that turns out to be damaged is built again from the graph.
 fn count_item(
     item: &mut Item,
-    source: Result<Ahead<Box<dyn PartitionSource + '_>>>,
+    source: Result<Ahead<'_>>,
     backend: &mut dyn CountBackend,
     work: &SharedWork<'_>,
     control: &Control,
 ) -> Result<CountedPartition, PartitionFailure> {
     let encoded = backend.encoded_rows();
-    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn CountBackend| {
+    let count = |source: Result<Ahead<'_>>, item: &Item, backend: &mut dyn CountBackend| {
         let mut source = source?;
         let again = || work.source(item, encoded);
         let mut thread = DeviceThread { backend, pool: work.pool, control };
@@ -253,8 +253,8 @@ fn count_item(
             }
             let again = || spills.builders.batches.build(&[built.part], work.control);
             **built = parallel::within(work.pool, again)?.remove(0);
-            let source: Box<dyn PartitionSource> = Box::new(Spilled::new(SpillReader::reopen(&built.spill)?));
-            count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), item, backend)
+            let source = Spilled::new(SpillReader::reopen(&built.spill)?);
+            count(Ahead::new(Box::new(source), Bytes::ZERO, Bytes::ZERO), item, backend)
         }
         (counted, ..) => counted,
     }

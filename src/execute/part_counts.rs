@@ -13,7 +13,7 @@ use crate::run_dir::unless_damaged;
 use crate::stream::PartitionFailure;
 use crate::sums::part::{PartCounts, PartKey, PartWriter};
 use crate::sums::{CountedKeys, SumKey, Sums};
-use trimill_counting::PartitionSource;
+use trimill_counting::{PartitionOutline, PartitionSource};
 use trimill_system::control::Unit;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 
@@ -64,7 +64,7 @@ pub(super) struct PartitionRanks {
 
 impl PartitionRanks {
     pub(super) fn of(source: &mut dyn PartitionSource, pool: &ThreadPool) -> Result<Self> {
-        let (numbered, locals_at) = (source.numbered(), source.locals_at());
+        let PartitionOutline { numbered, locals_at, .. } = source.outline();
         Ok(Self { numbered, locals_at, ranks: parallel::within(pool, move || source.ranks())? })
     }
 }

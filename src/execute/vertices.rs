@@ -70,7 +70,7 @@ impl<'g> VertexSums<'g> {
     ) -> Result<(), PartitionFailure> {
         let pool = thread.pool;
         let ranks = PartitionRanks::of(first, pool)?;
-        let (rows, numbered, locals_at) = (first.resident_size(), ranks.numbered, u64::from(ranks.locals_at));
+        let (rows, numbered, locals_at) = (first.outline().resident, ranks.numbered, u64::from(ranks.locals_at));
         let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
         let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.vertex_counters().max(1));
         let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
@@ -79,7 +79,7 @@ impl<'g> VertexSums<'g> {
             let last = window.end == all;
             let source: &mut dyn PartitionSource = match &mut opened {
                 None => &mut *first,
-                Some(again) => again,
+                Some(again) => again.as_mut(),
             };
             let counters = VertexCounters { window: window.clone(), locals_at };
             let (counted, counts) = thread.count_at_vertices(source, counters)?;

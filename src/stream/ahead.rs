@@ -7,12 +7,12 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use trimill_counting::{PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{PartitionOutline, PartitionSource, Resident, RowBlock};
 use trimill_system::{Bytes, Result};
 
 /// A source, and the runs of its resident section that were read already.
-pub struct Ahead<S> {
-    source: S,
+pub struct Ahead<'a> {
+    source: Box<dyn PartitionSource + 'a>,
     runs: VecDeque<Resident>,
     /// Buffers that the counter's device lent, which wait while prefetched runs are used in their place.
     lent: Vec<Resident>,
@@ -20,12 +20,9 @@ pub struct Ahead<S> {
     reading: Duration,
 }
 
-impl<S> Ahead<S> {
+impl<'a> Ahead<'a> {
     /// Reads runs of about `chunk` bytes from `source` until they take `room`; none without room. Runs in the current thread pool.
-    pub fn new(mut source: S, chunk: Bytes, room: Bytes) -> Result<Self>
-    where
-        S: PartitionSource,
-    {
+    pub fn new(mut source: Box<dyn PartitionSource + 'a>, chunk: Bytes, room: Bytes) -> Result<Self> {
         let start = Instant::now();
         let (mut runs, mut more, mut held) = (VecDeque::new(), true, Bytes::ZERO);
         while more && room > Bytes::ZERO && held + chunk <= room {
@@ -42,33 +39,9 @@ impl<S> Ahead<S> {
     }
 }
 
-impl<S: PartitionSource> PartitionSource for Ahead<S> {
-    fn numbered(&self) -> u32 {
-        self.source.numbered()
-    }
-
-    fn row_blocks(&self) -> usize {
-        self.source.row_blocks()
-    }
-
-    fn row_block_size(&self, i: usize) -> RowBlockSize {
-        self.source.row_block_size(i)
-    }
-
-    fn row_block_words(&self, i: usize) -> u64 {
-        self.source.row_block_words(i)
-    }
-
-    fn buffer_words(&self) -> u64 {
-        self.source.buffer_words()
-    }
-
-    fn resident_size(&self) -> ResidentSize {
-        self.source.resident_size()
-    }
-
-    fn locals_at(&self) -> u32 {
-        self.source.locals_at()
+impl PartitionSource for Ahead<'_> {
+    fn outline(&self) -> PartitionOutline {
+        self.source.outline()
     }
 
     fn ranks(&mut self) -> Result<Option<Vec<u32>>> {

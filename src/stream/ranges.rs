@@ -19,7 +19,7 @@ use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
-use trimill_counting::{PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
 /// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,44 +118,36 @@ impl<'g> RankRange<'g> {
         };
         Ok(end.min(self.ranks.end))
     }
-}
 
-impl PartitionSource for RankRange<'_> {
-    fn numbered(&self) -> u32 {
-        self.ranks.end
-    }
-
-    fn row_blocks(&self) -> usize {
-        self.streamed.len()
-    }
-
-    fn row_block_size(&self, i: usize) -> RowBlockSize {
-        self.streamed[i].size()
-    }
-
+    /// Words of memory that reading row block `i` takes.
     fn row_block_words(&self, i: usize) -> u64 {
         let Streamed { ranks, rows } = &self.streamed[i];
         match rows {
             BlockRows::Read(_) if self.encoded => {
                 ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4)
             }
-            _ => self.row_block_size(i).words(),
+            _ => self.streamed[i].size().words(),
         }
     }
 
     fn buffer_words(&self) -> u64 {
         // Buffers are kept for later ranges, which may stream larger blocks; a range that streams no rows needs no such buffer.
-        let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
+        let own = (0..self.streamed.len()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
         let passes = self.streamed.iter().any(|block| matches!(block.rows, BlockRows::Read(_)));
         if passes { own.max(self.blocks.most_words(self.graph, self.encoded)) } else { own }
     }
+}
 
-    fn resident_size(&self) -> ResidentSize {
-        ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs }
-    }
-
-    fn locals_at(&self) -> u32 {
-        self.ranks.start
+impl PartitionSource for RankRange<'_> {
+    fn outline(&self) -> PartitionOutline {
+        PartitionOutline {
+            numbered: self.ranks.end,
+            locals_at: self.ranks.start,
+            resident: ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs },
+            row_blocks: self.streamed.len(),
+            largest_row_block: self.streamed.iter().map(|block| block.size().bytes()).max().unwrap_or_default(),
+            buffer_words: self.buffer_words(),
+        }
     }
 
     fn ranks(&mut self) -> Result<Option<Vec<u32>>> {

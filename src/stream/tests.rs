@@ -26,20 +26,16 @@ impl Alternating {
 }
 
 impl PartitionSource for Alternating {
-    fn numbered(&self) -> u32 {
-        20_000 * self.row_blocks as u32
-    }
-    fn row_blocks(&self) -> usize {
-        self.row_blocks
-    }
-    fn row_block_size(&self, i: usize) -> RowBlockSize {
-        self.size(i)
-    }
-    fn resident_size(&self) -> ResidentSize {
-        ResidentSize { locals: 0, arcs: 0 }
-    }
-    fn locals_at(&self) -> u32 {
-        0
+    fn outline(&self) -> PartitionOutline {
+        let sizes = || (0..self.row_blocks).map(|i| self.size(i));
+        PartitionOutline {
+            numbered: 20_000 * self.row_blocks as u32,
+            locals_at: 0,
+            resident: ResidentSize { locals: 0, arcs: 0 },
+            row_blocks: self.row_blocks,
+            largest_row_block: sizes().map(|size| size.bytes()).max().unwrap_or_default(),
+            buffer_words: sizes().map(|size| size.words()).max().unwrap_or(0),
+        }
     }
     fn ranks(&mut self) -> Result<Option<Vec<u32>>> {
         Ok(None)
@@ -106,7 +102,7 @@ fn run(mut source: Alternating) -> (Result<CountedPartition, PartitionFailure>, 
 #[test]
 fn row_blocks_come_in_order_and_two_buffers_never_hold_more_than_two_row_blocks() {
     let source = Alternating { row_blocks: 9, fails_at: usize::MAX };
-    let largest = source.largest_row_block();
+    let largest = source.outline().largest_row_block;
     let (counted, seen) = run(source);
     let counted = counted.unwrap();
     assert_eq!((counted.triangles, counted.row_blocks), (7, 9));

@@ -1,6 +1,6 @@
 //! A spill as the rows of a partition that is counted.
 
-use trimill_counting::{PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 use trimill_system::{Bytes, Result};
 
 use super::SpillReader;
@@ -28,30 +28,22 @@ impl Spilled {
 }
 
 impl PartitionSource for Spilled {
-    fn numbered(&self) -> u32 {
-        self.spill.header().numbered
-    }
-
-    fn row_blocks(&self) -> usize {
-        self.spill.row_blocks()
-    }
-
-    fn row_block_size(&self, i: usize) -> RowBlockSize {
-        let row_block = self.spill.row_block_info(i);
-        RowBlockSize { range: row_block.range.len() as u32, rows: u64::from(row_block.rows), arcs: row_block.arcs }
-    }
-
-    fn row_block_words(&self, i: usize) -> u64 {
-        if self.encoded { self.spill.encoded_words(i) } else { self.row_block_size(i).words() }
-    }
-
-    fn resident_size(&self) -> ResidentSize {
-        ResidentSize { locals: u64::from(self.spill.header().locals), arcs: self.spill.resident_arcs() }
-    }
-
-    fn locals_at(&self) -> u32 {
-        let header = self.spill.header();
-        if header.locals == header.numbered { 0 } else { header.numbered }
+    fn outline(&self) -> PartitionOutline {
+        let (spill, header) = (&self.spill, self.spill.header());
+        let size = |i| {
+            let row_block = spill.row_block_info(i);
+            RowBlockSize { range: row_block.range.len() as u32, rows: u64::from(row_block.rows), arcs: row_block.arcs }
+        };
+        let words = |i| if self.encoded { spill.encoded_words(i) } else { size(i).words() };
+        let row_blocks = spill.row_blocks();
+        PartitionOutline {
+            numbered: header.numbered,
+            locals_at: if header.locals == header.numbered { 0 } else { header.numbered },
+            resident: ResidentSize { locals: u64::from(header.locals), arcs: spill.resident_arcs() },
+            row_blocks,
+            largest_row_block: (0..row_blocks).map(|i| size(i).bytes()).max().unwrap_or_default(),
+            buffer_words: (0..row_blocks).map(words).max().unwrap_or(0),
+        }
     }
 
     fn ranks(&mut self) -> Result<Option<Vec<u32>>> {

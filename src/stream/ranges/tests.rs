@@ -74,10 +74,10 @@ fn read(mut range: RankRange<'_>, limit: Option<Bytes>) -> Read {
         resident.extend(run.numbers.iter().copied().zip(rows));
     }
     let (mut row_block, mut blocks) = (RowBlock::default(), Vec::new());
-    for i in 0..range.row_blocks() {
+    for i in 0..range.streamed.len() {
         range.read_row_block(i, &mut row_block).unwrap();
         let view = row_block.view();
-        assert_eq!(view.size(), range.row_block_size(i));
+        assert_eq!(view.size(), range.streamed[i].size());
         let length = |pair: &[u32]| (pair[1] - pair[0]) as usize;
         let rows = match &view.encoded {
             Some(compact) => unpacked(compact, view.offsets.windows(2).map(length)),
@@ -143,10 +143,10 @@ proptest! {
             }
             let range = RankRange::new(&graph, &blocks, &ranks).unwrap();
             // A buffer that was taken for one range serves all later ones.
-            prop_assert!((0..range.row_blocks()).all(|i| range.row_block_words(i) <= range.buffer_words()));
+            prop_assert!((0..range.streamed.len()).all(|i| range.row_block_words(i) <= range.buffer_words()));
             let totals = StreamedTotals {
-                row_blocks: range.row_blocks() as u64,
-                largest: range.largest_row_block(),
+                row_blocks: range.streamed.len() as u64,
+                largest: range.outline().largest_row_block,
                 bytes: range.streamed.iter().map(|block| block.size().bytes()).sum(),
             };
             prop_assert_eq!(all_totals.of(&ranks).unwrap(), totals, "{:?} {:?}", ranks, blocks);
