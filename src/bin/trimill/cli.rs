@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use trimill::Bytes;
 use trimill::program::Override;
@@ -254,27 +254,10 @@ pub(crate) struct CacheArgs {
     pub(crate) json: bool,
 }
 
-impl Command {
-    pub(crate) fn answers_json(&self) -> bool {
-        match self {
-            Self::Count(command) => command.answer.json,
-            Self::Truss(command) => command.graph.answer.json,
-            Self::Run(command) => command.answer.json,
-            Self::Prepare(command) => command.answer.json,
-            Self::Merge(command) => command.answer.json,
-            Self::Cluster(command) => command.json(),
-            Self::Plan(command) => command.graph.answer.json,
-            Self::Partition(command) => command.graph.answer.json,
-            Self::Inspect(command) => command.json,
-            Self::Verify(command) => command.json,
-            Self::Bench(command) => command.json,
-            Self::Generate(command) => command.file.json,
-            Self::Doctor(command) => command.json,
-            Self::Cache(
-                CacheCommand::List { cache } | CacheCommand::Remove { cache, .. } | CacheCommand::Clear { cache },
-            ) => cache.json,
-            Self::Completions { .. } | Self::Man { .. } | Self::Schema => false,
-            Self::BenchChild | Self::MetisChild { .. } => false,
-        }
+/// Whether the command that was typed answers in JSON.
+pub(crate) fn answers_json(typed: &ArgMatches) -> bool {
+    match typed.subcommand() {
+        Some((_, command)) => answers_json(command),
+        None => matches!(typed.try_get_one("json"), Ok(Some(true))),
     }
 }

@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use cli::{Cli, Command, Global, ProgressMode};
 use commands::{CommandContext, CommandOutcome};
 use progress::ProgressLine;
@@ -40,8 +40,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let typed_json = arguments.iter().skip(1).any(|argument| argument == "--json");
-    let Cli { command, global } = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
+    let parse = |typed: ArgMatches| Ok((cli::answers_json(&typed), Cli::from_arg_matches(&typed)?));
+    let (as_json, Cli { command, global }) = match Cli::command().try_get_matches_from(arguments).and_then(parse) {
+        Ok(parsed) => parsed,
         // Help and version are results, everything else is a wrong command line.
         Err(error) if error.use_stderr() => {
             refuse(error, typed_json, out, err);
@@ -52,7 +53,6 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
             return 0;
         }
     };
-    let as_json = command.answers_json();
     // A panic in a worker thread arrives here; its message is on standard error already.
     let outcome = guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome);
     match outcome {
