@@ -160,34 +160,25 @@ impl CountBackend for Cpu {
     }
 
     fn footprint(&self) -> Footprint {
-        if let Some(longest) = self.edges {
-            let worker = edges::per_row(longest) + edges::per_block(self.hubs) + self.room.bytes();
-            return Footprint {
-                per_resident_arc: 4 + EDGE_COUNTER_BYTES,
-                per_local: 4 + 8 + 4,
-                table: edges::per_worker,
-                workers: self.workers,
-                per_numbered: 0,
-                // The counts of a row block, and of the one before while they are not read.
-                row_blocks: RowBlockRoom::Always(5),
-                most_resident: Bytes(u64::MAX),
-                of_budget: None,
-                fixed: hubs::bytes(self.hubs) + Bytes(worker.get() * self.workers + 8) + edges::FIXED,
-                apart: Bytes::ZERO,
-            };
-        }
-        Footprint {
+        let total = Footprint {
             per_resident_arc: 4,
             per_local: 4 + 8 + 4,
             table: if self.counters > 0 { per_worker_at_vertices } else { per_worker },
             workers: self.workers,
-            per_numbered: 0,
             row_blocks: RowBlockRoom::UpTo(2),
-            most_resident: Bytes(u64::MAX),
-            of_budget: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8) + self.at_vertices(),
-            apart: Bytes::ZERO,
+            ..Footprint::NOTHING
+        };
+        let Some(longest) = self.edges else { return total };
+        let worker = edges::per_row(longest) + edges::per_block(self.hubs);
+        Footprint {
+            per_resident_arc: 4 + EDGE_COUNTER_BYTES,
+            table: edges::per_worker,
+            // The counts of a row block, and of the one before while they are not read.
+            row_blocks: RowBlockRoom::Always(5),
+            fixed: total.fixed + Bytes(worker.get() * self.workers) + edges::FIXED,
+            ..total
         }
     }
 
