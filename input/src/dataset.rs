@@ -168,7 +168,7 @@ pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) ->
 pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> {
     match inputs.iter().find(|input| input.object.is_some()) {
         Some(input) if !format.comes_in_ranges() => {
-            let read = Format::ALL.into_iter().filter(|format| format.comes_in_ranges()).map(Format::name);
+            let read = Format::all().into_iter().filter(|format| format.comes_in_ranges()).map(Format::name);
             Err(Error::usage(format!("a file of format {format} on a server"))
                 .at(&input.path)
                 .expected(format!("one of {}, which are read in long ranges", read.collect::<Vec<_>>().join(", ")))

@@ -42,60 +42,40 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats, in the order in which help texts list them.
-    pub const ALL: [Self; 13] = [
-        Self::Bvgraph,
-        Self::Text,
-        Self::MatrixMarket,
-        Self::Metis,
-        Self::GapbsSg,
-        Self::Graph500,
-        Self::BinU32,
-        Self::BinU64,
-        Self::Npy,
-        Self::ScipyNpz,
-        Self::Parquet,
-        Self::Arrow,
-        Self::Graphalytics,
+    /// All formats, in the order in which help texts list them, which is also that of their declaration: the name of each, and what it is,
+    /// in a few words.
+    const KNOWN: [(Self, &'static str, &'static str); 13] = [
+        (Self::Bvgraph, "bvgraph", "WebGraph: .graph with .properties beside it"),
+        (Self::Text, "text", "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz, .bz2 or .zst"),
+        (Self::MatrixMarket, "matrix-market", "Matrix Market, coordinate"),
+        (Self::Metis, "metis", "METIS .graph"),
+        (Self::GapbsSg, "gapbs-sg", "serialized graph of the GAP Benchmark Suite"),
+        (Self::Graph500, "graph500", "packed edges of the Graph500 generator, 12 bytes each"),
+        (Self::BinU32, "bin-u32", "pairs of u32, little-endian"),
+        (Self::BinU64, "bin-u64", "pairs of u64, little-endian"),
+        (Self::Npy, "npy", "NumPy .npy: an array of integers of two columns"),
+        (Self::ScipyNpz, "scipy-npz", "SciPy .npz: a sparse matrix (CSR, CSC, COO)"),
+        (Self::Parquet, "parquet", "Parquet: two columns of integers; in builds with the feature parquet"),
+        (
+            Self::Arrow,
+            "arrow",
+            "Arrow IPC file (Feather) or stream: two columns of integers; in builds with the feature parquet",
+        ),
+        (Self::Graphalytics, "graphalytics", "LDBC Graphalytics: .v, .e and .properties"),
     ];
 
+    /// All formats, in the order in which help texts list them.
+    pub fn all() -> [Self; 13] {
+        Self::KNOWN.map(|(format, ..)| format)
+    }
+
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bvgraph => "bvgraph",
-            Self::Text => "text",
-            Self::MatrixMarket => "matrix-market",
-            Self::Metis => "metis",
-            Self::GapbsSg => "gapbs-sg",
-            Self::Graph500 => "graph500",
-            Self::BinU32 => "bin-u32",
-            Self::BinU64 => "bin-u64",
-            Self::Npy => "npy",
-            Self::ScipyNpz => "scipy-npz",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-            Self::Graphalytics => "graphalytics",
-        }
+        Self::KNOWN[self as usize].1
     }
 
     /// What it is, in a few words.
     pub const fn about(self) -> &'static str {
-        match self {
-            Self::Bvgraph => "WebGraph: .graph with .properties beside it",
-            Self::Text => "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz, .bz2 or .zst",
-            Self::MatrixMarket => "Matrix Market, coordinate",
-            Self::Metis => "METIS .graph",
-            Self::GapbsSg => "serialized graph of the GAP Benchmark Suite",
-            Self::Graph500 => "packed edges of the Graph500 generator, 12 bytes each",
-            Self::BinU32 => "pairs of u32, little-endian",
-            Self::BinU64 => "pairs of u64, little-endian",
-            Self::Npy => "NumPy .npy: an array of integers of two columns",
-            Self::ScipyNpz => "SciPy .npz: a sparse matrix (CSR, CSC, COO)",
-            Self::Parquet => "Parquet: two columns of integers; in builds with the feature parquet",
-            Self::Arrow => {
-                "Arrow IPC file (Feather) or stream: two columns of integers; in builds with the feature parquet"
-            }
-            Self::Graphalytics => "LDBC Graphalytics: .v, .e and .properties",
-        }
+        Self::KNOWN[self as usize].2
     }
 
     /// Whether one graph may be spread over several files.
@@ -114,7 +94,7 @@ impl Format {
     }
 
     pub(crate) fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
+        Self::KNOWN.map(|(_, name, _)| name).join(", ")
     }
 }
 
@@ -128,7 +108,7 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
+        Self::all()
             .into_iter()
             .find(|format| format.name() == text)
             .ok_or_else(|| format!("'{text}' is not a format; expected one of {}", Self::names()))
@@ -143,7 +123,7 @@ mod tests {
     #[test]
     fn a_format_has_one_name_everywhere() {
         let schema = serde_json::to_string(&schemars::schema_for!(Format)).unwrap();
-        for format in Format::ALL {
+        for format in Format::all() {
             let name = format.to_string();
             assert_eq!(name.parse(), Ok(format));
             assert_eq!(serde_json::to_value(format).unwrap(), serde_json::Value::String(name.clone()));

@@ -292,7 +292,7 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
         return Ok(());
     }
     let several: Vec<&str> =
-        Format::ALL.into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
+        Format::all().into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
     Err(Error::usage(format!("{} files of format {format}", inputs.len()))
         .expected(format!("one file; only graphs of format {} may be in several", several.join(", "))))
 }

@@ -28,7 +28,7 @@ pub fn html(typed: &str) -> Result<PathBuf, String> {
 
 pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
     let name = |format: Format| PossibleValue::new(format.name()).help(format.about());
-    PossibleValuesParser::new(Format::ALL.map(name)).try_map(|name| name.parse::<Format>())
+    PossibleValuesParser::new(Format::all().map(name)).try_map(|name| name.parse::<Format>())
 }
 
 pub(super) fn headers() -> impl TypedValueParser<Value = Header> {

@@ -340,6 +340,6 @@ fn the_page_has_the_limits_of_the_code() {
         assert!(page.contains(&said), "{said}");
     }
     let refused: Vec<&str> =
-        crate::format::Format::ALL.into_iter().filter(|f| !f.comes_in_ranges()).map(|f| f.name()).collect();
+        crate::format::Format::all().into_iter().filter(|f| !f.comes_in_ranges()).map(|f| f.name()).collect();
     assert!(refused.iter().all(|format| !page.contains(&format!("`{format}`"))), "{refused:?}");
 }

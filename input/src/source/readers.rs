@@ -25,54 +25,28 @@ pub(super) fn open_reader(
     how: &HowToOpen<'_>,
 ) -> Result<(u64, Box<dyn Reader>)> {
     let HowToOpen { sizes, work_dir, control, .. } = *how;
-    let bytes;
+    let readable = |file: InputFile| match format {
+        Format::Text | Format::Graphalytics => Ok(file),
+        Format::BinU32 | Format::BinU64 | Format::Graph500 | Format::GapbsSg => file.unpacked(work_dir, control),
+        _ => file.decompressed(work_dir, control),
+    };
+    let files: Vec<InputFile> = files.into_iter().map(readable).collect::<Result<_>>()?;
+    let bytes = files.iter().map(|file| file.bytes).sum();
+    let first = |files: Vec<InputFile>| files.into_iter().next().ok_or_else(|| Error::usage("no input"));
     let reader: Box<dyn Reader> = match format {
-        Format::Text if reading.names => {
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(NamedEdges::open(files, reading.header, sizes)?)
-        }
-        Format::Text => {
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?)
-        }
-        Format::BinU32 | Format::BinU64 | Format::Graph500 => {
-            let files: Vec<InputFile> =
-                files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(Binary::open(files, format, sizes)?)
-        }
-        Format::Npy | Format::Parquet | Format::Arrow => {
-            let files: Vec<InputFile> =
-                files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
-            bytes = files.iter().map(|file| file.bytes).sum();
-            match format {
-                Format::Npy => Box::new(Npy::open(files, sizes)?),
-                _ => open_tables(format, files, reading, how)?,
-            }
-        }
-        Format::Graphalytics => {
-            bytes = files.iter().map(|file| file.bytes).sum();
-            Box::new(Graphalytics::in_archive(files, sizes)?)
-        }
+        Format::Text if reading.names => Box::new(NamedEdges::open(files, reading.header, sizes)?),
+        Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?),
+        Format::BinU32 | Format::BinU64 | Format::Graph500 => Box::new(Binary::open(files, format, sizes)?),
+        Format::Npy => Box::new(Npy::open(files, sizes)?),
+        Format::Parquet | Format::Arrow => open_tables(format, files, reading, how)?,
+        Format::Graphalytics => Box::new(Graphalytics::in_archive(files, sizes)?),
         Format::ScipyNpz => {
-            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-            let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
-            bytes = matrix.bytes();
-            Box::new(matrix)
+            let matrix = SciPy::open(&first(files)?, sizes, work_dir, control)?;
+            return Ok((matrix.bytes(), Box::new(matrix)));
         }
-        Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
-            let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-            let file = match format {
-                Format::GapbsSg => file.unpacked(work_dir, control)?,
-                _ => file.decompressed(work_dir, control)?,
-            };
-            bytes = file.bytes;
-            match format {
-                Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
-                Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, reading))?),
-                _ => Box::new(GapbsSg::open(file, sizes)?),
-            }
-        }
+        Format::MatrixMarket => Box::new(MatrixMarket::open(first(files)?, sizes)?),
+        Format::Metis => Box::new(Metis::open(first(files)?, sizes).map_err(|error| if_text(error, reading))?),
+        Format::GapbsSg | Format::Bvgraph => Box::new(GapbsSg::open(first(files)?, sizes)?),
     };
     Ok((bytes, reader))
 }
