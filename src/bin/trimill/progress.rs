@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
-use crate::text::table::seconds;
+use crate::text::table::{prefixed, seconds};
 use trimill::program::{JobShare, Silent};
 use trimill::{Bytes, ExpectedStage, Observer, Unit};
 
@@ -162,21 +162,9 @@ fn of_job(share: f64, left: Option<Duration>) -> String {
     format!("{:.0}% done{left}", 100.0 * share)
 }
 
-/// Three digits and a prefix: `152 M`.
+/// Three digits and a prefix: `152 M`; small whole numbers as they are.
 fn digits(number: f64) -> String {
-    let (mut scaled, mut prefixes) = (number, ["", " k", " M", " G", " T", " P"].iter());
-    let mut prefix = prefixes.next().copied().unwrap_or_default();
-    while scaled >= 999.5 {
-        let Some(next) = prefixes.next() else { break };
-        (scaled, prefix) = (scaled / 1000.0, next);
-    }
-    let decimals = match scaled {
-        _ if prefix.is_empty() && scaled.fract() == 0.0 => 0,
-        ..9.995 => 2,
-        ..99.95 => 1,
-        _ => 0,
-    };
-    format!("{scaled:.decimals$}{prefix}")
+    if number < 999.5 && number.fract() == 0.0 { format!("{number:.0}") } else { prefixed(number) }
 }
 
 impl ShownTask {

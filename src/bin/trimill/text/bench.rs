@@ -1,6 +1,6 @@
 //! A comparison as text: a table for each graph, and notes on single methods.
 
-use super::table::{or_dash, plain_grid, seconds, thousands};
+use super::table::{or_dash, plain_grid, prefixed, seconds, thousands, three_digits};
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
 type BenchColumn = (&'static str, fn(&MethodReport) -> String);
@@ -10,8 +10,8 @@ const COLUMNS: [BenchColumn; 14] = [
     ("method", |m| format!("{} on {}", m.title(), m.backend)),
     ("runs", |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() }),
     ("parts", |m| or_dash(m.parts, |parts| parts.to_string())),
-    ("probes/s", |m| or_dash(m.probes_per_second, rate)),
-    ("edges/s", |m| or_dash(m.edges_per_second, rate)),
+    ("probes/s", |m| or_dash(m.probes_per_second, prefixed)),
+    ("edges/s", |m| or_dash(m.edges_per_second, prefixed)),
     ("copy\nms", |m| median(m.copy_seconds)),
     ("preprocess\nms", |m| median(m.preprocess_seconds)),
     ("device\nmemory", |m| or_dash(m.device_bytes, |bytes| bytes.to_string())),
@@ -146,26 +146,6 @@ pub(crate) fn milliseconds(seconds: f64) -> String {
     }
 }
 
-/// A rate with a letter for thousands: `8.26 G`.
-fn rate(rate: f64) -> String {
-    let (value, letter) = match rate {
-        rate if rate >= 1e12 => (rate / 1e12, " T"),
-        rate if rate >= 1e9 => (rate / 1e9, " G"),
-        rate if rate >= 1e6 => (rate / 1e6, " M"),
-        rate if rate >= 1e3 => (rate / 1e3, " k"),
-        rate => (rate, ""),
-    };
-    format!("{}{letter}", three_digits(value))
-}
-
-fn three_digits(value: f64) -> String {
-    match value {
-        value if value >= 99.95 => format!("{value:.0}"),
-        value if value >= 9.995 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    }
-}
-
 /// How many times as fast.
 pub(crate) fn times(ratio: f64) -> String {
     format!("{}x", if ratio >= 0.01 { three_digits(ratio) } else { format!("{ratio:.4}") })
@@ -187,9 +167,6 @@ mod tests {
             [(0.000_012_34, "0.012"), (0.0013, "1.30"), (0.0227, "22.7"), (0.09996, "100"), (4.152, "4,152")]
         {
             assert_eq!(milliseconds(seconds), text);
-        }
-        for (number, text) in [(1.5, "1.50"), (999.0, "999"), (15_699_687.0, "15.7 M"), (8.26e9, "8.26 G")] {
-            assert_eq!(rate(number), text);
         }
         for (ratio, text) in [(17.46, "17.5x"), (1.0, "1.00x"), (123.4, "123x"), (0.0012, "0.0012x")] {
             assert_eq!(times(ratio), text);

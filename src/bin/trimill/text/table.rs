@@ -166,6 +166,24 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
+pub(crate) fn three_digits(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+/// Three digits and a prefix: `152 M`.
+pub(crate) fn prefixed(number: f64) -> String {
+    let prefixes = ["", " k", " M", " G", " T", " P"];
+    let (mut scaled, mut thousands) = (number, 0);
+    while scaled >= 999.5 && thousands + 1 < prefixes.len() {
+        (scaled, thousands) = (scaled / 1000.0, thousands + 1);
+    }
+    format!("{}{}", three_digits(scaled), prefixes[thousands])
+}
+
 /// A rate in bytes a second; a dash where there are none, or less time than tables show.
 pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
     if bytes == Bytes::ZERO || seconds < 0.001 {
