@@ -93,13 +93,6 @@ fn products_of_stars_have_the_published_size() {
 }
 
 #[test]
-fn the_twister_is_that_of_the_cpp_standard() {
-    // [rand.predef]: the 10,000th number of a default-constructed mt19937.
-    let mut random = rand_mt::Mt::new(5489);
-    assert_eq!((0..10_000).map(|_| random.next_u32()).last(), Some(4_123_659_995));
-}
-
-#[test]
 fn leaves_are_read_as_they_are_written() {
     assert_eq!(parse_leaves("3-4-5"), Ok(vec![3, 4, 5]));
     for text in ["", "3-", "3-0", "-3", "3,4", "3--4"] {

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
-use crate::common::base::Base;
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::{Published, published};
 use crate::common::refusals::Place;
@@ -16,7 +15,7 @@ use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use trimill::Control;
 use trimill::testing::execute::verify::verify;
-use trimill_generate::{BaseGraph, Family, generate};
+use trimill_generate::{Family, generate};
 
 /// The triangles on each edge, the smaller id first.
 type OnEdges = BTreeMap<(u64, u64), u32>;
@@ -110,8 +109,8 @@ fn with_counts_at_vertices_both_are_those_of_the_verifier() {
 }
 
 /// Makes a graph, and returns what was counted on each of its edges, by the program and by the verifier.
-fn generated(family: &Family, base: Option<&dyn BaseGraph>, dir: &Path) -> [OnEdges; 2] {
-    generate(family, base, &dir.join("made.bin"), &Control::silent()).unwrap();
+fn generated(family: &Family, dir: &Path) -> [OnEdges; 2] {
+    generate(family, None, &dir.join("made.bin"), &Control::silent()).unwrap();
     let (_, verified) = verified("input.path = 'made.bin'", dir);
     let counted = file("per_edge", "input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
     [verified, rows(std::str::from_utf8(&counted).unwrap())]
@@ -125,53 +124,16 @@ fn graphs_whose_edges_are_alike_have_their_closed_forms() {
         // Vertices that differ in the same letter are adjacent.
         (Family::Hamming { d: 4, q: 6 }, 1296 * 20 / 2, 4),
     ] {
-        for found in generated(&family, None, dir.path()) {
+        for found in generated(&family, dir.path()) {
             assert_eq!(found.len(), edges, "{family:?}");
             assert!(found.values().all(|&found| found == triangles), "{family:?}");
         }
     }
     // Of two vertices at distance d on the ring, 2 K - 1 - d are adjacent to both: d - 1 between them, K - d on either side.
     let (n, k) = (5000, 8);
-    for found in generated(&Family::RingLattice { vertices: n, k }, None, dir.path()) {
+    for found in generated(&Family::RingLattice { vertices: n, k }, dir.path()) {
         assert_eq!(found.len() as u64, n * k);
         assert!(found.into_iter().all(|((u, v), found)| u64::from(found) == 2 * k - 1 - (v - u).min(n - (v - u))));
-    }
-}
-
-#[test]
-fn kings_have_two_or_four_common_neighbours_inside_the_board() {
-    let (dir, rows, columns) = (tempfile::tempdir().unwrap(), 40, 60);
-    for found in generated(&Family::KingsGrid { rows, columns }, None, dir.path()) {
-        for ((u, v), found) in found {
-            let [a, b] = [u, v].map(|id| ((id / columns) as i64, (id % columns) as i64));
-            // Squares next to both, on the board.
-            let near =
-                |(r, c): (i64, i64), of: (i64, i64)| (r, c) != of && (r - of.0).abs() <= 1 && (c - of.1).abs() <= 1;
-            let around = (a.0 - 1..=a.0 + 1).flat_map(|r| (a.1 - 1..=a.1 + 1).map(move |c| (r, c)));
-            let on_board = |&(r, c): &(i64, i64)| (0..rows as i64).contains(&r) && (0..columns as i64).contains(&c);
-            let common = around.filter(on_board).filter(|&at| near(at, a) && near(at, b)).count() as u32;
-            assert_eq!(found, common, "{a:?} {b:?}");
-            let inside = [a, b].iter().all(|&(r, c)| r > 0 && c > 0 && r + 1 < rows as i64 && c + 1 < columns as i64);
-            let straight = a.0 == b.0 || a.1 == b.1;
-            assert!(!inside || found == if straight { 4 } else { 2 });
-        }
-    }
-}
-
-#[test]
-fn a_blow_up_multiplies_the_triangles_on_an_edge_by_its_copies() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = Base::routers();
-    let of_base = verified(&format!("input.path = '{}'", data("as20000102.txt").display()), dir.path()).1;
-    assert!(of_base.keys().eq(&base.edges));
-    for copies in [2, 3] {
-        for found in generated(&Family::Blowup { copies, permute: None }, Some(&base), dir.path()) {
-            assert_eq!(found.len() as u64, of_base.len() as u64 * copies * copies);
-            for ((u, v), found) in found {
-                let of_base = of_base[&(u / copies, v / copies)];
-                assert_eq!(u64::from(found), copies * u64::from(of_base), "{copies} copies, {u} {v}");
-            }
-        }
     }
 }
 

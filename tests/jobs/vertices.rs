@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
-use crate::common::base::Base;
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::{Published, published};
 use crate::common::refusals::Place;
@@ -17,7 +16,7 @@ use trimill::testing::execute::verify::verify;
 use trimill::testing::report::VerifyReport;
 use trimill::testing::vertices::summary::Clustering;
 use trimill::{Control, Kind};
-use trimill_generate::{BaseGraph, Family, generate};
+use trimill_generate::{Family, generate};
 
 /// Degree and triangles of each id.
 type AtVertices = BTreeMap<u64, (u32, u64)>;
@@ -105,8 +104,8 @@ fn the_verifier_finds_every_published_figure_and_real_graphs_have_its_counts() {
 }
 
 /// Makes a graph, and returns what was counted at each of its vertices.
-fn generated(family: &Family, base: Option<&dyn BaseGraph>, dir: &Path) -> AtVertices {
-    generate(family, base, &dir.join("made.bin"), &Control::silent()).unwrap();
+fn generated(family: &Family, dir: &Path) -> AtVertices {
+    generate(family, None, &dir.join("made.bin"), &Control::silent()).unwrap();
     let counted = file("per_vertex", "input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
     rows(std::str::from_utf8(&counted).unwrap())
 }
@@ -121,29 +120,14 @@ fn regular_graphs_have_their_closed_forms_at_every_vertex() {
         // Vertices that differ in the same letter are adjacent.
         (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2)),
     ] {
-        let found = generated(&family, None, dir.path());
+        let found = generated(&family, dir.path());
         assert_eq!(found.len(), vertices);
         assert!(found.values().all(|&found| found == (degree, triangles)), "{family:?}");
     }
     // A king has 8 neighbours, of which 12 pairs are adjacent; at an edge 5 and 6, in a corner 3 and 3.
-    let found = generated(&Family::KingsGrid { rows: 40, columns: 60 }, None, dir.path());
+    let found = generated(&Family::KingsGrid { rows: 40, columns: 60 }, dir.path());
     let many = |at| found.values().filter(|&&found| found == at).count();
     assert_eq!((many((8, 12)), many((5, 6)), many((3, 3))), (38 * 58, 2 * (38 + 58), 4));
-}
-
-#[test]
-fn a_blow_up_multiplies_the_triangles_at_a_vertex_by_the_square_of_its_copies() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = Base::routers();
-    let of_base = by_pairs(&base.edges.iter().copied().collect());
-    assert_eq!(of_base.values().map(|&(_, triangles)| triangles).sum::<u64>(), 3 * 6584);
-    for copies in [2, 5] {
-        let found = generated(&Family::Blowup { copies, permute: None }, Some(&base), dir.path());
-        let blown_up = of_base.iter().flat_map(|(&id, &(degree, triangles))| {
-            (0..copies).map(move |copy| (id * copies + copy, (degree * copies as u32, triangles * copies * copies)))
-        });
-        assert!(found.into_iter().eq(blown_up), "{copies} copies");
-    }
 }
 
 #[test]

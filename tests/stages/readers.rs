@@ -11,7 +11,6 @@ mod dialects;
 mod fixtures;
 mod formats;
 mod graphar;
-mod real;
 mod repository;
 mod rows;
 mod stop;

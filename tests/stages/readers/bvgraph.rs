@@ -9,6 +9,7 @@ use dsi_bitstream::traits::{BE, BitWrite, LE};
 use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
 use trimill::testing::input::Source;
+use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 
 use super::support::{Folder, TINY, arcs, data, gz, open, work_dir};
@@ -297,4 +298,15 @@ fn written(numbers: &[u64]) -> Vec<u8> {
     BitWrite::flush(&mut writer).unwrap();
     drop(writer);
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+#[test]
+fn a_bvgraph_may_be_named_by_its_base_name_or_its_properties() {
+    for name in ["cnr-2000", "cnr-2000.properties"] {
+        let source = open(&data(name)).unwrap();
+        assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 3_216_152), "{name}");
+    }
+    let by_graph = open(&data("cnr-2000.graph")).unwrap().identity().unwrap().unwrap();
+    assert_eq!(open(&data("cnr-2000")).unwrap().identity().unwrap().unwrap(), by_graph);
+    assert_eq!(by_graph.files.len(), 2);
 }
