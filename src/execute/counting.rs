@@ -113,7 +113,8 @@ impl Planned {
         match spilling {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
             Some((spills, _)) => {
-                stages.extend(all.times.stages(graph));
+                stages.extend(all.times.built_stages(graph));
+                stages.extend(all.times.streamed_stages(all.times.spilled));
                 let mut dir = spills.dir.into_inner().unwrap_or_else(PoisonError::into_inner);
                 if dir.is_kept() {
                     all.kept.sort_by_key(|spill| spill.header.partition);

@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::building::Builders;
 use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
+use super::stage_times::StageTimes;
 use crate::job::{Job, Mode, SpillSettings, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
@@ -94,17 +95,14 @@ impl Planned {
         let builder = self.builder(locals, &directory, &room, true);
         control.expect(&[ExpectedStage { task: "spill", seconds: self.counting_seconds() }]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
-        let mut spills = Vec::new();
-        let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
+        let (mut spills, mut times) = (Vec::new(), StageTimes::default());
         order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
         let found = |part| match dir.lasts() {
             true => BuiltPartition::found(&directory, part, *fingerprint),
             false => Ok(None),
         };
         Builders::new(builder, building, pool).build(&order, control, found, |built| {
-            inducing += built.inducing;
-            pruning += built.pruning;
-            spilling += built.spilling;
+            times.add_built(&built);
             spills.push(built.spill);
             task.advance(1);
             ControlFlow::Continue(())
@@ -113,10 +111,8 @@ impl Planned {
         spills.sort_by_key(|spill| spill.header.partition);
         dir.wrote(&self.manifest(&spills).write(&directory)?);
         dir.complete();
-        let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
-        stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
-        stages.push(Stage::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
-        stages.push(Stage::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
+        times.spilling += start.elapsed();
+        stages.extend(times.built_stages(graph));
         Ok(spills)
     }
 }

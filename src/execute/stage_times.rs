@@ -14,11 +14,11 @@ use trimill_system::Bytes;
 pub(super) struct StageTimes {
     inducing: Duration,
     pruning: Duration,
-    spilling: Duration,
+    pub(super) spilling: Duration,
     reading: Duration,
     counting: Duration,
     device: Option<DeviceTimes>,
-    spilled: Bytes,
+    pub(super) spilled: Bytes,
     streamed: Bytes,
 }
 
@@ -60,16 +60,14 @@ impl StageTimes {
         self.counting
     }
 
-    /// The stages from inducing to counting.
-    pub(super) fn stages(&self, graph: &OrientedGraph) -> Vec<Stage> {
+    /// The stages from inducing to spilling.
+    pub(super) fn built_stages(&self, graph: &OrientedGraph) -> [Stage; 3] {
         let arcs = graph.stored_bytes();
-        let mut stages = vec![
+        [
             Stage::new("induce", self.inducing, arcs, Bytes::ZERO),
             Stage::new("prune", self.pruning, arcs, Bytes::ZERO),
             Stage::new("spill", self.spilling, arcs, self.spilled),
-        ];
-        stages.extend(self.streamed_stages(self.spilled));
-        stages
+        ]
     }
 
     /// Bytes of the graph's file that were read for the in-place mode.
