@@ -9,10 +9,10 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Visitor};
+use serde::de;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use trimill_partitioners::MAX_PARTS;
-use trimill_system::whole::exact;
+use trimill_system::whole::text_or_whole;
 
 use super::suggest;
 
@@ -170,33 +170,11 @@ impl Serialize for Parts {
 
 impl<'de> Deserialize<'de> for Parts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PartsVisitor;
-        impl Visitor<'_> for PartsVisitor {
-            type Value = Parts;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"auto\" or a number from 1")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Parts, E> {
-                match text.parse().map_err(E::custom)? {
-                    Parts::Exactly(_) => Err(E::custom(format!("\"{text}\" is text; expected {text}, without quotes"))),
-                    auto => Ok(auto),
-                }
-            }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Parts, E> {
-                Parts::number(number).map_err(E::custom)
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Parts, E> {
-                let number =
-                    u64::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
-                self.visit_u64(number)
-            }
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Parts, E> {
-                let whole = exact(number).ok_or_else(|| E::invalid_type(de::Unexpected::Float(number), &self))?;
-                self.visit_i64(whole)
-            }
-        }
-        deserializer.deserialize_any(PartsVisitor)
+        let of_text = |text: &str| match text.parse()? {
+            Self::Exactly(_) => Err(format!("\"{text}\" is text; expected {text}, without quotes")),
+            auto => Ok(auto),
+        };
+        text_or_whole(deserializer, "\"auto\" or a number from 1", of_text, Self::number)
     }
 }
 

@@ -5,10 +5,9 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
-use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::whole::exact;
+use crate::whole::text_or_whole;
 
 /// A number of bytes.
 ///
@@ -64,35 +63,8 @@ impl FromStr for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BytesVisitor)
-    }
-}
-
-struct BytesVisitor;
-
-impl Visitor<'_> for BytesVisitor {
-    type Value = Bytes;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a size: a number of bytes from 0, or text such as \"512MiB\" or \"16GB\"")
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Bytes, E> {
-        Ok(Bytes(number))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Bytes, E> {
-        let bytes = u64::try_from(number).map(Bytes);
-        bytes.map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Bytes, E> {
-        let whole = exact(number).ok_or_else(|| E::invalid_type(de::Unexpected::Float(number), &self))?;
-        self.visit_i64(whole)
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
-        text.parse().map_err(E::custom)
+        let expected = "a size: a number of bytes from 0, or text such as \"512MiB\" or \"16GB\"";
+        text_or_whole(deserializer, expected, str::parse, |number| Ok(Self(number)))
     }
 }
 

@@ -37,6 +37,44 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for WholeVisitor<T> {
     }
 }
 
+/// Reads what is text or a whole number. Errors: those of `of_text` and `of_number`; for other values, what was `expected`.
+pub fn text_or_whole<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: &'static str,
+    of_text: fn(&str) -> Result<T, String>,
+    of_number: fn(u64) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_any(TextOrWholeVisitor { expected, of_text, of_number })
+}
+
+struct TextOrWholeVisitor<T> {
+    expected: &'static str,
+    of_text: fn(&str) -> Result<T, String>,
+    of_number: fn(u64) -> Result<T, String>,
+}
+
+impl<T> Visitor<'_> for TextOrWholeVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.of_text)(text).map_err(E::custom)
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        (self.of_number)(number).map_err(E::custom)
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        let whole = u64::try_from(number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))?;
+        self.visit_u64(whole)
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        let whole = exact(number).ok_or_else(|| E::invalid_type(Unexpected::Float(number), &self))?;
+        self.visit_i64(whole)
+    }
+}
+
 /// The integer that `number` is, if it is one and has no neighbours that round to it.
 pub fn exact(number: f64) -> Option<i64> {
     const MOST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
