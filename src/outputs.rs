@@ -15,7 +15,7 @@ use crate::table::{new_file, write};
 use crate::truss::TrussWanted;
 use crate::vertices;
 use crate::vertices::lcc::{LccRows, LccWanted};
-use crate::vertices::order::{VertexRows, VerticesInOrder};
+use crate::vertices::order::VertexRows;
 use crate::vertices::summary::OfDegree;
 use trimill_graph::GraphSize;
 use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, parent};
@@ -126,8 +126,13 @@ impl Asked {
 
     /// Fills the arrays of vertices, and writes the files, of which each is there whole or not at all, whatever becomes of the other. Runs
     /// in the current thread pool.
-    pub fn write_vertices(&self, counts: &impl VerticesInOrder, by_degree: &[OfDegree]) -> Result<()> {
-        let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts));
+    pub fn write_vertices(
+        &self,
+        counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
+        array_len: Option<u64>,
+        by_degree: &[OfDegree],
+    ) -> Result<()> {
+        let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts, array_len));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
         let written = vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish));
         Error::worst_of(self.arrays.iter().map(|arrays| arrays.take_vertices(counts)).chain(written))

@@ -115,8 +115,8 @@ fn written(
     }
     let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
     let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
-    let counts = ListedVertices { ids, degrees, triangles, array_len, control: control.clone() };
-    let of_vertices = output.files.write_vertices(&counts, &by_degree.unwrap_or_default());
+    let counts = ListedVertices { ids, degrees, triangles, control: control.clone() };
+    let of_vertices = output.files.write_vertices(&counts, array_len, &by_degree.unwrap_or_default());
     let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
     let figure = EdgeFigure::of(output.truss);

@@ -19,7 +19,7 @@ use crate::sums::{ByRank, CountedKeys, Sums};
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::files;
 use crate::vertices::lcc::{self, AllVertices, LccOfVertices};
-use crate::vertices::order::VerticesOfGraph;
+use crate::vertices::order::{VerticesOfGraph, array_len};
 use crate::vertices::summary::{LccSummary, quantiles, summarised};
 use trimill_counting::{PartitionExtent, PartitionSource, VertexCounters, VertexCounts};
 use trimill_graph::OrientedGraph;
@@ -144,7 +144,7 @@ impl<'g> VertexSums<'g> {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
             let counts = VerticesOfGraph { graph, sums, memory };
-            let written = job.output.files.write_vertices(&counts, &by_degree);
+            let written = job.output.files.write_vertices(&counts, array_len(graph), &by_degree);
             let all = match &job.output.files.lcc {
                 Some(path) => again.and_then(|again| write_lcc(counts, again, path)).map(|lcc| summary.lcc = Some(lcc)),
                 None => Ok(()),

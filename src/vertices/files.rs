@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::lcc::LccRows;
 use super::npy::NpyWriter;
-use super::order::VerticesInOrder;
+use super::order::VertexRows;
 use super::summary::OfDegree;
 use crate::table::columns::{CountsInOrder, write_lines};
 use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
@@ -28,11 +28,15 @@ pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
 }
 
 /// Writes the counts at each vertex; the file is there once it is finished. Runs in the current thread pool.
-pub fn vertices(path: &Path, counts: &impl VerticesInOrder) -> Result<Output> {
+pub fn vertices(
+    path: &Path,
+    counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
+    array_len: Option<u64>,
+) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {
         TableFormat::Npy => {
-            let mut array = NpyWriter::begin(to, has_array(counts.array_len(), path)?)?;
+            let mut array = NpyWriter::begin(to, has_array(array_len, path)?)?;
             counts.in_order(&mut |rows| array.rows(to, rows))?;
             array.finish(to)
         }

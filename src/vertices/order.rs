@@ -77,28 +77,14 @@ impl VertexRows<'_> {
     }
 }
 
-/// Counts at vertices that can be read in the order of the input's ids.
-pub trait VerticesInOrder: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>> {
-    /// One more than the largest id that the input declares; `None` where most of these have no edge.
-    fn array_len(&self) -> Option<u64>;
-}
-
 pub struct ListedVertices {
     pub ids: Ids,
     pub degrees: Vec<u32>,
     pub triangles: Vec<u64>,
-    /// See [`VerticesInOrder::array_len`].
-    pub array_len: Option<u64>,
     pub control: Control,
 }
 
 const AT_A_TIME: usize = 1 << 20;
-
-impl VerticesInOrder for ListedVertices {
-    fn array_len(&self) -> Option<u64> {
-        self.array_len
-    }
-}
 
 impl CountsInOrder for ListedVertices {
     type Rows<'r> = VertexRows<'r>;
@@ -131,7 +117,7 @@ pub struct VerticesOfGraph<'a> {
     pub memory: Bytes,
 }
 
-/// See [`VerticesInOrder::array_len`].
+/// One more than the largest id that the input declares: the length of an array of counts. `None` where most of these have no edge.
 pub fn array_len(graph: &OrientedGraph) -> Option<u64> {
     let ids = graph.declared_lines().map(|declared| graph.first_declared_id() + declared);
     ids.filter(|&ids| array_is_worthwhile(ids, graph.report().arcs))
@@ -151,12 +137,6 @@ pub fn fixed_bytes(vertices: u32) -> Bytes {
 /// The least bytes of a window, with which the sums are read some 16 times at most.
 pub fn least_window(vertices: u32) -> Bytes {
     Bytes(PER_VERTEX * u64::from(vertices) / 16).max(Bytes::mib(1))
-}
-
-impl VerticesInOrder for VerticesOfGraph<'_> {
-    fn array_len(&self) -> Option<u64> {
-        array_len(self.graph)
-    }
 }
 
 impl CountsInOrder for VerticesOfGraph<'_> {
