@@ -108,8 +108,7 @@ impl Planned {
         control.did_stage("count", start);
 
         let (mut all, devices) = together_of(shares, backends);
-        all.results.extend(before.results);
-        all.kept.extend(before.kept);
+        all.merge(before);
         match spilling {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
             Some((spills, _)) => {

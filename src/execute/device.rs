@@ -100,9 +100,7 @@ pub(super) fn together_of(
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
         devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting()));
-        all.times.merge(&share.times);
-        all.results.extend(share.results);
-        all.kept.extend(share.kept);
+        all.merge(share);
     }
     (all, devices)
 }

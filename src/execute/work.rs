@@ -29,6 +29,14 @@ pub(super) struct DeviceOutcome {
     pub(super) times: StageTimes,
 }
 
+impl DeviceOutcome {
+    pub(super) fn merge(&mut self, other: Self) {
+        self.times.merge(&other.times);
+        self.results.extend(other.results);
+        self.kept.extend(other.kept);
+    }
+}
+
 pub(super) enum Item {
     Range(u32),
     Built(Box<BuiltPartition>),
