@@ -4,6 +4,7 @@
 mod double;
 mod emulated;
 pub mod partitions;
+pub mod prepared;
 pub mod sources;
 
 use std::io::Write as _;

@@ -12,6 +12,8 @@ mod encoded;
 mod hung;
 #[path = "gpu/packed.rs"]
 mod packed;
+#[path = "gpu/prepare.rs"]
+mod prepare;
 #[path = "gpu/vertices.rs"]
 mod vertices;
 

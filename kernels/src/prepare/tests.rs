@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -13,21 +12,8 @@ use super::*;
 use crate::engine::{Engine, HostWords, Stream};
 use crate::error::GpuError;
 use crate::testing::partitions::put_groups;
+use crate::testing::prepared::{Prepared, RunInMemory, RunsInMemory, ids_of, ranks};
 use crate::testing::{Double, Pace, has_compiler};
-
-/// What preparing a graph gives.
-#[derive(Debug, Default, PartialEq)]
-struct Made {
-    distinct_arcs: u64,
-    edges: u64,
-    /// Of each id.
-    degrees: Vec<u32>,
-    /// Of each row.
-    lengths: Vec<u32>,
-    first_arcs: Vec<u64>,
-    positions: Vec<u64>,
-    bytes: Vec<u8>,
-}
 
 /// A sequence of numbers, by the description of the graph file: of all groups of bits those with which it has the fewest bits.
 fn sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
@@ -46,24 +32,8 @@ fn sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
     put_groups(numbers, groups, bytes);
 }
 
-/// Begins a file block every `rows` rows.
-fn cuts(vertices: u32, rows: usize) -> Vec<u32> {
-    (0..vertices).step_by(rows).chain([vertices]).collect()
-}
-
-/// The rank of each id, and the id of each rank, of those with an edge.
-fn ranks(degrees: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut ranked: Vec<u32> = (0..degrees.len() as u32).filter(|&id| degrees[id as usize] > 0).collect();
-    ranked.sort_by_key(|&id| std::cmp::Reverse((degrees[id as usize], id)));
-    let mut rank_of = vec![u32::MAX; degrees.len()];
-    for (rank, &id) in (0..).zip(&ranked) {
-        rank_of[id as usize] = rank;
-    }
-    (rank_of, ranked)
-}
-
 /// On the host, by definition.
-fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
+fn expected(arcs: &[(u32, u32)], rows: usize) -> Prepared {
     let distinct: BTreeSet<_> = arcs.iter().collect();
     let edges: BTreeSet<_> = arcs.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
     let mut neighbours: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
@@ -97,7 +67,7 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
         positions.push(bytes.len() as u64);
         first_arcs.push(arcs);
     }
-    Made {
+    Prepared {
         distinct_arcs: distinct.len() as u64,
         edges: edges.len() as u64,
         degrees,
@@ -109,55 +79,16 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
 }
 
 /// On the device.
-fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
-    let store = Arc::new(Shelf::default());
+fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Prepared {
+    let store = Arc::new(RunsInMemory::default());
     let made = made_within(needed(arcs.len() as u64, ids_of(arcs)), arcs, rows, pace, store.clone());
-    assert_eq!(store.begun.load(Ordering::Relaxed), 0);
+    assert_eq!(store.begun(), 0);
     made
-}
-
-fn ids_of(arcs: &[(u32, u32)]) -> u64 {
-    arcs.iter().map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0)
 }
 
 /// On a device with so much memory, and a store of runs.
-fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: Arc<dyn RunStore>) -> Made {
-    let ids = ids_of(arcs);
-    let mut double = Double::new(arena, pace).unwrap();
-    let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
-    let mut device = DeviceArcs::new(&mut double, Some(store)).unwrap();
-    for batch in words.chunks(1000) {
-        let mut buffer = device.buffer(1000, 3).unwrap();
-        buffer[..batch.len()].copy_from_slice(batch);
-        device.put(buffer, batch.len()).unwrap();
-    }
-    let mut edges = device.clean(ids).unwrap();
-    let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
-    made.degrees = vec![0; ids as usize];
-    edges.degrees(&mut made.degrees).unwrap();
-    let (rank_of, ranked) = ranks(&made.degrees);
-    let mut on_device = RankedRows::new(edges, &rank_of, ranked.len() as u64).unwrap();
-    let cuts = cuts(ranked.len() as u32, rows);
-    (made.first_arcs, made.positions) = (vec![0], vec![0]);
-    let mut first = 0;
-    while first + 1 < cuts.len() {
-        let mut blocks = on_device.cut(&cuts, first).unwrap();
-        let (arc, position) = (*made.first_arcs.last().unwrap(), *made.positions.last().unwrap());
-        made.first_arcs.extend(blocks.first_arcs[1..].iter().map(|first| arc + first));
-        made.positions.extend(blocks.positions[1..].iter().map(|at| position + at));
-        // Some blocks at a time.
-        let many = blocks.blocks.len();
-        for first in (0..many).step_by(7) {
-            let end = many.min(first + 7);
-            let mut bytes = vec![0; (blocks.positions[end] - blocks.positions[first]) as usize];
-            blocks.encode(first..end, &mut bytes).unwrap();
-            made.bytes.extend(bytes);
-        }
-        first = blocks.blocks.end;
-    }
-    made.lengths = vec![0; ranked.len()];
-    on_device.lengths(&mut made.lengths).unwrap();
-    made
+fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: Arc<dyn RunStore>) -> Prepared {
+    Prepared::on(&mut Double::new(arena, pace).unwrap(), arcs, rows, store).unwrap()
 }
 
 #[test]
@@ -196,10 +127,10 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
         let ids = ids_of(&arcs);
         for part in [5, 12] {
             let arena = crate::padded(needed(arcs.len() as u64 / part, ids) + 60 * ids);
-            let store = Arc::new(Shelf::default());
+            let store = Arc::new(RunsInMemory::default());
             let made = made_within(arena, &arcs, 40, Pace::Random(part), store.clone());
             assert_eq!(made, expected(&arcs, 40), "{} arcs", arcs.len());
-            let stored = store.begun.load(Ordering::Relaxed);
+            let stored = store.begun();
             seen += stored;
             if stored > 0 {
                 is_told(arena, &arcs, Arc::new(Full), "the disk is full");
@@ -253,7 +184,7 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
         // SAFETY: the test double reads the keys during the call.
         unsafe { work.engine.copy(sorted.keys, &[bytemuck::cast_slice(&keys)]) }.unwrap();
         work.after_copies().unwrap();
-        let mut runs = Runs::new(Some(Arc::new(Shelf::default())));
+        let mut runs = Runs::new(Some(Arc::new(RunsInMemory::default())));
         runs.fetch(&mut work, sorted, count).unwrap();
         for end in [keys[0], keys[keys.len() / 3], keys[keys.len() - 1]] {
             assert_eq!(runs.below(end).unwrap(), [keys.partition_point(|&key| key < end) as u64]);
@@ -271,60 +202,6 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
     }
 }
 
-/// Stores runs in memory, and checks how they are used.
-#[derive(Default)]
-struct Shelf {
-    begun: AtomicUsize,
-}
-
-struct Shelved(Mutex<Vec<u8>>);
-
-impl RunStore for Shelf {
-    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        Ok(Box::new(Shelved(Mutex::default())))
-    }
-}
-
-impl StoredRun for Shelved {
-    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let (mut all, end) = (self.0.lock().unwrap(), at as usize + bytes.len());
-        let longer = all.len().max(end);
-        all.resize(longer, 0xff);
-        all[at as usize..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
-        bytes.copy_from_slice(&self.0.lock().unwrap()[at as usize..][..bytes.len()]);
-        Ok(())
-    }
-
-    /// Bit by bit, by the description.
-    fn decode(&self, mut encoded: &[u8], keys: &mut [u64]) -> io::Result<()> {
-        for keys in keys.chunks_mut(512) {
-            let bit = |at: usize| u64::from(encoded[at / 8] >> (at % 8) & 1);
-            let number = |at: usize, bits: usize| (0..bits).map(|i| bit(at + i) << i).sum::<u64>();
-            let (first, low, of_heads) = (number(0, 64), number(64, 8) as usize, number(72, 8) as u32);
-            let ones = 96 + (keys.len() * low).next_multiple_of(8);
-            let narrowed = (first >> 32 << of_heads) + (first & 0xffff_ffff);
-            let mut at = ones;
-            for (i, key) in keys.iter_mut().enumerate() {
-                while bit(at) == 0 {
-                    at += 1;
-                }
-                let steps = (at - ones - i) as u64;
-                let narrow = narrowed + (steps << low) + number(96 + i * low, low);
-                *key = narrow >> of_heads << 32 | narrow & !(u64::MAX << of_heads);
-                at += 1;
-            }
-            let zeros = number(80, 16) as usize;
-            encoded = &encoded[ones / 8 + (keys.len() + zeros).div_ceil(64) * 8..];
-        }
-        Ok(())
-    }
-}
-
 /// Stores nothing.
 struct Full;
 
@@ -339,11 +216,11 @@ struct Torn;
 
 impl RunStore for Torn {
     fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
-        Ok(Box::new(TornRun(Shelved(Mutex::default()))))
+        Ok(Box::new(TornRun(RunInMemory::default())))
     }
 }
 
-struct TornRun(Shelved);
+struct TornRun(RunInMemory);
 
 impl StoredRun for TornRun {
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
