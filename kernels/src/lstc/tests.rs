@@ -203,14 +203,6 @@ fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
 }
 
 #[test]
-fn counters_and_gpus_go_from_thread_to_thread() {
-    fn send<T: Send>() {}
-    send::<Gpu>();
-    send::<Box<dyn PartitionCounter>>();
-    send::<crate::Pinned<u32>>();
-}
-
-#[test]
 fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
     if !has_compiler() {
         return;

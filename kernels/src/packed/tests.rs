@@ -290,12 +290,6 @@ fn an_arena_that_is_too_small_refuses() {
 }
 
 #[test]
-fn counters_go_from_thread_to_thread() {
-    fn send<T: Send>() {}
-    send::<Box<dyn PartitionCounter>>();
-}
-
-#[test]
 fn what_may_be_resident_can_be_numbered() {
     // Beside it two of the largest row blocks, of 256 MiB each.
     let row_blocks = LEAST_ROW_BLOCKS_WITH_EDGES * (256 << 20);
