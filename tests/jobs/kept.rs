@@ -88,22 +88,6 @@ fn spills_of_every_partitioner_give_the_known_count_without_the_graph() {
 }
 
 #[test]
-fn spills_that_a_count_kept_are_counted_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let settings = ["--parts", "4", "--keep-spill", "--spill-dir", "kept"];
-    let first = answer(dir.path(), &[&["count", &data("ca-HepTh.txt")], &settings[..]].concat());
-    let again = answer(dir.path(), &["count", "kept"]);
-    for same in ["triangles", "vertices", "edges", "wedges", "transitivity", "input", "parts", "partitioner", "prune"] {
-        assert_eq!(first[same], again[same], "{same}");
-    }
-    let counts = |result: &Value| -> Vec<Value> {
-        result["partitions"].as_array().unwrap().iter().map(|part| part["triangles"].clone()).collect()
-    };
-    assert_eq!(counts(&first), counts(&again));
-    assert_eq!(spills_of(&dir.path().join("kept")).len(), 4, "the spills stay where they are");
-}
-
-#[test]
 fn a_damaged_or_missing_spill_is_named_and_no_count_is_given() {
     let dir = tempfile::tempdir().unwrap();
     let spills = partitioned(dir.path());

@@ -63,8 +63,3 @@ fn fifty_kills_at_random_moments() {
 fn ctrl_c_at_random_moments() {
     assert!(interrupt_until_done("-INT", 12, &SETTINGS) > 0);
 }
-
-#[test]
-fn sigterm_at_random_moments() {
-    assert!(interrupt_until_done("-TERM", 12, &SETTINGS) > 0);
-}
