@@ -153,24 +153,25 @@ impl<K: SumKey> JobSums<K> {
         let size = |(dir, key): (&Path, PartKey)| key.path::<K>(dir).metadata().map_or(0, |file| file.len());
         let bytes = parts.iter().filter_map(|&part| self.place(part)).map(size).sum();
         let task = self.sums.as_ref().map(|sums| (sums, control.task("merge", Some(bytes), Unit::Bytes)));
-        let (mut found, mut waiting) = (BTreeSet::new(), Vec::new());
-        for (i, &part) in parts.iter().enumerate() {
-            control.check()?;
-            if let Some(counts) = self.file(part, &format!("partition {part} is counted again"))? {
-                found.insert(part);
-                waiting.push(counts);
-            }
-            let held: Bytes = waiting.iter().map(PartCounts::held_bytes).sum();
-            if i + 1 < parts.len() && waiting.len() < MOST_FILES && held < session.host_block() {
-                continue;
-            }
-            let some = std::mem::take(&mut waiting);
-            if let Some((sums, task)) = &task {
+        let add = |some: Vec<PartCounts<K>>| match &task {
+            Some((sums, task)) => {
                 let added = |bytes| control.check().map(|()| task.advance(bytes));
-                parallel::within(pool, || PartCounts::add_all(&some, sums, added))?;
+                parallel::within(pool, || PartCounts::add_all(&some, sums, added))
+            }
+            None => Ok(()),
+        };
+        let (mut found, mut waiting) = (BTreeSet::new(), Vec::new());
+        for &part in parts {
+            control.check()?;
+            let Some(counts) = self.file(part, &format!("partition {part} is counted again"))? else { continue };
+            found.insert(part);
+            waiting.push(counts);
+            let held: Bytes = waiting.iter().map(PartCounts::held_bytes).sum();
+            if waiting.len() == MOST_FILES || held >= session.host_block() {
+                add(std::mem::take(&mut waiting))?;
             }
         }
-        Ok(found)
+        add(waiting).map(|()| found)
     }
 
     pub(super) fn all(&self) -> Result<&Sums<K>> {

@@ -224,17 +224,17 @@ impl<K: SumKey> PartCounts<K> {
     pub fn add_all(parts: &[Self], sums: &Sums<K>, added: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
         let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
         parallel::try_each_with(sums.all_blocks(), buffers, |(frame, counts), block| {
-            if parts.iter().all(|part| part.of_block(block).is_empty()) {
+            let of_block = |part| Self::of_block(part, block).iter().map(move |record| (part, record));
+            let mut records = parts.iter().flat_map(of_block).peekable();
+            if records.peek().is_none() {
                 return Ok(());
             }
             sums.change(block, 0..sums.len(block), |sums| {
-                for part in parts {
-                    for record in part.of_block(block) {
-                        part.read(record, frame, counts)?;
-                        let place = (record.first % K::BLOCK) as usize;
-                        sums[place..].iter_mut().zip(&*counts).for_each(|(sum, &count)| K::add(sum, count));
-                        added((HEAD + CHECKSUM) as u64 + u64::from(record.len))?;
-                    }
+                for (part, record) in records {
+                    part.read(record, frame, counts)?;
+                    let place = (record.first % K::BLOCK) as usize;
+                    sums[place..].iter_mut().zip(&*counts).for_each(|(sum, &count)| K::add(sum, count));
+                    added((HEAD + CHECKSUM) as u64 + u64::from(record.len))?;
                 }
                 Ok(())
             })
