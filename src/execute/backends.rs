@@ -267,11 +267,9 @@ impl AfterPreparing for Session {
                 );
         let machine = self.machine(usize::from(counts_there), true);
         let needed = needs(IdCount::Plain(ids), arcs, space).array(graph.form.more_per_id(), ids, "rows");
-        let prepared = space.beside(&needed).map(|shares| {
-            let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
-            machine.preparing(graph, &shares, gpu).stages
-        });
-        let counting = self.counting_stages(&machine, machine.counting_about(edges, graph.probes()), edges);
+        let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
+        let prepared = space.beside(&needed).map(|shares| machine.preparing(graph, &shares, gpu).stages);
+        let counting = self.counting_stages(&machine, machine.counting_about(edges, graph.probes(), gpu), edges);
         prepared.unwrap_or_default().into_iter().chain(counting).collect()
     }
 

@@ -82,7 +82,8 @@ impl Planned {
         let size = graph.size();
         let method = backends.first().map_or("", |backend| backend.method());
         let estimated = methods.iter().find(|estimate| estimate.method == method).and_then(|found| found.seconds);
-        let counting = estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes));
+        let counting =
+            estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes, limits.device));
         let footprint = backends.first().map(|backend| backend.footprint()).unwrap_or(Footprint::NOTHING);
         let builds = self.builds;
         counting + Planning { session, graph, method, footprint: &footprint, limits, builds }.building(plan)

@@ -87,9 +87,10 @@ impl Machine {
                     true => (ON_GPU, 0.0),
                     false => (BEYOND_GPU, beyond(SORTED * n, 2 * shares.buckets())),
                 };
+                // Runs are written and read beside what the GPU does.
                 let disk = 2.0 * written(scratch) + 2.0 * scratch / self.rates.read_bytes;
-                let orient = m / rate + written(rows) + disk;
-                (1.0, scratch, vec![stage("read", n / reading + written(scratch)), stage("orient", orient)])
+                let orient = (m / rate).max(disk) + written(rows);
+                (1.0, scratch, vec![stage("read", (n / reading).max(written(scratch))), stage("orient", orient)])
             }
         };
         PreparingEstimate { passes: passes as u64, scratch: Bytes(scratch as u64), stages }
