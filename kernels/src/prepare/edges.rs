@@ -7,8 +7,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use super::MOST_ID_BITS;
 use super::runs::Runs;
 use super::stored::RunStore;
-use super::work::{COPIED, PrepareSpace, SortBuffers, largest, needed};
-use crate::arena::padded;
+use super::work::{COPIED, LEAST_RUN, PrepareSpace, SortBuffers, ids_within, largest, needed};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
@@ -142,7 +141,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
         let fits = self.runs.is_empty() && needed(self.count, ids) <= self.work.left();
-        let has_room = padded(4 * ids) + needed(LEAST_RUN, 0) <= self.work.left();
+        let has_room = ids <= ids_within(self.work.left());
         if bits > MOST_ID_BITS || !(fits || (self.makes_runs() && has_room)) {
             let capacity = self.work.engine.layout().capacity();
             return Err(GpuError::Budget { asked: needed(self.count, ids), used: 0, capacity });
@@ -191,9 +190,6 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
     }
 }
-
-/// The least arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, where runs are to be tested.
-const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else { 1 << 24 };
 
 /// Unique edges, sorted, among keys.
 pub(super) struct Unique {

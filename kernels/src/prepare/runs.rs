@@ -184,42 +184,83 @@ impl Runs {
         work.fill(decoded, 0, 8)?;
         let space = work.at_least(2 * LEAST, buffers.free..buffers.free + 8 * count)?;
         let (mut buffer, threads) = self.movers(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
-        let half = (buffer.len() / 2).min(((space.end - space.start) / 512) as usize * 32);
-        let (next, other) = buffer.split_at_mut(half);
-        let mut halves =
-            [(next, space.start, OF_HALVES[0]), (&mut other[..half], space.start + 8 * half as u64, OF_HALVES[1])];
         work.after_kernels()?;
         // Copies of what was here before.
         work.engine.sent()?;
-        let mut place = buffers.keys;
-        for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
-            let mut left = KeyRun::blocks(&(from..to));
-            while from < to && !left.is_empty() {
-                let blocks = run.fitting(&left, 8 * (half - BESIDE) as u64, 8);
-                left.start = blocks.end;
-                let [(words, at, (copied, decoding)), _] = &mut halves;
-                work.engine.reach(*copied)?;
-                let many = read_blocks(run, &threads, &blocks, words)?;
-                work.engine.wait(Stream::Copy, *decoding)?;
-                // SAFETY: this half of the buffer is not written before its event is reached.
-                unsafe { work.engine.copy(*at, &[cast_slice(&words[..many])]) }?;
-                work.engine.record(Stream::Copy, *copied)?;
-                work.engine.wait(Stream::Compute, *copied)?;
-                let keys = run.keys_of(&blocks);
-                let (skipped, end) = (from.saturating_sub(keys.start), to.min(keys.end) - keys.start);
-                let (count, wanted) = (keys.end - keys.start, end - skipped);
-                let values = [*at, blocks.len() as u64, count, skipped, wanted, place, decoded];
-                work.launch("decode_run", blocks.len() as u64, RUN_THREADS, &values)?;
-                work.engine.record(Stream::Compute, *decoding)?;
-                place += 8 * wanted;
-                halves.swap(0, 1);
-            }
+        let mut decoding = Decoding::new(&mut buffer, space, buffers.keys, decoded);
+        let mut parts = self.runs.iter().zip(from.iter().zip(to));
+        let sent = parts.try_for_each(|(run, (&from, &to))| decoding.part(work, &threads, run, from..to));
+        if sent.is_err() {
+            // The buffer is freed, and may still be being copied from.
+            work.engine.settle();
         }
+        sent?;
         (self.buffer, self.threads) = (Some(buffer), Some(threads));
         match work.number(decoded)? == count {
             true => Ok((buffers, count)),
             false => Err(GpuError::Store { reason: "arcs that wait to be merged are read back damaged".into() }),
         }
+    }
+}
+
+/// Keys on their way to the device, which decodes them.
+struct Decoding<'b> {
+    /// The one that is filled next, and the one that may still be being copied from.
+    halves: [DecodingHalf<'b>; 2],
+    /// Where the next key goes.
+    place: u64,
+    /// Where keys that were decoded are counted.
+    decoded: u64,
+}
+
+/// A half of the host's buffer, the memory of the device to which it is copied, and the events behind its copy and its kernel.
+struct DecodingHalf<'b> {
+    words: &'b mut [u64],
+    at: u64,
+    copied: Event,
+    decoded: Event,
+}
+
+impl<'b> Decoding<'b> {
+    fn new(buffer: &'b mut [u64], space: Range<u64>, place: u64, decoded: u64) -> Self {
+        let words = (buffer.len() / 2).min(((space.end - space.start) / 512) as usize * 32);
+        let (next, other) = buffer.split_at_mut(words);
+        let half = |words, at, (copied, decoded)| DecodingHalf { words, at, copied, decoded };
+        let second = space.start + 8 * words as u64;
+        let halves = [half(next, space.start, OF_HALVES[0]), half(&mut other[..words], second, OF_HALVES[1])];
+        Self { halves, place, decoded }
+    }
+
+    /// Reads some keys of a run, and enqueues copies and kernels that decode them.
+    fn part<E: Engine + ?Sized>(
+        &mut self,
+        work: &mut PrepareSpace<'_, E>,
+        threads: &RunThreads,
+        run: &KeyRun,
+        wanted: Range<u64>,
+    ) -> GpuResult<()> {
+        let mut left = if wanted.is_empty() { 0..0 } else { KeyRun::blocks(&wanted) };
+        while !left.is_empty() {
+            let DecodingHalf { words, at, copied, decoded } = &mut self.halves[0];
+            let blocks = run.fitting(&left, 8 * (words.len() - BESIDE) as u64, 8);
+            left.start = blocks.end;
+            work.engine.reach(*copied)?;
+            let many = read_blocks(run, threads, &blocks, words)?;
+            work.engine.wait(Stream::Copy, *decoded)?;
+            // SAFETY: this half of the buffer is not written before its event is reached, nor freed before all streams are empty.
+            unsafe { work.engine.copy(*at, &[cast_slice(&words[..many])]) }?;
+            work.engine.record(Stream::Copy, *copied)?;
+            work.engine.wait(Stream::Compute, *copied)?;
+            let keys = run.keys_of(&blocks);
+            let (skipped, end) = (wanted.start.saturating_sub(keys.start), wanted.end.min(keys.end) - keys.start);
+            let (count, many) = (keys.end - keys.start, end - skipped);
+            let values = [*at, blocks.len() as u64, count, skipped, many, self.place, self.decoded];
+            work.launch("decode_run", blocks.len() as u64, RUN_THREADS, &values)?;
+            work.engine.record(Stream::Compute, *decoded)?;
+            self.place += 8 * many;
+            self.halves.swap(0, 1);
+        }
+        Ok(())
     }
 }
 

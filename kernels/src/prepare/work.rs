@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytemuck::bytes_of;
 
 use super::constants::{SCAN_THREADS, SELECT_KEYS, SELECT_TILE, SORT_KEYS, SORT_LOOK, SORT_THREADS, SORT_TILE};
-use crate::arena::padded;
+use crate::arena::{ALIGNMENT, padded};
 use crate::engine::{Engine, Event, Grid, HostWords, Kernel, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::sources::PREPARE;
@@ -52,9 +52,12 @@ pub fn needed(arcs: u64, ids: u64) -> u64 {
     2 * padded(8 * arcs) + padded(4 * ids) + sort_memory(arcs, arcs) + slack(arcs)
 }
 
-/// Ids from this one on do not fit so many bytes, however few arcs there are: each takes a degree.
+/// The least arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, where runs are to be tested.
+pub(super) const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else { 1 << 24 };
+
+/// Ids below this one have room for their degrees in so many bytes, beside what sorting any number of arcs in runs takes.
 pub fn ids_within(capacity: u64) -> u64 {
-    capacity / 4
+    capacity.saturating_sub(needed(LEAST_RUN, 0)) / ALIGNMENT * ALIGNMENT / 4
 }
 
 /// For small pieces, and those whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more on average.
