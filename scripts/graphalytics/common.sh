@@ -1,6 +1,6 @@
 # Of the scripts beside it: the options that Graphalytics passes, and the program, which is TRIMILL, else the one on the PATH.
 
-trimill=${TRIMILL:-$(command -v trimill || true)}
+trimill=$(command -v -- "${TRIMILL:-trimill}" || true)
 declare -A given=()
 
 fail() {
@@ -18,7 +18,7 @@ options() {
         given[${1#--}]=$2
         shift 2
     done
-    [ -n "$trimill" ] || fail "no program trimill; put it on the PATH, or name it in TRIMILL"
+    [ -n "$trimill" ] || fail "no program ${TRIMILL:-trimill}; put it on the PATH, or name it in TRIMILL"
 }
 
 needs() {

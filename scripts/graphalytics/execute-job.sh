@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # Computes the local clustering coefficients (algorithm `lcc`) of a graph that load-graph.sh loaded.
 #
-#     execute-job.sh --job-id ID --log-path DIR --algorithm lcc --input-path DIR --output-path FILE [--num-threads N]
+#     execute-job.sh --job-id ID --log-path DIR --algorithm lcc --input-dir DIR --output-file FILE [--num-threads N]
 #
 # Writes `id value` for each vertex to FILE, and two lines with milliseconds since 1970, from which the benchmark takes the processing
 # time: that of counting, without reading the prepared graph and writing FILE. Of a directed graph it has what is counted by direction.
 set -euo pipefail
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/common.sh"
 
-options "job-id log-path algorithm source-vertex max-iteration damping-factor input-path output-path home-dir num-machines num-threads directed num-vertices" "$@"
-needs log-path algorithm input-path output-path
+options "job-id log-path algorithm source-vertex max-iteration damping-factor input-dir output-file num-threads directed" "$@"
+needs log-path algorithm input-dir output-file
 [ "${given[algorithm]}" = lcc ] || fail "the algorithm ${given[algorithm]}; expected lcc, which is all that trimill computes of Graphalytics"
-dir=${given[input-path]} log=${given[log-path]}
-mkdir -p -- "$log" "$(dirname -- "${given[output-path]}")"
+dir=${given[input-dir]} log=${given[log-path]}
+mkdir -p -- "$log" "$(dirname -- "${given[output-file]}")"
 threads=()
 [ -z "${given[num-threads]:-}" ] || threads=(--threads "${given[num-threads]}")
 
-"$trimill" count "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --lcc "${given[output-path]}" --force --json --quiet \
+"$trimill" count "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --lcc "${given[output-file]}" --force --json --quiet \
     ${threads[@]+"${threads[@]}"} > "$log/result.json" &
 job=$!
 echo "$job" > "$log/executable.pid"
