@@ -71,7 +71,7 @@ public final class TrimillPlatform implements Platform {
         Algorithm algorithm = run.getBenchmarkRun().getAlgorithm();
         if (algorithm != Algorithm.LCC) {
             throw new PlatformExecutionException("the algorithm " + algorithm.getAcronym()
-                    + "; expected LCC, which is all that trimill computes of Graphalytics: leave it alone in benchmark.custom.algorithms");
+                    + "; expected LCC, which is all that trimill computes of Graphalytics; list it alone in benchmark.custom.algorithms");
         }
     }
 
