@@ -37,9 +37,9 @@ pub struct Origin {
     /// Whether ids were read as names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names: bool,
-    /// Whether it is the doubled graph of that input, by which the directions of edges are counted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub doubled: bool,
+    /// Of a doubled graph, by which the directions of edges are counted: the checksum of the graph that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubled: Option<u64>,
     #[serde(flatten)]
     pub identity: Identity,
 }
@@ -56,7 +56,8 @@ impl Origin {
 
     /// The text that does not change when the files do: a graph is found by it.
     fn key(&self) -> Result<String> {
-        self.with(self.identity.paths_only()).to_text()
+        let found_by = self.with(self.identity.paths_only());
+        Self { doubled: self.doubled.map(|_| 0), ..found_by }.to_text()
     }
 
     /// The text that does not change while the files' contents stay the same: it marks files that were made from them.
@@ -184,7 +185,7 @@ impl Cache {
             Err(error) => return Ok(Err(error)),
         };
         let Ok(mut recorded) = serde_json::from_str::<Origin>(&layout.source) else { return Ok(Ok(false)) };
-        if recorded.key()? != origin.key()? {
+        if recorded.key()? != origin.key()? || recorded.doubled != origin.doubled {
             return Ok(Ok(false));
         }
         let seen = origin.identity.seen();
@@ -293,7 +294,7 @@ impl Cache {
 }
 
 fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {
-    if origin.doubled { open_file_in_any_order(file, path) } else { open_file(file, path) }
+    if origin.doubled.is_some() { open_file_in_any_order(file, path) } else { open_file(file, path) }
 }
 
 /// Whether the removal succeeded; if not, only disk space is lost.

@@ -77,11 +77,10 @@ impl Preparation<'_, '_> {
     }
 
     fn cached(&mut self, cache: &Cache) -> Result<Option<OrientedGraph>> {
-        let found = match &mut self.origin {
-            Some(origin) => cache.find(origin, self.control)?,
-            None => None,
-        };
-        Ok(found.filter(|graph| self.doubled.is_none_or(|of| of.has_size_of(graph))))
+        match &mut self.origin {
+            Some(origin) => cache.find(origin, self.control),
+            None => Ok(None),
+        }
     }
 
     /// Makes the graph, in the cache where there is one.

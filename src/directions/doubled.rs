@@ -55,16 +55,6 @@ impl DoubledGraph<'_> {
         Layout { vertices, edges, ..Layout::default() }.sections_at_most()
     }
 
-    /// How many vertices and edges it has.
-    fn size(&self) -> (u32, u64) {
-        (2 * self.graph.vertices(), 2 * self.graph.edges() + self.edges.count)
-    }
-
-    /// Whether that graph can be it.
-    pub(crate) fn has_size_of(&self, graph: &OrientedGraph) -> bool {
-        self.size() == (graph.vertices(), graph.edges())
-    }
-
     /// Makes it. `source` is what the graph was made of; `finish` is called when all of it was read, and returns its identity, which a file
     /// records. Runs in the current thread pool. Errors: where `source` is another one now; what reading it, or the graph, meets; when
     /// stopped.
@@ -75,7 +65,8 @@ impl DoubledGraph<'_> {
         finish: &mut dyn FnMut() -> Result<String>,
         control: &Control,
     ) -> Result<MadeGraph> {
-        let (vertices, arcs) = self.size();
+        let Self { graph, edges, .. } = self;
+        let (vertices, arcs) = (2 * graph.vertices(), 2 * graph.edges() + edges.count);
         let report = CleanReport { vertices_declared: vertices.into(), arcs, ..CleanReport::default() };
         let declared_lines = Some(vertices.into());
         let layout = Layout { vertices, edges: arcs, declared_lines, report, ..Layout::default() };

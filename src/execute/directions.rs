@@ -78,7 +78,9 @@ impl Session {
         let space = session.workspace();
         let space = Workspace { graph: space.graph.min(Bytes(left.get() / 2)), ..space };
         let doubled = Some(DoubledGraph { graph, edges, band: left.saturating_sub(space.graph) });
-        let mut origin = Self::origin(source)?.map(|origin| Origin { doubled: true, ..origin });
+        // Only a graph in a file has a checksum, by which its doubled graph is known again.
+        let of = |origin| graph.checksum().map(|checksum| Origin { doubled: Some(checksum), ..origin });
+        let mut origin = Self::origin(source)?.and_then(of);
         let (origin, control) = (origin.as_mut(), &self.control);
         let preparation = Preparation { device: None, source, origin, doubled, space, control };
         let made = parallel::within(&self.pool, || preparation.prepare(self.cache.as_ref(), &mut Vec::new()))?;

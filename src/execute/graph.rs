@@ -68,8 +68,8 @@ impl Session {
     /// What identifies an input, if it is a file.
     pub(super) fn origin(source: &Source) -> Result<Option<Origin>> {
         let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
-        let (names, doubled) = (source.has_names(), false);
-        Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled, identity }))
+        let names = source.has_names();
+        Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
     /// Settles what the coefficients of all vertices are of, if they are wanted; `again`: whether the input can be read again for them.

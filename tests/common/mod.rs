@@ -13,11 +13,14 @@ pub(crate) mod server;
 
 use std::collections::BTreeSet;
 
+use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
 use trimill::testing::graph::{Direction, OrientedGraph};
+use trimill::testing::input::Identity;
 use trimill::testing::input::arcs::ArcList;
+use trimill::testing::input::format::Format;
 use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::prepare;
+use trimill::testing::prepare::{Preparation, prepare};
 use trimill::{Bytes, Control, Result};
 
 /// The undirected simple graph of a list of arcs, as a set of pairs `(min, max)`.
@@ -40,6 +43,25 @@ pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, buckets: Byte
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
     let space = Workspace { buckets: Some(buckets), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };
     prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
+}
+
+/// A text with this identity.
+pub(crate) fn text(identity: Identity) -> Origin {
+    Origin { format: Format::Text, header: None, columns: None, names: false, doubled: None, identity }
+}
+
+/// The graph of a list of arcs in `cache`, as that of `origin`; what is made meanwhile is in `dir`.
+pub(crate) fn cached(
+    arcs: Vec<(u64, u64)>,
+    mut origin: Origin,
+    cache: &Cache,
+    dir: &std::path::Path,
+) -> Result<OrientedGraph> {
+    let (source, control) = (ArcList { arcs, declared: None }, Control::silent());
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
+    let (source, origin) = (&source, Some(&mut origin));
+    let preparation = Preparation { device: None, source, origin, doubled: None, space, control: &control };
+    preparation.prepare(Some(cache), &mut Vec::new())
 }
 
 /// Reads all of a graph whose file may be damaged: the order, the ids, the rows.

@@ -292,12 +292,14 @@ fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
     write(&place.path(""), "g", true, &vertices, &turned);
     assert_eq!(count(&turned), 0);
     assert_eq!(count(&turned), 2);
-    // The graph was removed, but not that of directions: it is made of the same input again.
+    // The doubled graph is that of the file of the graph: where that is made again, so is this, in the same place.
     let graphs = fs::read_dir(place.path("cache")).unwrap().map(|file| file.unwrap().path());
     let graphs: Vec<_> = graphs.filter(|path| path.extension().is_some_and(|it| it == "trimgraf")).collect();
+    assert_eq!(graphs.len(), 2);
     let smaller = graphs.iter().min_by_key(|path| path.metadata().unwrap().len()).unwrap();
     fs::remove_file(smaller).unwrap();
-    assert_eq!(count(&turned), 1);
+    assert!(count(&turned) < 2);
+    assert_eq!(count(&turned), 2);
 }
 
 #[test]

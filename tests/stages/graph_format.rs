@@ -7,18 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::job::{job, program};
-use crate::common::rows_of;
-use trimill::testing::cache::{Cache, Origin};
+use crate::common::{cached, rows_of, text};
+use trimill::testing::cache::Cache;
 use trimill::testing::child::Helper;
-use trimill::testing::clean::Workspace;
 use trimill::testing::execute::partition::partition;
 use trimill::testing::graph::file::open;
 use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::Identity;
-use trimill::testing::input::arcs::ArcList;
-use trimill::testing::input::format::Format;
-use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::Preparation;
 use trimill::testing::spill::Manifest;
 use trimill::{Bytes, Control};
 use trimill_counting::{Resident, RowBlock};
@@ -38,27 +33,8 @@ fn edges() -> BTreeSet<(u64, u64)> {
 }
 
 fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
-    let source = ArcList { arcs: edges.iter().copied().collect(), declared: None };
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
-    let mut origin = Origin {
-        format: Format::Text,
-        header: None,
-        columns: None,
-        names: false,
-        doubled: false,
-        identity: Identity::default(),
-    };
-    let control = Control::silent();
-    let graph = Preparation {
-        device: None,
-        source: &source,
-        origin: Some(&mut origin),
-        doubled: None,
-        space,
-        control: &control,
-    }
-    .prepare(Some(&cache), &mut Vec::new());
+    let graph = cached(edges.iter().copied().collect(), text(Identity::default()), &cache, dir);
     graph.unwrap().path().unwrap().to_path_buf()
 }
 

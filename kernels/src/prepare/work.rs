@@ -60,7 +60,8 @@ pub fn ids_within(capacity: u64) -> u64 {
     capacity.saturating_sub(needed(LEAST_RUN, 0)) / ALIGNMENT * ALIGNMENT / 4
 }
 
-/// For small pieces, and those whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more on average.
+/// For small pieces, and those whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more
+/// on average.
 fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)
 }
@@ -165,7 +166,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(SortBuffers { keys: self.take(8 * count)?, free: self.take(8 * count)? })
     }
 
-    /// `memory` that is free for now, or if it is smaller than that, as many bytes of other memory.
+    /// `memory`, which nothing else uses meanwhile, if it has so many bytes; otherwise takes another piece of that size.
     pub(super) fn at_least(&mut self, bytes: u64, memory: Range<u64>) -> GpuResult<Range<u64>> {
         if memory.end - memory.start >= bytes {
             return Ok(memory);

@@ -4,48 +4,39 @@ use std::fs;
 use std::path::Path;
 
 use trimill::testing::cache::{Cache, Origin};
-use trimill::testing::clean::Workspace;
-use trimill::testing::input::arcs::ArcList;
-use trimill::testing::input::format::Format;
 use trimill::testing::input::identity::Stat;
 use trimill::testing::input::{FileIdentity, Identity};
-use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::Preparation;
 use trimill::{Bytes, Control};
 
 use super::place::{CLIQUE, Place, counted, graphs, said};
+use crate::common::{cached, text};
 
 /// An input that is identified by a number.
 fn origin(number: u64) -> Origin {
     let stat = Stat { bytes: number, ..Stat::default() };
     let file =
         FileIdentity { path: format!("/input/{number}").into(), stat, settled: true, contents: Some(number.into()) };
-    Origin {
-        format: Format::Text,
-        header: None,
-        columns: None,
-        names: false,
-        doubled: false,
-        identity: Identity { files: vec![file] },
-    }
+    text(Identity { files: vec![file] })
 }
 
 /// Prepares a path graph of `number` edges; returns its edges.
 fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
-    let source = ArcList { arcs: (0..number).map(|v| (v, v + 1)).collect(), declared: None };
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
-    let mut origin = origin(number);
-    let control = Control::silent();
-    let graph = Preparation {
-        device: None,
-        source: &source,
-        origin: Some(&mut origin),
-        doubled: None,
-        space,
-        control: &control,
-    }
-    .prepare(Some(cache), &mut Vec::new());
+    let graph = cached((0..number).map(|v| (v, v + 1)).collect(), origin(number), cache, dir);
     graph.map(|graph| graph.edges()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_doubled_graph_is_found_for_the_graph_alone_that_it_was_made_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(dir.path(), None).unwrap();
+    let of = |doubled| Origin { doubled, ..origin(3) };
+    let found = |doubled| cache.find(&mut of(doubled), &Control::silent()).unwrap().map(|graph| graph.edges());
+    cached(vec![(0, 1), (1, 2)], of(Some(7)), &cache, dir.path()).unwrap();
+    cached(vec![(0, 1)], of(None), &cache, dir.path()).unwrap();
+    assert_eq!([found(Some(7)), found(Some(8)), found(None)], [Some(2), None, Some(1)]);
+    // That of another graph of the input takes its place.
+    cached(vec![(0, 1), (1, 2), (2, 3)], of(Some(8)), &cache, dir.path()).unwrap();
+    assert_eq!([found(Some(7)), found(Some(8)), found(None)], [None, Some(3), Some(1)]);
 }
 
 #[test]

@@ -3,20 +3,15 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use trimill::testing::cache::{Cache, Origin};
-use trimill::testing::clean::Workspace;
+use trimill::testing::cache::Cache;
 use trimill::testing::graph::Direction;
 use trimill::testing::graph::file::{open, read_layout};
 use trimill::testing::input::Identity;
-use trimill::testing::input::arcs::ArcList;
-use trimill::testing::input::format::Format;
-use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::Preparation;
 use trimill::{Bytes, Control, Error, Kind, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{flip, spread};
-use crate::common::degrees_by_rank;
+use crate::common::{cached, degrees_by_rank, text};
 use crate::spill_support::failure;
 
 /// The end of the header, whose last field has no checksum: it only saves hashing the input again.
@@ -28,27 +23,8 @@ const PAGE: u64 = 4096;
 const PIECE: u64 = 4 << 20;
 
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
-    let source = ArcList { arcs, declared: None };
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
-    let control = Control::silent();
-    let mut origin = Origin {
-        format: Format::Text,
-        header: None,
-        columns: None,
-        names: false,
-        doubled: false,
-        identity: Identity::default(),
-    };
-    let graph = Preparation {
-        device: None,
-        source: &source,
-        origin: Some(&mut origin),
-        doubled: None,
-        space,
-        control: &control,
-    }
-    .prepare(Some(&cache), &mut Vec::new());
+    let graph = cached(arcs, text(Identity::default()), &cache, dir);
     graph.unwrap().path().unwrap().to_path_buf()
 }
 
