@@ -5,8 +5,9 @@
 //! that is missing is an error. Vertices of each type are numbered from 0, so edges between two types are refused: their ids would be mixed
 //! up. Chunks are then read as the files of any dataset, Parquet or CSV.
 //!
-//! The files are in a directory, in an archive or on a server ([`places`]). A server's folders need not be listed: the
-//! names of the files follow from the format: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, the counts of edges and `chunk_size` the chunks of each.
+//! The files are in a directory, in an archive or on a server ([`places`]). A server's folders need not be listed, since the format gives
+//! the names of all files: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, the counts of edges and `chunk_size` the chunks
+//! of each.
 
 pub(super) mod places;
 
