@@ -62,6 +62,7 @@ mod orient;
 mod outputs;
 mod paths;
 mod plan;
+mod planes;
 mod prepare;
 mod rates;
 mod report;

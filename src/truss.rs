@@ -8,6 +8,7 @@
 //! the level, and subtracts the removed triangles from the other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and
 //! Madduri, HPEC 2017). Once half of the edges are removed, the remaining ones are compacted to a smaller graph. docs/truss.md has the cost.
 
+mod bits;
 pub(crate) mod by_k;
 mod cores;
 mod neighbours;
@@ -212,7 +213,8 @@ impl PeelingPlaces<'_, '_> {
                     .expected(format!("at least {needed}"))
                     .advice("raise --host-memory"));
                 }
-                Ok(Box::new(OnCores::new(edges, take(values), self.control)))
+                let room = self.host.saturating_sub(needed).get();
+                Ok(Box::new(OnCores::new(edges, take(values), room, self.control)))
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Peels on the cores.
 //!
-//! The edges that fall are sorted by both of their ends; each end lowers the values of the edges in its own row ([`super::triangles`]).
+//! The edges that fall are sorted by both of their ends; each end lowers the values of the edges in its own row: of a list of neighbours
+//! ([`super::triangles`]) or, where these are dense, of bits ([`super::bits`]).
 //!
 //! Many rounds are short, so a round has few parallel steps: the ends of edges; their order; their marks in the rows; triangles; and rows
 //! without these edges. If very many edges fall, this is done with some of them at a time: those that wait are still left.
 //!
 //! Cost of a round: for each edge that falls, a row of each end, or twice the shorter one where they differ much; and the row of each end,
-//! once or twice. Memory: that of [`Neighbours`]; 16 bytes for each edge that falls, of at most a quarter of the edges; and for each thread
+//! once or twice. Memory: that of [`Neighbours`], and where it is free that of [`BitRows`]; 16 bytes for each edge that falls, of at most a quarter of the edges; and for each thread
 //! 4 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
@@ -17,9 +18,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
+use super::bits::BitRows;
+use super::bits::search::take_group;
 use super::neighbours::Neighbours;
 use super::remaining::{RemainingEdges, is_left};
-use super::triangles::{FallingEnd, PeelingScratch, TriangleSearch, entries_read, vertex};
+use super::triangles::{EdgeValues, FallingEnd, PeelingScratch, TriangleSearch, entries_read, vertex};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::mapped::zeros;
 use trimill_system::{Control, Result, lock, parallel};
@@ -53,12 +56,50 @@ impl EndsTask {
     }
 }
 
+/// The edges of each vertex.
+enum Rows {
+    Lists(Neighbours),
+    Bits(BitRows),
+}
+
+impl Rows {
+    /// Entries or words of a row.
+    fn length(&self, vertex: u32) -> usize {
+        match self {
+            Self::Lists(rows) => rows.length(vertex),
+            Self::Bits(rows) => rows.length(vertex),
+        }
+    }
+
+    /// How many of them are read at the end `a` of an edge, about.
+    fn read(&self, a: u32, b: u32) -> usize {
+        match self {
+            Self::Lists(rows) => entries_read(rows, a, b),
+            Self::Bits(rows) => rows.length(a).min(rows.length(b)),
+        }
+    }
+
+    fn mark(&self, ends: &mut [FallingEnd]) {
+        match self {
+            Self::Lists(rows) => rows.mark(ends),
+            Self::Bits(rows) => rows.mark(ends),
+        }
+    }
+
+    fn settle(&self, ends: &[FallingEnd]) {
+        match self {
+            Self::Lists(rows) => rows.settle(ends),
+            Self::Bits(rows) => rows.settle(ends),
+        }
+    }
+}
+
 /// The edges that are left, on the cores.
 pub(super) struct OnCores<'a> {
     edges: &'a RemainingEdges,
     values: Vec<AtomicU32>,
     control: &'a Control,
-    neighbours: Neighbours,
+    rows: Rows,
     gathered: Vec<u32>,
     bound: u32,
     falling: Vec<u32>,
@@ -69,11 +110,13 @@ pub(super) struct OnCores<'a> {
 }
 
 impl<'a> OnCores<'a> {
-    pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, control: &'a Control) -> Self {
+    /// With `room` bytes beside [`Self::bytes`].
+    pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, room: u64, control: &'a Control) -> Self {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
-        let neighbours = Neighbours::new(&edges.firsts, &edges.heads);
+        let lists = Neighbours::new(&edges.firsts, &edges.heads);
+        let rows = BitRows::new(lists, room).map_or_else(Rows::Lists, Rows::Bits);
         let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
-        Self { edges, values, control, neighbours, gathered, bound: 0, falling, ends, idle: Mutex::default() }
+        Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
@@ -121,12 +164,12 @@ impl<'a> OnCores<'a> {
         in_parallel(is_much_to_read, tasks.into_iter().flatten(), |task| self.take_triangles(&ends[task.ends], level));
         in_parallel(is_much, parts, |part| {
             for ends in ends[part].chunk_by(|&a, &b| vertex(a) == vertex(b)) {
-                self.neighbours.settle(vertex(ends[0]), ends.iter().map(|&end| end as u32 as usize));
+                self.rows.settle(ends);
             }
         });
         for scratch in lock(&self.idle).iter_mut() {
-            self.falling.append(&mut scratch.falling);
-            self.gathered.append(&mut scratch.gathered);
+            self.falling.append(&mut scratch.reached.falling);
+            self.gathered.append(&mut scratch.reached.gathered);
         }
         ends.clear();
         self.ends = ends;
@@ -148,25 +191,19 @@ impl<'a> OnCores<'a> {
         }
     }
 
-    /// Marks edges in the rows of their ends, which are those from the end `first` on, sorted; puts their places in the rows into them, and
-    /// cuts them into tasks.
+    /// Marks edges in the rows of their ends, which are those from the end `first` on, sorted, and cuts them into tasks.
     fn mark(&self, first: usize, ends: &mut [FallingEnd]) -> Vec<EndsTask> {
-        let rows = &self.neighbours;
+        let rows = &self.rows;
         let mut tasks = Vec::new();
         let mut task = EndsTask { ends: first..first, entries: 0 };
         for group in ends.chunk_by_mut(|&a, &b| vertex(a) == vertex(b)) {
-            let (a, mut place) = (vertex(group[0]), 0);
-            let row = rows.row(a);
-            rows.note_falling(a, group.len());
-            let most = TASK_ENTRIES + GROUP_ENTRIES.max(4 * row.len());
-            task.entries += row.len().min(TASK_ENTRIES);
-            for (i, end) in (1..).zip(group) {
-                let b = *end as u32;
-                place = rows.search(row.clone(), place, b);
-                rows.fall(a, place);
-                *end = u64::from(a) << 32 | place as u64;
+            let a = vertex(group[0]);
+            let length = rows.length(a);
+            let most = TASK_ENTRIES + GROUP_ENTRIES.max(4 * length);
+            task.entries += length.min(TASK_ENTRIES);
+            for (i, &end) in (1..).zip(&*group) {
                 task.ends.end += 1;
-                task.entries += entries_read(rows, a, b);
+                task.entries += rows.read(a, end as u32);
                 if task.entries > most || i % GROUP_ENDS == 0 {
                     tasks.push(task.begin_next());
                 }
@@ -174,6 +211,7 @@ impl<'a> OnCores<'a> {
             if task.entries > TASK_ENTRIES {
                 tasks.push(task.begin_next());
             }
+            rows.mark(group);
         }
         tasks.push(task);
         tasks
@@ -183,9 +221,12 @@ impl<'a> OnCores<'a> {
     fn take_triangles(&self, ends: &[FallingEnd], level: u32) {
         let idle = lock(&self.idle).pop();
         let mut scratch = idle.unwrap_or_else(|| PeelingScratch::new(self.edges.vertices()));
-        let search = TriangleSearch { neighbours: &self.neighbours, values: &self.values, level, bound: self.bound };
+        let values = EdgeValues { values: &self.values, level, bound: self.bound };
         for group in ends.chunk_by(|&a, &b| vertex(a) == vertex(b)) {
-            search.take_group(group, &mut scratch);
+            match &self.rows {
+                Rows::Lists(neighbours) => TriangleSearch { neighbours, values }.take_group(group, &mut scratch),
+                Rows::Bits(rows) => take_group(rows, group, values, &mut scratch.bits, &mut scratch.reached),
+            }
         }
         lock(&self.idle).push(scratch);
     }

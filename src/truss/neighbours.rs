@@ -9,11 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
+use super::triangles::{FallingEnd, vertex};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
 /// Rows of vertices that a thread takes at a time, at least.
-const ROWS: usize = 256;
+pub(super) const ROWS: usize = 256;
 
 /// The first vertices, in whose rows each chunk of edges has places of its own. Threads would wait for each other at common counters.
 const HUBS: usize = 1 << 14;
@@ -123,6 +124,15 @@ impl Neighbours {
         start..start + self.length(vertex)
     }
 
+    pub(super) fn vertices_of_rows(&self) -> u32 {
+        self.lengths.len() as u32
+    }
+
+    /// Where the edges of each vertex begin, and the end; and the edges.
+    pub(super) fn into_edges(self) -> (Vec<u64>, Vec<AtomicU32>) {
+        (self.starts, self.edges)
+    }
+
     /// How many edges of a vertex are left.
     pub(super) fn left(&self, vertex: u32) -> u32 {
         self.lengths[vertex as usize].load(Relaxed) - self.fallen[vertex as usize].load(Relaxed)
@@ -141,25 +151,29 @@ impl Neighbours {
         place + row[place..row.len().min(place + step + 1)].partition_point(is_before)
     }
 
-    /// Marks an edge that falls, in the row of one of its ends.
-    pub(super) fn fall(&self, vertex: u32, place: usize) {
-        let entry = &self.vertices[self.starts[vertex as usize] as usize + place];
-        entry.store(entry.load(Relaxed) | FALLS, Relaxed);
+    /// Marks edges that fall in the row of one of their ends, whose sorted ends these are, and puts their places in the row into them. No
+    /// other thread changes the row.
+    pub(super) fn mark(&self, ends: &mut [FallingEnd]) {
+        let (vertex, mut place) = (vertex(ends[0]), 0);
+        let row = self.row(vertex);
+        self.fallen[vertex as usize].fetch_add(ends.len() as u32, Relaxed);
+        for end in ends {
+            place = self.search(row.clone(), place, *end as u32);
+            let entry = &self.vertices[row.start + place];
+            entry.store(entry.load(Relaxed) | FALLS, Relaxed);
+            *end = u64::from(vertex) << 32 | place as u64;
+        }
     }
 
-    /// Notes that `many` marked edges of a vertex fall.
-    pub(super) fn note_falling(&self, vertex: u32, many: usize) {
-        self.fallen[vertex as usize].fetch_add(many as u32, Relaxed);
-    }
-
-    /// Ends the fall of edges at these places of a row, which is made shorter if it has many that fell. No other thread uses the row.
-    pub(super) fn settle(&self, vertex: u32, places: impl Iterator<Item = usize>) {
+    /// Ends the fall of these edges, which are marked. The row is made shorter if it has many that fell. No other thread uses it.
+    pub(super) fn settle(&self, ends: &[FallingEnd]) {
+        let vertex = vertex(ends[0]);
         let row = self.row(vertex);
         if self.fallen[vertex as usize].load(Relaxed) as usize > row.len() / 4 {
             return self.shorten(vertex, row);
         }
-        for place in places {
-            let entry = &self.vertices[row.start + place];
+        for &end in ends {
+            let entry = &self.vertices[row.start + end as u32 as usize];
             entry.store(entry.load(Relaxed) & VERTEX | FELL, Relaxed);
         }
     }

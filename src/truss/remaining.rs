@@ -20,7 +20,7 @@ pub(super) fn is_left(value: u32) -> bool {
 }
 
 /// The same numbers, in the same memory.
-fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
+pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
     numbers.into_iter().map(AtomicU32::into_inner).collect()
 }
 

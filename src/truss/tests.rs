@@ -5,6 +5,8 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 
+use super::bits::BitRows;
+use super::neighbours::Neighbours;
 use super::*;
 use trimill_system::lock;
 
@@ -76,8 +78,18 @@ fn peeled_from(
     last: Option<u32>,
     save: Option<&SaveCheckpoint<'_>>,
 ) -> (Vec<u32>, PeelingWork) {
+    peeled_within(Bytes(u64::MAX), (edges, values), last, save)
+}
+
+fn peeled_within(
+    host: Bytes,
+    graph: (RemainingEdges, Vec<u32>),
+    last: Option<u32>,
+    save: Option<&SaveCheckpoint<'_>>,
+) -> (Vec<u32>, PeelingWork) {
+    let (edges, values) = graph;
     let state: Vec<AtomicU32> = zeros(values.len());
-    let places = PeelingPlaces { device: None, host: Bytes(u64::MAX), control: &Control::silent() };
+    let places = PeelingPlaces { device: None, host, control: &Control::silent() };
     let mut progress = PeelProgress::new(&state, save, last, &|_| Ok(()));
     let work = peel(edges, values, &mut progress, places).unwrap();
     (state.iter().map(|value| (value.load(Relaxed) ^ FALLEN) + LEAST).collect(), work)
@@ -203,21 +215,50 @@ fn remaining_complete(vertices: u32) -> (RemainingEdges, Vec<u32>) {
     (RemainingEdges::all((0..=u64::from(vertices)).map(first).collect(), heads), values)
 }
 
+/// Whether the rows of a graph become bits where there is so much room.
+fn has_bits(edges: &RemainingEdges, room: u64) -> bool {
+    BitRows::new(Neighbours::new(&edges.firsts, &edges.heads), room).is_ok()
+}
+
 #[test]
 fn long_rows_and_short_ones() {
-    // Vertices 0 and 1 have all others as neighbours, which are joined in runs of six: rows are searched in every way.
-    let n = 3000;
-    let mut edges: Vec<Edge> = vec![(1, 0)];
-    for u in 2..n {
-        edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / 6 == v / 6).map(|v| (u, v))));
+    // Vertices 0 and 1 have all others as neighbours, which are joined in runs: rows are searched in every way, as lists and as bits.
+    for (run, is_dense) in [(3, false), (12, true)] {
+        let n = 3000;
+        let mut edges: Vec<Edge> = vec![(1, 0)];
+        for u in 2..n {
+            edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / run == v / run).map(|v| (u, v))));
+        }
+        let (trussness, _) = peeled(&edges, None);
+        for (&(u, v), &k) in edges.iter().zip(&trussness) {
+            // Each run is a clique with 0 and 1, the first one has the vertices from 2 on.
+            let size = if u < run { run } else { run + 2 };
+            let expected = if (u, v) == (1, 0) { run + 2 } else { size };
+            assert_eq!(k, expected, "{u} {v}");
+        }
+        assert_eq!(has_bits(&remaining(&edges).0, u64::MAX), is_dense);
     }
-    let (trussness, _) = peeled(&edges, None);
-    for (&(u, v), &k) in edges.iter().zip(&trussness) {
-        // Each run is a clique with 0 and 1, the first one has the vertices 2 to 5.
-        let size = if u < 6 { 6 } else { 8 };
-        let expected = if (u, v) == (1, 0) { 8 } else { size };
-        assert_eq!(k, expected, "{u} {v}");
+}
+
+/// A graph with each vertex replaced by independent copies, which have adjacent numbers; and the triangles on its edges.
+fn blown_up(edges: &[Edge], copies: u32) -> (RemainingEdges, Vec<u32>, Vec<Edge>) {
+    let (_, triangles) = remaining(edges);
+    let base: BTreeMap<Edge, u32> = edges.iter().copied().zip(triangles).collect();
+    let copy = |v: u32| v * copies..(v + 1) * copies;
+    let mut all: Vec<(Edge, Edge)> = Vec::new();
+    for &(u, v) in edges {
+        all.extend(copy(u).flat_map(|a| copy(v).map(move |b| ((a, b), (u, v)))));
     }
+    all.sort_unstable();
+    let vertices = all.last().map_or(0, |edge| edge.0.0 + 1);
+    let first = |vertex: u32| all.partition_point(|edge| edge.0.0 < vertex) as u64;
+    let heads = all.iter().map(|edge| edge.0.1).collect();
+    let values = all.iter().map(|edge| copies * base[&edge.1]).collect();
+    (
+        RemainingEdges::all((0..=vertices).map(first).collect(), heads),
+        values,
+        all.into_iter().map(|edge| edge.1).collect(),
+    )
 }
 
 proptest! {
@@ -239,5 +280,36 @@ proptest! {
         }
         let distinct: BTreeSet<u32> = expected.values().copied().filter(|&k| k < most).collect();
         prop_assert_eq!(work.levels as usize, distinct.len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 40 }))]
+
+    /// The copies of an edge of trussness t have k (t - 2) + 2 in a graph that is blown up by k.
+    #[test]
+    fn blown_up_graphs_as_bits_and_as_lists(
+        n in 3u32..48,
+        drawn in prop::collection::vec((0u32..48, 0u32..48), 1..200),
+        copies in 8u32..24,
+        stride in 1u32..8,
+    ) {
+        // Most edges are at few of the vertices, so some rows are long; and some have half of all words up to their last one, others not.
+        let drawn = drawn.into_iter().map(|(u, v)| (u % n * stride, v * v % n / 2 * stride));
+        let pairs = drawn.filter(|(u, v)| u != v);
+        let edges: Vec<Edge> = pairs.map(|(u, v)| (u.max(v), u.min(v))).collect::<BTreeSet<_>>().into_iter().collect();
+        let trussness = by_removal(&edges);
+        let graph = || {
+            let (all, values, _) = blown_up(&edges, copies);
+            (all, values)
+        };
+        let all = graph().0;
+        prop_assert!(edges.is_empty() || has_bits(&all, 1 << 30) && !has_bits(&all, 0));
+        let least = memory(all.vertices() as u32, all.edges() as u64, rayon::current_num_threads() as u64);
+        let of_bits = peeled_within(Bytes::mib(1 << 10), graph(), None, None);
+        prop_assert_eq!(&of_bits, &peeled_within(least, graph(), None, None));
+        for (edge, k) in blown_up(&edges, copies).2.iter().zip(of_bits.0) {
+            prop_assert_eq!(k, copies * (trussness[edge] - LEAST) + LEAST, "{:?}", edge);
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::bits::search::BitScratch;
 use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
 use trimill_system::mapped::{prefetch, zeros};
 
@@ -36,30 +37,43 @@ pub(super) struct PeelingScratch {
     /// For each vertex: 0; while a row is treated, for its vertices what is to be taken from the edge, with [`IN_ROW`] and [`FALLS`].
     table: Vec<u32>,
     pairs: Vec<FallingPair>,
-    /// The edges that come to fall, and those that come to be gathered.
+    pub(super) bits: BitScratch,
+    pub(super) reached: Reached,
+}
+
+/// Edges whose values come down to the level, which fall in the next round; and to the bound, which are gathered.
+#[derive(Default)]
+pub(super) struct Reached {
     pub(super) falling: Vec<u32>,
     pub(super) gathered: Vec<u32>,
 }
 
 impl PeelingScratch {
-    /// Bytes for so many vertices, and groups of at most so many edges.
+    /// Bytes for so many vertices, and groups of at most so many edges. Where rows are bits, their buffers take less, and the table nothing.
     pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
         4 * vertices + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
     }
 
     pub(super) fn new(vertices: usize) -> Self {
-        Self { table: zeros(vertices), pairs: Vec::new(), falling: Vec::new(), gathered: Vec::new() }
+        let (pairs, bits, reached) = Default::default();
+        Self { table: zeros(vertices), pairs, bits, reached }
     }
 }
 
-/// Where triangles are searched, and what becomes of edges.
+/// The values of edges, in a round.
 #[derive(Clone, Copy)]
-pub(super) struct TriangleSearch<'a> {
-    pub(super) neighbours: &'a Neighbours,
+pub(super) struct EdgeValues<'a> {
     pub(super) values: &'a [AtomicU32],
     /// Edges with values up to this fall in the next round; up to the bound, they are gathered.
     pub(super) level: u32,
     pub(super) bound: u32,
+}
+
+/// Where triangles are searched, and what they are taken from.
+#[derive(Clone, Copy)]
+pub(super) struct TriangleSearch<'a> {
+    pub(super) neighbours: &'a Neighbours,
+    pub(super) values: EdgeValues<'a>,
 }
 
 /// The triangles of an edge that falls, as its end `a` sees them.
@@ -134,7 +148,7 @@ impl TriangleSearch<'_> {
                 lowered[many] = (edge.load(Relaxed), by);
                 many += usize::from(entry & (FALLS | FELL) == 0 && by > 0);
             }
-            self.lower(&lowered[..many], scratch);
+            self.values.lower(&lowered[..many], &mut scratch.reached);
         }
     }
 
@@ -163,7 +177,7 @@ impl TriangleSearch<'_> {
                 lowered[many].0 = edge.load(Relaxed);
                 many += usize::from(is_triangle & takes(by_b, by_a, b, c));
             }
-            self.lower(&lowered[..many], scratch);
+            self.values.lower(&lowered[..many], &mut scratch.reached);
         }
     }
 
@@ -187,24 +201,29 @@ impl TriangleSearch<'_> {
             let (at_short, at_long) = ((by_short, at), (by_long, long.start + place));
             let ((by_a, at_a), (by_b, at_b)) = if a_is_short { (at_short, at_long) } else { (at_long, at_short) };
             if takes(by_a, by_b, a, c) {
-                self.lower(&[(rows.edges[at_a].load(Relaxed), 1)], scratch);
+                self.values.lower(&[(rows.edges[at_a].load(Relaxed), 1)], &mut scratch.reached);
             }
             if for_both && takes(by_b, by_a, b, c) {
-                self.lower(&[(rows.edges[at_b].load(Relaxed), 1)], scratch);
+                self.values.lower(&[(rows.edges[at_b].load(Relaxed), 1)], &mut scratch.reached);
             }
         }
     }
+}
 
+impl EdgeValues<'_> {
     /// Takes from the values of edges that are left.
-    fn lower(&self, lowered: &[(u32, u32)], scratch: &mut PeelingScratch) {
-        lowered.iter().for_each(|&(edge, _)| prefetch(self.values, edge as usize));
-        for &(edge, by) in lowered {
-            let before = self.values[edge as usize].fetch_sub(by, Relaxed);
-            let after = before - by;
-            if before > self.level && after <= self.level {
-                scratch.falling.push(edge);
-            } else if before > self.bound && after <= self.bound {
-                scratch.gathered.push(edge);
+    #[inline(always)]
+    pub(super) fn lower(&self, lowered: &[(u32, u32)], reached: &mut Reached) {
+        for lowered in lowered.chunks(TOGETHER) {
+            lowered.iter().for_each(|&(edge, _)| prefetch(self.values, edge as usize));
+            for &(edge, by) in lowered {
+                let before = self.values[edge as usize].fetch_sub(by, Relaxed);
+                let after = before - by;
+                if before > self.level && after <= self.level {
+                    reached.falling.push(edge);
+                } else if before > self.bound && after <= self.bound {
+                    reached.gathered.push(edge);
+                }
             }
         }
     }

@@ -15,7 +15,6 @@
 mod counters;
 mod middle;
 mod own;
-mod planes;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;

@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use super::Around;
 use super::counters::HostEdgeCounters;
-use super::planes::{self, FULL, Planes};
 use crate::count::cpu::hubs::words_before;
 use crate::count::cpu::postponed::{Capacity, PostponedArc, PostponedArcs};
+use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
 /// Words of a block of hubs' rows: their planes take 256 KiB.

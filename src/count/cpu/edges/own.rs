@@ -2,7 +2,7 @@
 //!
 //! Words of few entries have no planes, which would fill the cache: their counters are added to one by one.
 
-use super::planes::{self, FULL, Planes};
+use crate::planes::{self, FULL, Planes};
 use trimill_system::{Bytes, mapped};
 
 /// The fewest entries for each word of a row with planes.

@@ -4,15 +4,15 @@
 const PLANES: usize = 8;
 
 /// Additions after which the planes may be full.
-pub(super) const FULL: u32 = (1 << PLANES) - 1;
+pub(crate) const FULL: u32 = (1 << PLANES) - 1;
 
-pub(super) type Planes = [u64; PLANES];
+pub(crate) type Planes = [u64; PLANES];
 
-pub(super) const EMPTY: Planes = [0; PLANES];
+pub(crate) const EMPTY: Planes = [0; PLANES];
 
 /// Adds 1 to the counter of each bit that is set.
 #[inline(always)]
-pub(super) fn add(planes: &mut Planes, bits: u64) {
+pub(crate) fn add(planes: &mut Planes, bits: u64) {
     let mut carry = bits;
     let mut carry_into = |plane: &mut u64| {
         let next = *plane & carry;
@@ -30,7 +30,7 @@ pub(super) fn add(planes: &mut Planes, bits: u64) {
 
 /// Adds the counters of the bits of `kept`, and no others are above 0, to consecutive `counts`; empties the planes.
 #[inline(always)]
-pub(super) fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
+pub(crate) fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
     let used = PLANES - planes.iter().rev().take_while(|plane| **plane == 0).count();
     if used == 0 {
         return;
