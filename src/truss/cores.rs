@@ -19,10 +19,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::bits::BitRows;
-use super::bits::search::take_group;
+use super::bits::search::{BitScratch, take_group};
+use super::falling::{EdgeValues, FallingEnd, vertex};
 use super::neighbours::Neighbours;
 use super::remaining::{RemainingEdges, is_left};
-use super::triangles::{EdgeValues, FallingEnd, PeelingScratch, TriangleSearch, entries_read, vertex};
+use super::triangles::{PeelingScratch, TriangleSearch, entries_read};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::mapped::zeros;
 use trimill_system::{Control, Result, lock, parallel};
@@ -105,8 +106,8 @@ pub(super) struct OnCores<'a> {
     falling: Vec<u32>,
     /// Memory for the ends of edges that fall.
     ends: Vec<FallingEnd>,
-    /// Buffers that no thread is using.
-    idle: Mutex<Vec<PeelingScratch>>,
+    /// Buffers that no thread is using; those for bits take less than the others, which then take nothing.
+    idle: Mutex<Vec<(PeelingScratch, BitScratch)>>,
 }
 
 impl<'a> OnCores<'a> {
@@ -167,7 +168,7 @@ impl<'a> OnCores<'a> {
                 self.rows.settle(ends);
             }
         });
-        for scratch in lock(&self.idle).iter_mut() {
+        for (scratch, _) in lock(&self.idle).iter_mut() {
             self.falling.append(&mut scratch.reached.falling);
             self.gathered.append(&mut scratch.reached.gathered);
         }
@@ -220,15 +221,16 @@ impl<'a> OnCores<'a> {
     /// Lowers values for all ends of a task.
     fn take_triangles(&self, ends: &[FallingEnd], level: u32) {
         let idle = lock(&self.idle).pop();
-        let mut scratch = idle.unwrap_or_else(|| PeelingScratch::new(self.edges.vertices()));
+        let new = || (PeelingScratch::new(self.edges.vertices()), BitScratch::default());
+        let (mut scratch, mut bits) = idle.unwrap_or_else(new);
         let values = EdgeValues { values: &self.values, level, bound: self.bound };
         for group in ends.chunk_by(|&a, &b| vertex(a) == vertex(b)) {
             match &self.rows {
                 Rows::Lists(neighbours) => TriangleSearch { neighbours, values }.take_group(group, &mut scratch),
-                Rows::Bits(rows) => take_group(rows, group, values, &mut scratch.bits, &mut scratch.reached),
+                Rows::Bits(rows) => take_group(rows, group, values, &mut bits, &mut scratch.reached),
             }
         }
-        lock(&self.idle).push(scratch);
+        lock(&self.idle).push((scratch, bits));
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
-use super::triangles::{FallingEnd, vertex};
+use super::falling::{FallingEnd, vertex};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 

@@ -6,12 +6,11 @@
 //! ends; if three fall, nothing is.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::bits::search::BitScratch;
+use super::falling::{EdgeValues, FallingEnd, Reached, TOGETHER, vertex};
 use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
-use trimill_system::mapped::{prefetch, zeros};
+use trimill_system::mapped::zeros;
 
 /// With a row so many times as long as the other, the end with the longer row counts for both.
 const MUCH_LONGER: usize = 2;
@@ -19,54 +18,26 @@ const MUCH_LONGER: usize = 2;
 /// Entries of a row that are put into the table, and taken out again, in the time of one look-up by galloping.
 const ENTRIES_PER_PROBE: usize = 20;
 
-/// Entries of a row that are treated together, so that the processor waits for many values at the same time.
-const TOGETHER: usize = 64;
-
 /// In the table: the vertex is in the row.
 const IN_ROW: u32 = 1 << 31;
-
-/// An end of an edge that falls: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
-pub(super) type FallingEnd = u64;
-
-pub(super) fn vertex(end: FallingEnd) -> u32 {
-    (end >> 32) as u32
-}
 
 /// The buffers of a thread.
 pub(super) struct PeelingScratch {
     /// For each vertex: 0; while a row is treated, for its vertices what is to be taken from the edge, with [`IN_ROW`] and [`FALLS`].
     table: Vec<u32>,
     pairs: Vec<FallingPair>,
-    pub(super) bits: BitScratch,
     pub(super) reached: Reached,
 }
 
-/// Edges whose values come down to the level, which fall in the next round; and to the bound, which are gathered.
-#[derive(Default)]
-pub(super) struct Reached {
-    pub(super) falling: Vec<u32>,
-    pub(super) gathered: Vec<u32>,
-}
-
 impl PeelingScratch {
-    /// Bytes for so many vertices, and groups of at most so many edges. Where rows are bits, their buffers take less, and the table nothing.
+    /// Bytes for so many vertices, and groups of at most so many edges.
     pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
         4 * vertices + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
     }
 
     pub(super) fn new(vertices: usize) -> Self {
-        let (pairs, bits, reached) = Default::default();
-        Self { table: zeros(vertices), pairs, bits, reached }
+        Self { table: zeros(vertices), pairs: Vec::new(), reached: Reached::default() }
     }
-}
-
-/// The values of edges, in a round.
-#[derive(Clone, Copy)]
-pub(super) struct EdgeValues<'a> {
-    pub(super) values: &'a [AtomicU32],
-    /// Edges with values up to this fall in the next round; up to the bound, they are gathered.
-    pub(super) level: u32,
-    pub(super) bound: u32,
 }
 
 /// Where triangles are searched, and what they are taken from.
@@ -205,25 +176,6 @@ impl TriangleSearch<'_> {
             }
             if for_both && takes(by_b, by_a, b, c) {
                 self.values.lower(&[(rows.edges[at_b].load(Relaxed), 1)], &mut scratch.reached);
-            }
-        }
-    }
-}
-
-impl EdgeValues<'_> {
-    /// Takes from the values of edges that are left.
-    #[inline(always)]
-    pub(super) fn lower(&self, lowered: &[(u32, u32)], reached: &mut Reached) {
-        for lowered in lowered.chunks(TOGETHER) {
-            lowered.iter().for_each(|&(edge, _)| prefetch(self.values, edge as usize));
-            for &(edge, by) in lowered {
-                let before = self.values[edge as usize].fetch_sub(by, Relaxed);
-                let after = before - by;
-                if before > self.level && after <= self.level {
-                    reached.falling.push(edge);
-                } else if before > self.bound && after <= self.bound {
-                    reached.gathered.push(edge);
-                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BitRowView, BitRows, larger};
 use crate::planes::{self, FULL, Planes};
-use crate::truss::triangles::{EdgeValues, FallingEnd, Reached, vertex};
+use crate::truss::falling::{EdgeValues, FallingEnd, Reached, vertex};
 use trimill_system::mapped::zeros;
 
 /// A row that is up to so many times as long as that in the table is read as a whole. In a longer one, the words of the other are searched.
