@@ -32,6 +32,11 @@ pub(crate) fn data(name: &str) -> PathBuf {
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
 }
 
+/// The same path as a user types it.
+pub(crate) fn typed(name: &str) -> String {
+    data(name).display().to_string()
+}
+
 /// Resolves a job written in TOML, its paths relative to `base`.
 pub(crate) fn job(toml: &str, base: &Path) -> Result<Job> {
     Job::resolve(None, &parse(toml, Path::new("test.toml"))?, base)

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
+
 use super::job::program;
 
-pub(crate) struct Place(tempfile::TempDir);
+/// A directory to run the program in, with further environment variables.
+pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
 /// What would change what the program does.
 const ENVIRONMENT: [&str; 13] = [
@@ -27,9 +30,15 @@ const ENVIRONMENT: [&str; 13] = [
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
+        let place = Self(tempfile::tempdir().unwrap(), Vec::new());
         fs::create_dir(place.path("tmp")).unwrap();
         place
+    }
+
+    /// With an environment variable.
+    pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.1.push((name, value));
+        self
     }
 
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -52,6 +61,7 @@ impl Place {
             .current_dir(self.0.path())
             .env("TMPDIR", self.path("tmp"))
             .env("XDG_CACHE_HOME", self.path("cache"))
+            .envs(self.1.iter().copied())
             .stdin(Stdio::null());
         command
     }
@@ -68,6 +78,12 @@ impl Place {
         output.stdout
     }
 
+    /// What a command prints as JSON.
+    #[track_caller]
+    pub(crate) fn answer(&self, words: &[&str]) -> Value {
+        serde_json::from_slice(&self.prints(&[words, &["--json", "--quiet"]].concat())).unwrap()
+    }
+
     /// The command fails with this code, and its message has all of the words.
     #[track_caller]
     pub(crate) fn refuses(&self, words: &[&str], code: i32, said: &[&str]) -> Output {
@@ -79,8 +95,12 @@ impl Place {
     }
 }
 
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    text(&output.stderr)
 }
 
 /// A file system of its own in a place, as the folder `small`.

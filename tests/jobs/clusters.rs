@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::common::job::{data, listing};
+use crate::common::job::{data, listing, typed};
 use crate::common::place::{Place, stderr};
 use trimill::testing::report::{PreparedReport, RunResult, ShardReport};
 
@@ -44,7 +44,7 @@ impl Shared {
     }
 
     fn input(&self) -> String {
-        data(self.graph.0).display().to_string()
+        typed(self.graph.0)
     }
 
     fn verified(&self, flag: &str, name: &str) -> String {

@@ -143,7 +143,10 @@ fn closed_forms_hold() {
         let made = generate(&family, None, &file, &Control::silent()).unwrap();
         let parts = "partition = { partitioner = 'random', parts = 3 }";
         let ranges = "partition = { partitioner = 'rank', parts = 3 }\nmemory.block = '64KiB'";
-        for settings in ["", parts, "memory.block = '64KiB'\npartition.parts = 4", ranges] {
+        let settings = ["", parts, "memory.block = '64KiB'\npartition.parts = 4", ranges];
+        // The largest in one partition and in each mode: billions of triangles take seconds.
+        let some = if matches!(family, Family::Complete { .. }) { &settings[1..] } else { &settings[..] };
+        for settings in some {
             let input = format!("input.path = '{}'\ncache.dir = 'cache'", file.display());
             let result = count(&format!("{input}\n{settings}"), dir.path()).unwrap();
             assert_eq!(Some(result.triangles), made.known.triangles, "{family:?}");

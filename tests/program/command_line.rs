@@ -3,54 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common::place::text;
+
 pub(crate) fn trimill(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trimill")).args(arguments).env("COLUMNS", "100").output().unwrap()
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
 pub(crate) fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-#[test]
-fn a_wrong_command_line_ends_with_2_and_says_why() {
-    let cases: [(&[&str], &str); 14] = [
-        (&["count", "g.txt", "--parts", "0"], "0 is not a number of parts"),
-        (&["count", "g.txt", "--parts", "many"], "expected `auto` or a number from 1"),
-        (&["count"], "<INPUT>"),
-        (&["count", "g.txt", "--partitioner", "metsi"], "did you mean `metis`?"),
-        (&["count", "g.txt", "--partitioner", "file:"], "expected file:PATH"),
-        (&["count", "g.txt", "--device-memory", "lots"], "is not a size"),
-        (&["count", "g.txt", "--threads", "0"], "--threads"),
-        (&["count", "g.txt", "--keep-spill"], "--spill-dir"),
-        (&["count", "g.txt", "--frames", "own"], "--frames"),
-        (&["count", "g.txt", "--frame-bytes", "1MiB"], "--frame-bytes"),
-        (&["count", "g.txt", "--prune", "direkt"], "direct"),
-        (&["generate", "complete", "--vertices", "3", "-o", "k3.xyz"], ".bin (pairs of u32)"),
-        (&["cout", "g.txt"], "count"),
-        (&["run", "x.toml", "--set", "partition.pats=3"], "did you mean `parts`?"),
-    ];
-    for (arguments, hint) in cases {
-        let output = trimill(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(output.stdout.is_empty(), "{arguments:?}");
-        assert!(text(&output.stderr).contains(hint), "{arguments:?}: {}", text(&output.stderr));
-    }
-}
-
-#[test]
-fn a_missing_or_empty_input_ends_with_1() {
-    let empty = tempfile::NamedTempFile::new().unwrap();
-    for input in ["/nowhere/g.txt", empty.path().to_str().unwrap()] {
-        for command in ["count", "plan", "verify"] {
-            let output = trimill(&[command, input]);
-            assert_eq!(output.status.code(), Some(1), "{command} {input}");
-            assert!(text(&output.stderr).starts_with(&format!("error: {input}: ")), "{}", text(&output.stderr));
-        }
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::common::job::data;
+use crate::common::job::typed;
 
 /// Runs an example, which Cargo builds with the tests, beside them.
 fn run(name: &str, arguments: &[&str]) -> Output {
@@ -29,7 +29,7 @@ fn edges_in_memory() {
 #[test]
 fn a_file_within_a_budget() {
     // The figure that SNAP publishes.
-    let file = data("ca-HepTh.txt").display().to_string();
+    let file = typed("ca-HepTh.txt");
     let said = prints("count_file", &[&file, "64KiB"]);
     assert!(said.starts_with("28339 triangles, counted in ") && !said.contains(" in 1 partitions"), "{said}");
 

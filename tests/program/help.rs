@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use super::command_line::{root, text, trimill};
+use super::command_line::{root, trimill};
+use crate::common::place::text;
 
 /// All commands, but for some families of `generate`.
 const COMMANDS: [&str; 25] = [

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use crate::common::job::listing;
 use crate::common::place::{Place, stderr};
 
 const PAGE: &str = "docs/messages.md";
@@ -175,6 +176,8 @@ fn say(place: &Place, line: &str, page: &mut String) {
     let said = stderr(&output);
     let message = said.split_once("error: ").map_or("is no mistake", |(_, message)| message.trim_end());
     let message = message.split("\n\nUsage:").next().unwrap_or_default().replace('\n', "\n    ");
+    assert!(output.stdout.is_empty() || line.contains("--json"), "{line}");
+    assert!(listing(&place.path("tmp")).is_empty(), "{line}");
     writeln!(page, "\n    trimill {line}\n    [{}] {message}", output.status.code().unwrap()).unwrap();
 }
 

@@ -7,60 +7,30 @@ mod answers;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::common::job::{listing, typed};
+use crate::common::place::{Place, text};
+
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
 fn karate() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/karate.mtx").display().to_string()
+    typed("karate.mtx")
 }
 
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(self.0.path())
-            .env("TMPDIR", self.0.path())
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env("CUDA_VISIBLE_DEVICES", "")
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(env!("CARGO_BIN_EXE_trimill"), arguments).output().unwrap()
-    }
-
-    /// Runs the program in a shell after the command `before`.
-    fn within(&self, before: &str, arguments: &[&str]) -> Output {
-        let script = format!("{before}; exec \"$@\"");
-        let all = [&["-c", &script, "sh", env!("CARGO_BIN_EXE_trimill")], arguments].concat();
-        self.command("sh", &all).output().unwrap()
-    }
-
-    fn names(&self, dir: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.path(dir)).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
+/// A place without GPUs.
+fn place() -> Place {
+    Place::new().with("CUDA_VISIBLE_DEVICES", "")
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Runs the program in a shell after the command `before`.
+fn within(place: &Place, before: &str, arguments: &[&str]) -> Output {
+    let script = format!("{before}; exec \"$@\"");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_trimill")]).args(arguments);
+    shell.current_dir(place.path("")).output().unwrap()
 }
 
 fn is_device(path: &Path) -> bool {
@@ -69,7 +39,7 @@ fn is_device(path: &Path) -> bool {
 
 #[test]
 fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
-    let place = Place::new();
+    let place = place();
     // Full for every user: a link to the device that is always full.
     fs::create_dir(place.path("o")).unwrap();
     symlink("/dev/full", place.path("o/result.json")).unwrap();
@@ -78,7 +48,7 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
         assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
         assert!(text(&output.stdout).contains("45"), "{}", text(&output.stdout));
         assert!(text(&output.stderr).contains("o/result.json: cannot be written (No space left"));
-        assert_eq!(place.names("o"), ["result.json"], "both files, or none");
+        assert_eq!(listing(&place.path("o")), ["result.json"], "both files, or none");
     }
     symlink("/dev/full", place.path("o/r.html")).unwrap();
     symlink("/dev/full", place.path("o/t.json")).unwrap();
@@ -98,7 +68,7 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
 
 #[test]
 fn links_and_pipes_are_written_through() {
-    let place = Place::new();
+    let place = place();
     fs::create_dir(place.path("o")).unwrap();
     fs::write(place.path("real.json"), "old").unwrap();
     symlink("../real.json", place.path("o/result.json")).unwrap();
@@ -138,11 +108,10 @@ fn links_and_pipes_are_written_through() {
 
 #[test]
 fn a_file_that_is_standard_output_keeps_the_answer() {
-    let place = Place::new();
+    let place = place();
     let all = fs::File::create(place.path("all")).unwrap();
     let arguments = ["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--json", "--output", "/dev/stdout"];
-    let status =
-        place.command(env!("CARGO_BIN_EXE_trimill"), &arguments).stdout(all).stderr(Stdio::null()).status().unwrap();
+    let status = place.command(&arguments).stdout(all).stderr(Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(0));
     // The indented report, and the answer on a line.
     let said = fs::read_to_string(place.path("all")).unwrap();
@@ -154,7 +123,7 @@ fn a_file_that_is_standard_output_keeps_the_answer() {
 
 #[test]
 fn limits_of_the_system_end_with_3_and_are_named() {
-    let place = Place::new();
+    let place = place();
     let output = place.run(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
     assert_eq!(output.status.code(), Some(0));
     // 512 KiB: the text of the graph takes far more. Shells count blocks of 512 or 1024 bytes.
@@ -167,7 +136,7 @@ fn limits_of_the_system_end_with_3_and_are_named() {
         ),
     ];
     for (limit, arguments, words) in cases {
-        let output = place.within(limit, arguments);
+        let output = within(&place, limit, arguments);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{limit}: {said}");
         assert!(said.contains(words) && said.contains("ulimit"), "{limit}: {said}");
@@ -177,7 +146,7 @@ fn limits_of_the_system_end_with_3_and_are_named() {
 
 #[test]
 fn control_characters_in_names_of_files_are_escaped() {
-    let place = Place::new();
+    let place = place();
     let name = "a\u{1b}[2J\u{7}\r.txt";
     fs::write(place.path(name), "0 1\n1 2\n2 0\n").unwrap();
     let job = "[[job]]\nname = \"j\\u001b[1m\"\ninput.path = \"a\\u001b[2J\\u0007\\r.txt\"\n";
@@ -209,7 +178,7 @@ fn control_characters_in_names_of_files_are_escaped() {
 
 #[test]
 fn with_json_a_failure_is_an_object_on_standard_output() {
-    let place = Place::new();
+    let place = place();
     for (code, kind, arguments) in [
         (1, "data", &["count", "missing.txt"][..]),
         (1, "data", &["plan", "missing.txt"]),
@@ -236,7 +205,7 @@ fn with_json_a_failure_is_an_object_on_standard_output() {
 
 #[test]
 fn empty_parts_cost_nothing() {
-    let place = Place::new();
+    let place = place();
     let begun = std::time::Instant::now();
     let count = |more: &[&str]| -> Value {
         let output = place.run(&[&["count", &karate(), "--no-cache", "--json", "--backend", "cpu"], more].concat());
@@ -262,7 +231,7 @@ fn empty_parts_cost_nothing() {
 
 #[test]
 fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
-    let place = Place::new();
+    let place = place();
     let output = place.run(&["generate", "gap-urand", "--scale", "15", "-o", "u.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let verify = |budget: &str| place.run(&["verify", "u.bin", "--json", "--threads", "1", "--host-memory", budget]);

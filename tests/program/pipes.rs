@@ -4,9 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Output};
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::common::place::text;
 
 /// Runs a line of the shell in `folder`; `trimill` is the program.
 fn shell(folder: &std::path::Path, line: &str) -> Output {

@@ -1,6 +1,6 @@
 //! What `trimill plan` says of time and of more memory.
 
-use crate::common::job::data;
+use crate::common::job::typed;
 use crate::common::place::Place;
 use serde_json::Value;
 use trimill::testing::rates::Rates;
@@ -8,7 +8,7 @@ use trimill::testing::rates::Rates;
 const ON_CPU: [&str; 2] = ["--backend", "cpu"];
 
 fn crawl() -> String {
-    data("cnr-2000.graph").display().to_string()
+    typed("cnr-2000.graph")
 }
 
 fn planned(place: &Place, options: &[&str]) -> Value {

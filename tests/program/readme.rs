@@ -31,6 +31,8 @@ fn trimill(arguments: &[&str], dir: &Path) -> String {
         .args(arguments)
         .current_dir(dir)
         .env("XDG_CACHE_HOME", dir.join("cache"))
+        // A small graph measures the machine.
+        .env("TRIMILL_SCALE", "14")
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&run.stdout).into_owned();

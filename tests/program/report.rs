@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::job::data;
+use crate::common::job::typed;
 use crate::common::place::Place;
 use serde_json::Value;
 use trimill::RunResult;
@@ -12,7 +12,7 @@ use trimill::RunResult;
 const GRAPH: (&str, u128) = ("facebook_combined.txt", 1_612_010);
 
 fn graph() -> String {
-    data(GRAPH.0).display().to_string()
+    typed(GRAPH.0)
 }
 
 fn result(json: &[u8]) -> RunResult {
@@ -115,7 +115,7 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
 #[test]
 fn a_report_of_a_decomposition_has_the_trusses() {
     let place = Place::new();
-    let input = data("karate.mtx").display().to_string();
+    let input = typed("karate.mtx");
     let json = place.prints(&["truss", &input, "--json", "--report", "r.html", "--backend", "cpu"]);
     let page = fs::read_to_string(place.path("r.html")).unwrap();
     assert_eq!(context(&page)["entries"][0]["kind"], "count");

@@ -1,11 +1,11 @@
 //! What is said of disks and of passes over the input before a job begins: what cannot fit ends it, what may not fit is a warning, and
 //! directories on one disk are added.
 
-use crate::common::job::{data, listing};
+use crate::common::job::{listing, typed};
 use crate::common::place::{Place, SmallDisk, stderr};
 
 fn crawl() -> String {
-    data("cnr-2000.graph").display().to_string()
+    typed("cnr-2000.graph")
 }
 
 /// The edges of the crawl as pairs, which are sorted.

@@ -23,6 +23,7 @@ use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, floor, is_ample};
+use trimill::testing::rates::Rates;
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
 use trimill::{Bytes, Control, Kind, Result};
@@ -35,6 +36,23 @@ use graphs::{Known, crawl, graph_of, graphs};
 
 fn near(planned: u64, actual: u64) -> bool {
     planned.abs_diff(actual) * 20 <= actual
+}
+
+/// Limits for one device of a machine with two cores, of which tests set some.
+fn limits() -> PlanLimits {
+    PlanLimits {
+        whole: None,
+        spills_whole: true,
+        device: Bytes::ZERO,
+        device_from: BudgetFrom::Device,
+        largest_row_block: Bytes::mib(256),
+        row_block: None,
+        prune: Prune::Direct,
+        parts: 1,
+        shards: 1,
+        machine: Machine { rates: Rates::default(), cores: 2, gpus: 0, cached: true },
+        host_block: Bytes::mib(1),
+    }
 }
 
 /// Plans a graph with random settings, as rank ranges and as the parts of a partitioner, and checks both plans.
@@ -54,19 +72,7 @@ fn check(case: u64, graphs: &[Known]) {
         (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
     let way = draws.below(3);
-    let limits = PlanLimits {
-        whole: None,
-        spills_whole: true,
-        device,
-        device_from: BudgetFrom::Device,
-        largest_row_block: Bytes::mib(256),
-        row_block,
-        prune,
-        parts: 1,
-        shards: 1,
-        machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
-        host_block: Bytes(1 << (10 + draws.below(12))),
-    };
+    let limits = PlanLimits { device, row_block, prune, host_block: Bytes(1 << (10 + draws.below(12))), ..limits() };
     let told = format!(
         "case {case}: {counts:?}, {prune}, way {way}, parts {parts:?}, device {device}, row block {row_block:?}"
     );
@@ -144,10 +150,11 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
 /// For other partitions sizes must be exact, and the other figures at most what was predicted.
 fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountBackend, told: &str) {
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
-    for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
+    let footprint = backend.footprint();
+    known.build_and_pass(plan, prune, backend, |part, spill, counted| {
+        let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
         let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
-        let (spill, counted) = known.build_and_pass(plan, part, prune, backend);
-        let resident = backend.footprint().resident(size.locals, size.resident_arcs);
+        let resident = footprint.resident(size.locals, size.resident_arcs);
         is_bounded(predicted, resident, &spill, &counted, &told);
         triangles += counted.triangles;
         for (i, (p, a)) in
@@ -158,7 +165,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountB
             planned[i] += p;
             actual[i] += a;
         }
-    }
+    });
     // The bounds are not far off, as arcs and vertices are known, and roughly how they are cut.
     assert!(planned[0] <= 2 * actual[0], "{told}: stream {} planned, {} found", planned[0], actual[0]);
     assert!(
@@ -198,17 +205,10 @@ fn ranges_of_many_file_blocks_are_kept_too() {
     for (row_block, counts) in [(None, Device::Cpu), (Some(4 << 20), Device::Own), (Some(300_000), Device::Host)] {
         let mut backend = counts.backend(Bytes::mib(256), graph.vertices());
         let limits = PlanLimits {
-            whole: None,
-            spills_whole: false,
             device: Bytes::mib(256),
-            device_from: BudgetFrom::Device,
             largest_row_block: Bytes::mib(8),
             row_block: row_block.map(Bytes),
-            prune: Prune::Direct,
-            parts: 1,
-            shards: 1,
-            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
-            host_block: Bytes::mib(1),
+            ..limits()
         };
         let (footprint, control) = (backend.footprint(), Control::silent());
         let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
@@ -238,17 +238,12 @@ fn bounds_of_larger_graphs_are_near() {
         let told = format!("{} edges, way {way}, {parts} parts, {prune}", graph.edges());
         let limit = Bytes(256 << 10);
         let limits = PlanLimits {
-            whole: None,
-            spills_whole: true,
             device: Bytes::mib(1 << 10),
-            device_from: BudgetFrom::Device,
             largest_row_block: limit,
             row_block: Some(limit),
             prune,
-            parts: 1,
-            shards: 1,
-            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes(64 << 10),
+            ..limits()
         };
         let mut holder = Holder { own_memory: None };
         let vertices = VertexInfo::of(graph).unwrap();
@@ -257,16 +252,16 @@ fn bounds_of_larger_graphs_are_near() {
         let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
         let plan = planner.sets(planner.assigned(&vertices, &cut).unwrap()).unwrap();
         assert_eq!(plan.parts(), parts);
-        for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
-            let (spill, counted) = known.build_and_pass(&plan, part, prune, &mut holder);
+        known.build_and_pass(&plan, prune, &mut holder, |part, spill, counted| {
+            let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
             let told = format!("{told}: part {part}: {predicted:?}");
-            let resident = holder.footprint().resident(size.locals, size.resident_arcs);
+            let resident = footprint.resident(size.locals, size.resident_arcs);
             is_bounded(predicted, resident, &spill, &counted, &told);
             assert!(near(predicted.peak.get(), counted.peak.get()), "{told}: peak {}", counted.peak);
             assert!(near(predicted.stream.get(), counted.streamed.get()), "{told}: stream {}", counted.streamed);
             let row_blocks = predicted.row_blocks.abs_diff(counted.row_blocks);
             assert!(row_blocks <= 1 + counted.row_blocks / 4, "{told}: {} row blocks", counted.row_blocks);
-        }
+        });
     }
 }
 

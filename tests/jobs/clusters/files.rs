@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{MODES, Shared};
-use crate::common::job::data;
+use crate::common::job::typed;
 use crate::common::place::stderr;
 use trimill::testing::report::RunResult;
 
@@ -125,7 +125,7 @@ fn no_file_of_another_job_is_counted() {
             settings: [mode, &["--per-vertex", "v.tsv", "--force"]].concat(),
             input: place.input(),
         };
-        let karate = data("karate.mtx").display().to_string();
+        let karate = typed("karate.mtx");
         let others: [(&str, &[&str]); 3] = [
             (&job.input, &["--parts", "3", "--seed", "9"]),
             (&karate, &["--parts", "3"]),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, result, said};
-use crate::common::job::{data, program};
+use crate::common::job::{data, program, typed};
 
 fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
@@ -174,7 +174,7 @@ fn the_cache_commands_touch_nothing_but_graphs() {
 #[test]
 fn work_folders_of_run_directories_go_with_their_process() {
     let place = Place::new();
-    let input = data("ca-HepTh.txt").display().to_string();
+    let input = typed("ca-HepTh.txt");
     let arguments =
         ["--no-cache", "--run-dir", "run", "--work-dir", "work", "--parts", "2", "--partitioner", "contiguous"];
     for at in [3, 20, 40] {

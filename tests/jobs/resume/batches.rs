@@ -57,11 +57,7 @@ fn a_reading_of_rows_that_fails() {
 fn kept_spills_do_not_tell_how_they_were_built() {
     let built = |many| {
         let place = Place::new().with("TRIMILL_BATCH", many);
-        let mut command = std::process::Command::new(crate::common::job::program());
-        command.args(["partition", &data(COLLABORATION.0), "--no-cache", "--parts", "7", "--spill-dir", "spills"]);
-        command.current_dir(place.path("")).env("TMPDIR", place.path("tmp")).env("TRIMILL_BATCH", many);
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        place.prints(&["partition", &data(COLLABORATION.0), "--no-cache", "--parts", "7", "--spill-dir", "spills"]);
         let spills = super::support::files(&place.path("spills"));
         assert_eq!(spills.len(), 8);
         spills.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()

@@ -106,7 +106,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     // Rows are checked when they are read: the job ends, the file is removed, and the next start makes it again.
     copy(&place.path("saved"), &place.path("run"));
     flip(&graph, layout.rows().start as usize + 100);
-    let output = place.run(&data(ROUTERS.0), &PARTS);
+    let output = place.start(&data(ROUTERS.0), &PARTS);
     let said = stderr(&output);
     assert!(output.status.code() == Some(1) && !answered(&output), "{said}");
     let file = graph.file_name().unwrap().to_str().unwrap();
@@ -131,7 +131,7 @@ fn records_of_another_plan_are_not_added() {
 
 /// The job counts as published, whatever it does again.
 fn counted(place: &Place, arguments: &[&str], shown: &str) {
-    let output = place.run(&data(ROUTERS.0), arguments);
+    let output = place.start(&data(ROUTERS.0), arguments);
     assert_eq!(output.status.code(), Some(0), "{shown}: {}", stderr(&output));
     let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result.triangles, ROUTERS.1, "{shown}");
@@ -214,7 +214,7 @@ fn without_knowing_the_job_nothing_is_done() {
     let place = Place::new();
     place.completes(ROUTERS, &PARTS);
     flip(&place.path("run/job.json"), 33);
-    let output = place.run(&data(ROUTERS.0), &PARTS);
+    let output = place.start(&data(ROUTERS.0), &PARTS);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(said.contains("job.json: is damaged") && said.contains("remove the run directory"), "{said}");

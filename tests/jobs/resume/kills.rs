@@ -31,8 +31,12 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
         let place = Place::new();
         // Long enough on average for some partitions; otherwise the job would never be done.
         for _ in 0..6 {
-            let mut child =
-                place.command(&data(VOTES.0), arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let mut child = place
+                .start_command(&data(VOTES.0), arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
             sleep(Duration::from_secs_f64(whole.as_secs_f64() * numbers.next()));
             let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
             let status = child.wait().unwrap();

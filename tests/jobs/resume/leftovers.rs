@@ -9,16 +9,13 @@ use std::time::{Duration, Instant};
 use trimill::testing::report::RunResult;
 
 use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
-use crate::common::job::program;
 
 const PARTS: [&str; 6] = ["--partitioner", "contiguous", "--parts", "6", "--threads", "2"];
 
 /// `trimill count` without a run directory.
 fn without_run_dir(place: &Place, fault: &str, input: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(["count", input, "--json", "--backend", "cpu"]).args(arguments);
-    command.current_dir(place.path("")).env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("cache"));
-    command.env("TRIMILL_FAULT", fault).envs(buckets_on_disk(arguments)).stdin(Stdio::null());
+    let mut command = place.command(&["count", input, "--json", "--backend", "cpu"]);
+    command.args(arguments).env("TRIMILL_FAULT", fault).envs(buckets_on_disk(arguments));
     command
 }
 
@@ -121,7 +118,7 @@ fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
     const CRAWL: (&str, u128) = ("cnr-2000.graph", 20_977_629);
     let place = Place::new();
     let ranges = ["--partitioner", "rank", "--parts", "6", "--threads", "2"];
-    let mut command = place.command(&data(CRAWL.0), &ranges);
+    let mut command = place.start_command(&data(CRAWL.0), &ranges);
     command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     stopped(&child);

@@ -8,7 +8,7 @@ use trimill::testing::run_dir::RunDir;
 use super::support::{Place, ROUTERS, answered, data, stderr};
 
 fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
-    let output = place.run(input, arguments);
+    let output = place.start(input, arguments);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
     assert!(!answered(&output));
@@ -45,7 +45,7 @@ fn a_changed_input_is_told_what_changed() {
     let file = place.path("g.txt");
     let input = file.to_str().unwrap();
     fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
-    assert_eq!(place.run(input, &[]).status.code(), Some(0));
+    assert_eq!(place.start(input, &[]).status.code(), Some(0));
     fs::write(&file, "0 1\n1 2\n2 0\n2 3\n").unwrap();
     refused(&place, 3, input, &[], &["bytes of ", "g.txt: recorded 12, now 16"]);
     fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
@@ -54,7 +54,7 @@ fn a_changed_input_is_told_what_changed() {
     refused(&place, 3, input, &[], &["time of modification", "now 7.000000000"]);
     // If size and time are the same, the contents differ.
     fs::remove_dir_all(place.path("run")).unwrap();
-    assert_eq!(place.run(input, &[]).status.code(), Some(0));
+    assert_eq!(place.start(input, &[]).status.code(), Some(0));
     fs::write(&file, "0 1\n1 2\n2 3\n").unwrap();
     fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
     refused(&place, 3, input, &[], &["hash of the contents of", "g.txt: recorded"]);
@@ -69,7 +69,7 @@ fn an_assignment_that_changed_is_another_job() {
     let karate = data("karate.mtx");
     write(lines("2\n"));
     let arguments = ["--partitioner", "file:parts.txt"];
-    let output = place.run(&karate, &arguments);
+    let output = place.start(&karate, &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     write(lines("10\n"));
     refused(&place, 3, &karate, &arguments, &["parts.txt: recorded"]);

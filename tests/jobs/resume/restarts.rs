@@ -7,7 +7,6 @@ use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 
 use super::support::{COLLABORATION, Place, ROUTERS, STRIKES, data, files, stderr};
-use crate::common::job::program;
 
 const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
@@ -50,7 +49,7 @@ fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     let (first, _) = place.completes(ROUTERS, &PARTS);
     let before: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
     // Every measured time is equal to the last digit: nothing was done again.
-    let output = place.run(&data(ROUTERS.0), &PARTS);
+    let output = place.start(&data(ROUTERS.0), &PARTS);
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap(), first);
     let after: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
     // Only the lock differs: it names another process.
@@ -83,7 +82,7 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
     ] {
         let place = Place::new();
         killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
-        let output = place.run(&data(ROUTERS.0), &parts(now));
+        let output = place.start(&data(ROUTERS.0), &parts(now));
         assert!(stderr(&output).contains(differs), "{}", stderr(&output));
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
         let (result, _) = place.completes(ROUTERS, &parts(first));
@@ -99,7 +98,7 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay() {
     killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
     let plan = fs::read(place.path("run/plan.json")).unwrap();
     // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
-    let output = place.run(&data(COLLABORATION.0), &["--no-cache", "--device-memory", "40KiB"]);
+    let output = place.start(&data(COLLABORATION.0), &["--no-cache", "--device-memory", "40KiB"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("the recorded plan takes") && said.contains("--device-memory"), "{said}");
@@ -165,11 +164,7 @@ fn the_next_job_of_a_batch_runs_after_a_panic() {
     let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
     let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
     fs::write(place.path("b.toml"), file).unwrap();
-    let run = |fault: &str| {
-        let mut command = std::process::Command::new(program());
-        command.args(["run", "b.toml", "--json"]).current_dir(place.path(""));
-        command.env("TRIMILL_FAULT", fault).env("XDG_CACHE_HOME", place.path("cache")).output().unwrap()
-    };
+    let run = |fault: &str| place.command(&["run", "b.toml", "--json"]).env("TRIMILL_FAULT", fault).output().unwrap();
     let output = run("panic:30");
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
     assert_eq!((output.status.code(), lines.len()), (Some(101), 2), "{}", stderr(&output));

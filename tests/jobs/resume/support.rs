@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -15,8 +14,8 @@ use trimill::testing::spill::SpillReader;
 use trimill::testing::sums::part::{PartCounts, PartKey};
 use trimill::testing::sums::{ByArc, ByRank};
 
-use crate::common::job::program;
-pub(crate) use crate::common::place::stderr;
+pub(crate) use crate::common::job::typed as data;
+pub(crate) use crate::common::place::{Place, stderr};
 use crate::common::read_all;
 
 /// A graph of `tests/data` with its published triangles.
@@ -26,23 +25,8 @@ pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
 pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
 pub(crate) const VOTES: Known = ("wiki-Vote.txt", 608_389);
 
-pub(crate) fn data(name: &str) -> String {
-    crate::common::job::data(name).display().to_string()
-}
-
 /// The message of a fault when it occurs.
 pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
-
-/// A directory to run the program in, with environment variables.
-pub(crate) struct Place(crate::common::place::Place, Vec<(&'static str, &'static str)>);
-
-impl Deref for Place {
-    type Target = crate::common::place::Place;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
 
 /// A small host budget, with which buckets are written to disk as for large graphs.
 pub(crate) const LITTLE: &str = "64MiB";
@@ -53,38 +37,28 @@ pub(crate) fn buckets_on_disk(arguments: &[&str]) -> Option<(&'static str, &'sta
 }
 
 impl Place {
-    pub(crate) fn new() -> Self {
-        Self(crate::common::place::Place::new(), Vec::new())
-    }
-
-    /// With an environment variable.
-    pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
-        self.1.push((name, value));
-        self
-    }
-
     /// `trimill count` of `input` in the run directory `run`, with further arguments.
-    pub(crate) fn command(&self, input: &str, arguments: &[&str]) -> Command {
-        let mut command = self.0.command(&["count", input, "--run-dir", "run", "--json", "--backend", "cpu"]);
-        command.args(arguments).envs(self.1.iter().copied()).envs(buckets_on_disk(arguments));
+    pub(crate) fn start_command(&self, input: &str, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["count", input, "--run-dir", "run", "--json", "--backend", "cpu"]);
+        command.args(arguments).envs(buckets_on_disk(arguments));
         command
     }
 
-    pub(crate) fn run(&self, input: &str, arguments: &[&str]) -> Output {
-        self.command(input, arguments).output().unwrap()
+    pub(crate) fn start(&self, input: &str, arguments: &[&str]) -> Output {
+        self.start_command(input, arguments).output().unwrap()
     }
 
     pub(crate) fn with_fault(&self, fault: &str, input: &str, arguments: &[&str]) -> Output {
         // After a signal the write goes on, and waits for the disk.
         let sync = fault.starts_with("term:").then_some(("TRIMILL_SYNC", "1"));
-        self.command(input, arguments).env("TRIMILL_FAULT", fault).envs(sync).output().unwrap()
+        self.start_command(input, arguments).env("TRIMILL_FAULT", fault).envs(sync).output().unwrap()
     }
 
     /// The job must succeed. Returns its result, which is checked, and standard error.
     pub(crate) fn completes(&self, known: Known, arguments: &[&str]) -> (RunResult, String) {
         let (name, triangles) = known;
         let before = self.records();
-        let output = self.run(&data(name), arguments);
+        let output = self.start(&data(name), arguments);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(0), "{said}");
         let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
@@ -167,11 +141,9 @@ impl Place {
 
 /// The file of counts that the verifier writes with `flag`.
 pub(crate) fn verified(name: &str, flag: &str) -> String {
-    let dir = tempfile::tempdir().unwrap();
-    let mut command = Command::new(program());
-    command.args(["verify", &data(name), "--no-cache", flag, "out.tsv"]).current_dir(dir.path());
-    assert!(command.output().unwrap().status.success());
-    fs::read_to_string(dir.path().join("out.tsv")).unwrap()
+    let place = Place::new();
+    place.prints(&["verify", &data(name), "--no-cache", flag, "out.tsv"]);
+    fs::read_to_string(place.path("out.tsv")).unwrap()
 }
 
 /// Whether standard output has an answer, not a failure or nothing.

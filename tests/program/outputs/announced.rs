@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use super::{Place, text};
+use crate::common::place::{Place, text};
 
 /// A triangle; also the text of the user's files.
 const TRIANGLE: &str = "0 1\n1 2\n2 0\n";
@@ -57,7 +57,7 @@ const FOLDERS: [&str; 8] = ["o", "./o", "old", "sub", "through", "r", "r/work", 
 const SPILLS: [&str; 4] = ["s", "t", "sub", "r"];
 
 fn scene() -> Place {
-    let place = Place::new();
+    let place = super::place();
     for dir in ["sub", "old", "s"] {
         fs::create_dir(place.path(dir)).unwrap();
     }

@@ -9,7 +9,9 @@ use std::process::Output;
 use serde_json::Value;
 use trimill::{Graph, Kind, Options, RunResult};
 
-use super::{Place, karate, text};
+use super::{karate, place};
+use crate::common::job::listing;
+use crate::common::place::{Place, text};
 
 /// The result that was printed as JSON, on its own line.
 #[track_caller]
@@ -24,7 +26,7 @@ fn files_are_full(place: &Place, names: &[&str]) {
 
 #[test]
 fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_files_with_them() {
-    let place = Place::new();
+    let place = place();
     files_are_full(&place, &["full.tsv", "also.tsv.gz", "all.html"]);
     let counts = ["--per-edge", "full.tsv", "--per-vertex", "v.tsv", "--by-degree", "also.tsv.gz"];
     let whole = ["--no-cache", "--backend", "cpu", "--output", "o", "--report", "r.html"];
@@ -71,7 +73,7 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
 /// At every write of a job in turn the disk is full: as soon as the partitions are counted, no full disk takes the answer away.
 #[test]
 fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
-    let place = Place::new();
+    let place = place();
     let outputs = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--by-degree", "d.tsv", "--output", "o"];
     let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
     let graph = karate();
@@ -88,7 +90,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
                 }
                 let fixed = ["--no-cache", "--backend", "cpu", "--threads", "1", "--json"];
                 let arguments = [&["count", &graph], &fixed[..], more, files].concat();
-                let mut command = place.command(env!("CARGO_BIN_EXE_trimill"), &arguments);
+                let mut command = place.command(&arguments);
                 let output = command.env("TRIMILL_FAULT", format!("write:{at}")).output().unwrap();
                 let said = text(&output.stderr);
                 if output.status.code() == Some(0) {
@@ -117,7 +119,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
 
 #[test]
 fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_missing() {
-    let place = Place::new();
+    let place = place();
     files_are_full(&place, &["e.tsv"]);
     let count = |more: &[&str]| {
         let job = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--parts", "3", "--no-cache", "--backend", "cpu"];
@@ -145,7 +147,7 @@ fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_m
 
 #[test]
 fn the_library_returns_the_answer_with_the_error() {
-    let place = Place::new();
+    let place = place();
     files_are_full(&place, &["e.tsv"]);
     fs::write(place.path("mine.tsv"), "mine").unwrap();
     let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]);
@@ -162,9 +164,8 @@ fn the_library_returns_the_answer_with_the_error() {
 
 #[test]
 fn temporary_files_have_a_place_and_are_removed() {
-    let place = Place::new();
-    let count =
-        |arguments: &[&str]| place.command(env!("CARGO_BIN_EXE_trimill"), &[&["count", &karate()], arguments].concat());
+    let place = place();
+    let count = |arguments: &[&str]| place.command(&[&["count", &karate()], arguments].concat());
     let spilled = ["--no-cache", "--partitioner", "random", "--parts", "2"];
     let output = count(&spilled).env("TMPDIR", "").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -185,11 +186,15 @@ fn temporary_files_have_a_place_and_are_removed() {
         if killed.status.code() == Some(0) {
             break;
         }
-        if place.names("out").iter().any(|name| name.ends_with(".tmp")) {
+        if listing(&place.path("out")).iter().any(|name| name.ends_with(".tmp")) {
             left += 1;
             let output = count(&["--no-cache", "--by-degree", "out/d.tsv", "--force"]).output().unwrap();
             assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-            assert!(place.names("out").iter().all(|name| !name.ends_with(".tmp")), "{:?}", place.names("out"));
+            assert!(
+                listing(&place.path("out")).iter().all(|name| !name.ends_with(".tmp")),
+                "{:?}",
+                listing(&place.path("out"))
+            );
         }
     }
     assert!(left > 1, "{left} leftovers");
@@ -197,13 +202,13 @@ fn temporary_files_have_a_place_and_are_removed() {
 
 #[test]
 fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
-    let place = Place::new();
+    let place = place();
     let named = |name: &[u8]| place.path("").join(std::ffi::OsString::from_vec(name.to_vec()));
     fs::create_dir(named(b"d\xff")).unwrap();
     let graph = named(b"d\xff/k\xe9.mtx");
     fs::copy(Path::new(&karate()), &graph).unwrap();
     let arguments = ["bench", "--methods", "bitmap", "--runs", "1", "--json", "--no-cache"];
-    let mut command = place.command(env!("CARGO_BIN_EXE_trimill"), &arguments);
+    let mut command = place.command(&arguments);
     let output = command.arg(&graph).arg("--work-dir").arg(named(b"w\xfe")).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(answer(&output)["graphs"][0]["triangles"], 45, "{}", text(&output.stdout));

@@ -2,12 +2,14 @@
 
 use crate::common::sections::sections;
 use crate::common::{oriented, rows_of};
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
+use std::sync::LazyLock;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
-use trimill::testing::partition::kept::kept;
+use trimill::testing::partition::kept::{Kept, kept};
+use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
@@ -43,20 +45,30 @@ impl Known {
         passed(Box::new(source), backend)
     }
 
-    /// Builds a partition's spill, and streams it through `backend`.
+    /// Builds the spills of all partitions, streams each through `backend`, and calls `each` with it.
     pub(crate) fn build_and_pass(
         &self,
         plan: &Plan,
-        part: u32,
         level: Prune,
         backend: &mut dyn CountBackend,
-    ) -> (SpillSummary, CountedPartition) {
+        mut each: impl FnMut(u32, SpillSummary, CountedPartition),
+    ) {
         let GraphCut::Sets(locals) = &plan.cut else { panic!("no sets") };
-        let (size, control) = (&plan.sizes[part as usize], Control::silent());
+        let (control, parts) = (Control::silent(), (0..plan.parts()).collect::<Vec<_>>());
         let passes = GraphPasses { graph: &self.graph, block: Bytes::mib(1), control: &control };
-        let (found, _) = kept(passes, locals, &[part], level).unwrap();
-        let (resident, row_blocks) = sections(&self.rows, &found[0], locals, plan.row_block_limit);
-        let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
+        for some in parts.chunks(64) {
+            for found in kept(passes, locals, some, level).unwrap().0 {
+                let spill = self.build(plan, locals, &found);
+                let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap())), backend);
+                each(found.part, spill, counted);
+            }
+        }
+    }
+
+    fn build(&self, plan: &Plan, locals: &Locals, found: &Kept) -> SpillSummary {
+        let size = &plan.sizes[found.part as usize];
+        let (resident, row_blocks) = sections(&self.rows, found, locals, plan.row_block_limit);
+        let (numbered, ranks) = (found.kept.count(), found.kept.members());
         let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();
         let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), row_block_arcs);
         assert_eq!(
@@ -77,15 +89,13 @@ impl Known {
         writer.ranks(ranks.into_iter()).unwrap();
         writer.resident(&resident).unwrap();
         row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());
-        let spill = writer.finish().unwrap();
-        let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap())), backend);
-        (spill, counted)
+        writer.finish().unwrap()
     }
 }
 
 pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
-    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    DeviceThread { backend, pool: &pool, control: &Control::silent() }.count(source.as_mut(), EdgeShare::ALL).unwrap()
+    static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+    DeviceThread { backend, pool: &POOL, control: &Control::silent() }.count(source.as_mut(), EdgeShare::ALL).unwrap()
 }
 
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {

@@ -4,10 +4,8 @@ use crate::common::oriented;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::assignment::Assignment;
-use trimill::testing::partition::prune::Prune;
-use trimill::testing::plan::cost::Machine;
 use trimill::testing::plan::sets::VertexInfo;
-use trimill::testing::plan::{Assign, BudgetFrom, GraphCut, PlanLimits, Planner};
+use trimill::testing::plan::{Assign, GraphCut, PlanLimits, Planner};
 use trimill::{Bytes, Control, Result};
 use trimill_counting::CountBackend;
 
@@ -42,19 +40,7 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
         (whole.get() / 2, whole.get() / 50, false),
         (whole.get() / 4, whole.get(), false),
     ] {
-        let limits = PlanLimits {
-            device: Bytes(device),
-            device_from: BudgetFrom::Device,
-            largest_row_block: Bytes(row_block),
-            row_block: None,
-            prune: Prune::Direct,
-            parts: 1,
-            shards: 1,
-            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
-            whole: None,
-            spills_whole: true,
-            host_block: Bytes::mib(1),
-        };
+        let limits = PlanLimits { device: Bytes(device), largest_row_block: Bytes(row_block), ..super::limits() };
         let control = Control::silent();
         let planner = Planner { graph: &graph, footprint: &footprint, limits: &limits, control: &control };
         let of_sets = planner.sets(planner.assigned(&vertices, &Runs(&graph)).unwrap()).unwrap();
