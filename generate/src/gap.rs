@@ -113,45 +113,23 @@ fn quadrants_of(numbers: &[u32; STATE], digits: &mut [u8]) {
     }
 }
 
-pub(super) struct Kron {
+/// The edges of one of the two generators of random graphs.
+pub(super) struct GapGraph {
+    is_kron: bool,
     scale: u32,
     figures: SequenceFigures,
 }
 
-impl Kron {
-    pub(super) fn new(scale: u32) -> Result<Self> {
-        Ok(Self { scale, figures: figures(scale, KRON)? })
-    }
-}
-
-impl Sequence for Kron {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
+impl GapGraph {
+    pub(super) fn kron(scale: u32) -> Result<Self> {
+        Ok(Self { is_kron: true, scale, figures: figures(scale, KRON)? })
     }
 
-    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let mut quadrants = Quadrants::new(range.start);
-        out.extend(range.map(|_| quadrants.arc(self.scale)));
-    }
-}
-
-pub(super) struct Urand {
-    scale: u32,
-    figures: SequenceFigures,
-}
-
-impl Urand {
-    pub(super) fn new(scale: u32) -> Result<Self> {
-        Ok(Self { scale, figures: figures(scale, URAND)? })
-    }
-}
-
-impl Sequence for Urand {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
+    pub(super) fn urand(scale: u32) -> Result<Self> {
+        Ok(Self { is_kron: false, scale, figures: figures(scale, URAND)? })
     }
 
-    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+    fn append_uniform(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let (mut generator, mut numbers, mut next) = (generator(range.start), [0; STATE], STATE);
         let mut draw = || {
             if next == STATE {
@@ -175,5 +153,19 @@ impl Sequence for Urand {
             let source = vertex();
             out.push([source, vertex()]);
         }
+    }
+}
+
+impl Sequence for GapGraph {
+    fn figures(&self) -> &SequenceFigures {
+        &self.figures
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        if !self.is_kron {
+            return self.append_uniform(range, out);
+        }
+        let mut quadrants = Quadrants::new(range.start);
+        out.extend(range.map(|_| quadrants.arc(self.scale)));
     }
 }

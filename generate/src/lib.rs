@@ -227,8 +227,8 @@ impl Family {
             return Err(Error::usage(format!("{} is not made from another graph, but one was named", self.name())));
         }
         Ok(match *self {
-            Self::GapKron { scale } => Box::new(gap::Kron::new(scale)?),
-            Self::GapUrand { scale } => Box::new(gap::Urand::new(scale)?),
+            Self::GapKron { scale } => Box::new(gap::GapGraph::kron(scale)?),
+            Self::GapUrand { scale } => Box::new(gap::GapGraph::urand(scale)?),
             Self::Stars { ref leaves, kind } => Box::new(stars::Stars::new(leaves, kind)?),
             Self::RingLattice { vertices, k } => Box::new(lattices::RingLattice::new(vertices, k)?),
             Self::KingsGrid { rows, columns } => Box::new(lattices::KingsGrid::new(rows, columns)?),

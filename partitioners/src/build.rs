@@ -29,7 +29,7 @@ pub struct BuiltPartition {
     pub spilling: Duration,
 }
 
-/// What all partitions of a job have in common.
+/// The values that all partitions of a job have in common.
 #[derive(Clone, Copy)]
 pub struct Builder<'a> {
     pub graph: &'a OrientedGraph,
@@ -51,16 +51,8 @@ impl Builder<'_> {
     fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
         let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.sizes[part as usize];
-        let header = PartitionHeader {
-            partition: part,
-            fingerprint: self.fingerprint,
-            locals: self.locals.count(part) as u32,
-            numbered,
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-        };
+        let header =
+            PartitionHeader { partition: part, fingerprint: self.fingerprint, numbered, ..PartitionHeader::of(size) };
         let held = self.room.take(RowBlockTotals::bound(size, self.row_block_limit).spill);
         let mut writer = match held {
             Some(_) => SpillWriter::in_memory(&file_name(part), header)?,

@@ -35,7 +35,7 @@ use trimill_system::disk;
 pub use codec::Codec;
 pub use coded::{CodedRows, CodedSlice, RowMark};
 pub use encoders::Encoders;
-pub use format::PartitionHeader;
+pub use format::{PartitionHeader, SpillHeader};
 pub use index::most_bytes;
 pub use manifest::{Manifest, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
@@ -60,7 +60,7 @@ pub fn fingerprint_of(path: &Path) -> Option<u128> {
     (head[..8] == format::MAGIC).then(|| u128::from_le_bytes(fingerprint))
 }
 
-/// What in `dir` has the name of a spill or a manifest and is neither.
+/// A file in `dir` with the name of a spill or a manifest that is neither.
 pub fn foreign_in(dir: &Path) -> Option<PathBuf> {
     let manifest = dir.join(manifest::MANIFEST_NAME);
     if manifest.symlink_metadata().is_ok() && Manifest::read(dir).is_err() {

@@ -32,7 +32,7 @@ use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
 use trimill_system::expected::ExpectedStage;
 use trimill_system::mapped::trim_heap;
-use trimill_system::{Bytes, Control, Error, Kind, Result, lock, machine, parallel};
+use trimill_system::{Bytes, Control, Error, Kind, Result, lock, parallel};
 
 /// Counts the triangles of `edges`, or if there are none of the job's input. Errors: the error of any stage. Where only files could not
 /// be written, the result is the error's answer.
@@ -128,7 +128,7 @@ impl Planned {
         let mut backends = std::mem::take(&mut self.backends);
         let details = Details::Vertices(VertexSums::new(&self.session, &self.graph, self.fingerprint)?);
         self.count_partitions(&mut backends, &details, &mut Vec::new())?;
-        let peak = machine::peak_memory().saturating_sub(self.driver).max(self.peak);
+        let peak = self.peak_now();
         match details {
             Details::Vertices(vertices) => Ok((vertices.of.into_all()?, peak)),
             _ => Err(Error::defect("sums of something else")),
@@ -156,10 +156,9 @@ impl Planned {
         });
         let (CountedAll { partitions, devices }, kept) = Error::answered(counted)?;
         tracing::debug!("partitions are counted");
-        // What counting freed is free for the tables that are written next.
+        // Memory that counting freed is returned for the tables that are written next.
         trim_heap();
         let graph = &self.graph;
-        let peak = || machine::peak_memory().saturating_sub(self.driver).max(self.peak);
         let result = RunResult {
             mode: self.plan.cut.mode(),
             partitioner: self.partitioner.to_string(),
@@ -169,7 +168,7 @@ impl Planned {
             partitions,
             devices,
             stages,
-            peak_host_bytes: peak(),
+            peak_host_bytes: self.peak_now(),
             driver_host_bytes: self.driver,
             device_memory: self.device,
             seconds: self.session.seconds(),
@@ -185,7 +184,7 @@ impl Planned {
             }
             written = Error::worst_of([written, finished.map_err(|error| self.session.resumes(error))]);
             result.seconds = self.session.seconds();
-            result.peak_host_bytes = result.peak_host_bytes.max(peak());
+            result.peak_host_bytes = result.peak_host_bytes.max(self.peak_now());
         }
         if control.is_recorded() {
             result.degrees = result.degrees.or_else(|| Some(DegreeBin::of_runs(graph.degree_runs())));

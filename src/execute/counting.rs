@@ -21,7 +21,7 @@ use super::queue::Queue;
 use super::results::PlannedFigures;
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
-use super::work::{DeviceOutcome, Item, Ranges, SharedWork, SpillWork};
+use super::work::{DeviceOutcome, Item, PartitionsToCount, Ranges, SharedWork, SpillWork};
 use super::workers::all_or_first_error;
 use crate::plan::GraphCut;
 use crate::report::{DeviceResult, PartitionFigures, Stage};
@@ -87,17 +87,10 @@ impl Planned {
             Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
         };
         let work = SharedWork {
-            known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
-            ranges: match &plan.cut {
-                GraphCut::Ranges(ranges) => Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
-                GraphCut::Sets(_) => None,
-            },
+            partitions: self.partitions(journal.as_ref(), details),
             pool,
-            device_memory: self.device,
             queue: &queue,
             spills: spilling.as_ref().map(|(spills, _)| spills),
-            journal: journal.as_ref(),
-            details,
             task: &task,
             per_partition,
             control: &together,
@@ -116,7 +109,7 @@ impl Planned {
                 stages.extend(all.times.streamed_stages(all.times.spilled));
                 let mut dir = spills.dir.into_inner().unwrap_or_else(PoisonError::into_inner);
                 if dir.is_kept() {
-                    all.kept.sort_by_key(|spill| spill.header.partition);
+                    all.kept.sort_by_key(|spill| spill.header.partition.partition);
                     match self.manifest(&all.kept).write(dir.path()) {
                         Ok(path) => dir.wrote(&path),
                         Err(error) => return Err(error.with_answer(CountedAll { partitions: all.results, devices })),
@@ -126,6 +119,23 @@ impl Planned {
             }
         }
         Ok(CountedAll { partitions: all.results, devices })
+    }
+}
+
+impl Planned {
+    /// Its partitions, and where their counts go.
+    pub(super) fn partitions<'a>(
+        &'a self,
+        journal: Option<&'a Journal>,
+        details: &'a Details<'a>,
+    ) -> PartitionsToCount<'a> {
+        let Self { graph, plan, device, .. } = self;
+        let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
+        let ranges = match &plan.cut {
+            GraphCut::Ranges(ranges) => Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
+            GraphCut::Sets(_) => None,
+        };
+        PartitionsToCount { known, ranges, device_memory: *device, journal, details }
     }
 }
 
@@ -200,7 +210,7 @@ fn build_and_count(
 /// The builder thread: ends early when it fails, is stopped, or all devices have failed.
 fn build_all(order: &[u32], spills: &SpillWork<'_>, work: &SharedWork<'_>) -> Result<()> {
     // The spill that an earlier start left.
-    let found = |part| match work.journal {
+    let found = |part| match work.partitions.journal {
         Some(_) => BuiltPartition::found(spills.builder.dir, part, spills.builder.fingerprint),
         None => Ok(None),
     };

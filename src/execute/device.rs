@@ -3,15 +3,14 @@
 use std::cmp::Reverse;
 use std::time::Instant;
 
-use super::details::Details;
 use super::queue::{Queue, TakenItem};
-use super::results::{PlannedFigures, partition_result};
+use super::results::partition_result;
 use super::session::Session;
-use super::work::{DeviceOutcome, Item, Ranges, SharedWork};
+use super::work::{DeviceOutcome, Item, PartitionsToCount, SharedWork};
 use super::workers::{all_or_first_error, run_on_all};
 use crate::count::cuda::RUNS_AHEAD;
 use crate::report::{DeviceResult, PartitionFigures};
-use crate::run_dir::{CountedBy, Journal};
+use crate::run_dir::CountedBy;
 use crate::stream::ahead::Ahead;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use trimill_counting::{CountBackend, DeviceWork};
@@ -32,25 +31,16 @@ pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWor
     run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
 
-/// Partitions that are there, as rank ranges or spills, and are only to be counted.
-pub(super) struct PartitionsToCount<'a> {
-    pub(super) items: Vec<Item>,
-    pub(super) known: PlannedFigures<'a>,
-    pub(super) ranges: Option<Ranges<'a>>,
-    pub(super) device_memory: Bytes,
-    pub(super) journal: Option<&'a Journal>,
-    pub(super) details: &'a Details<'a>,
-}
-
 impl PartitionsToCount<'_> {
-    /// Counts them in their order, or on several devices the largest first, so that all finish at about the same time. The first error of a
-    /// device stops the others.
+    /// Counts some that exist already, as rank ranges or spills: in their order, or on several devices the largest first, so that all
+    /// finish at about the same time. The first error of a device stops the others.
     pub(super) fn count(
         self,
+        mut items: Vec<Item>,
         backends: &mut [Box<dyn CountBackend>],
         session: &Session,
     ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
-        let Self { mut items, known, ranges, device_memory, journal, details } = self;
+        let known = self.known;
         if backends.len() > 1 {
             items.sort_by_key(|item| Reverse(known.predictions[item.part() as usize].stream));
         }
@@ -60,14 +50,10 @@ impl PartitionsToCount<'_> {
         let together = control.part();
         let queue = Queue::of(items, backends.len());
         let work = SharedWork {
-            known,
-            ranges,
+            partitions: self,
             pool,
-            device_memory,
             queue: &queue,
             spills: None,
-            journal,
-            details,
             task: &task,
             per_partition,
             control: &together,
@@ -198,12 +184,12 @@ fn count_queue<'a>(
             Item::Range(_) => Bytes::ZERO,
             Item::Built(built) => Bytes(built.spill.bytes),
         };
-        let mut result = partition_result(work.known, taken.item.part(), &counted, spill, start.elapsed());
+        let mut result = partition_result(work.partitions.known, taken.item.part(), &counted, spill, start.elapsed());
         if let Some(found) = &mut result.counted {
             found.device = device;
         }
-        if let Some(journal) = work.journal {
-            journal.record(&result, counted_by(backend, work.device_memory))?;
+        if let Some(journal) = work.partitions.journal {
+            journal.record(&result, counted_by(backend, work.partitions.device_memory))?;
         }
         share.results.push(result);
         share.times.add_counted(&counted);
@@ -239,7 +225,7 @@ fn count_item(
         let mut source = source?;
         let again = || work.source(item, encoded);
         let mut thread = DeviceThread { backend, pool: work.pool, control };
-        let mut counted = work.details.count(item.part(), &mut source, again, &mut thread)?;
+        let mut counted = work.partitions.details.count(item.part(), &mut source, again, &mut thread)?;
         counted.reading += source.reading();
         Ok(counted)
     };

@@ -3,12 +3,10 @@
 //! Where edges of both kinds are there, the doubled graph ([`crate::directions`]) is counted as a job of its own, with what is left of the
 //! host's memory and all of the device's: what counted the graph must be gone.
 
-use std::path::Path;
-
 use super::backends::GraphToCount;
 use super::graph::{Prepared, enough};
 use super::part_counts::zeros;
-use super::planned::PlanRequest;
+use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
 use crate::cache::Origin;
 use crate::clean::Workspace;
@@ -86,10 +84,9 @@ impl Session {
         let made = parallel::within(&self.pool, || preparation.prepare(self.cache.as_ref(), &mut Vec::new()))?;
         tracing::debug!("the graph is doubled");
         session.open_gpus(enough(made.edges(), made.vertices().into()))?;
-        let path = made.path().map(Path::to_path_buf);
         let prepared = Prepared { graph: made, origin: None, stages: Vec::new(), session };
         let planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
-        let (sums, counting) = Self::unless_graph_damaged(planned.at_vertices(), path.as_deref())?;
+        let (sums, counting) = planned.unless_damaged(Planned::at_vertices)?;
         result.peak_host_bytes = result.peak_host_bytes.max(peak).max(counting);
         Ok(sums)
     }

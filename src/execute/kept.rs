@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use super::backends::GraphToCount;
 use super::details::Details;
-use super::device::PartitionsToCount;
 use super::results::{PlannedFigures, result_of};
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
+use super::work::PartitionsToCount;
 use trimill_counting::Scope;
 
 use crate::job::{Job, Mode, Partitioner, Parts};
@@ -50,7 +50,6 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let SpillsToCount { items, sizes, predictions } = chosen.open(&manifest, dir, |_| true, control)?;
     let (device, driver) = (chosen.device, chosen.driver);
     let partitions = PartitionsToCount {
-        items,
         known: PlannedFigures { sizes: &sizes, predictions: &predictions },
         ranges: None,
         device_memory: device,
@@ -59,7 +58,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     };
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
-    let (all, devices) = partitions.count(&mut chosen.backends, &session)?;
+    let (all, devices) = partitions.count(items, &mut chosen.backends, &session)?;
     control.did_stage("count", start);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {

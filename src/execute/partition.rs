@@ -20,7 +20,7 @@ use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::check_room;
 use trimill_system::expected::ExpectedStage;
-use trimill_system::{Bytes, Error, Result, machine};
+use trimill_system::{Bytes, Error, Result};
 
 /// Spills the partitions of a job, which must name a directory for them.
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
@@ -37,8 +37,7 @@ pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<P
     job.spill = SpillSettings { to: SpillTo::Disk, keep: true, ..job.spill };
     let session = Session::open(job, Purpose::Count, metis, control)?;
     let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
-    let path = planned.graph.path().map(Path::to_path_buf);
-    Session::unless_graph_damaged(planned.spill(&directory), path.as_deref())
+    planned.unless_damaged(|planned| planned.spill(&directory))
 }
 
 impl Planned {
@@ -51,11 +50,11 @@ impl Planned {
         let spills = self.write_spills(locals, dir, &mut stages)?;
         let Self { graph, plan, .. } = &self;
         let reported = |spill: SpillSummary| {
-            let part = spill.header.partition;
+            let part = spill.header.partition.partition;
             let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
             PartitionFigures {
                 file: Some(spill.path.clone()),
-                row_blocks: u64::from(spill.row_blocks),
+                row_blocks: u64::from(spill.header.row_blocks),
                 largest_block_bytes: Bytes(spill.largest_block_bytes),
                 spill_bytes: Bytes(spill.bytes),
                 ..PartitionFigures::planned(part, size, predicted)
@@ -69,7 +68,7 @@ impl Planned {
             parts: plan.parts(),
             partitions: spills.into_iter().map(reported).collect(),
             stages,
-            peak_host_bytes: machine::peak_memory().saturating_sub(self.driver).max(self.peak),
+            peak_host_bytes: self.peak_now(),
             device_memory: self.device,
             partitioner: self.partitioner.to_string(),
             directory: directory.to_path_buf(),
@@ -108,7 +107,7 @@ impl Planned {
             ControlFlow::Continue(())
         })?;
         let start = Instant::now();
-        spills.sort_by_key(|spill| spill.header.partition);
+        spills.sort_by_key(|spill| spill.header.partition.partition);
         dir.wrote(&self.manifest(&spills).write(&directory)?);
         dir.complete();
         times.spilling += start.elapsed();

@@ -39,7 +39,7 @@ pub(super) struct Planned {
     pub(super) limits: PlanLimits,
     /// Host memory for building partitions; enough for one at a time.
     pub(super) building: Bytes,
-    /// Host memory for spills that wait there.
+    /// Host memory for spills that are not counted yet.
     pub(super) spills: Bytes,
     /// Whether the host's memory suffices for building.
     pub(super) builds: bool,
@@ -76,6 +76,17 @@ impl Planned {
         space.choose(self.graph.vertices(), plan, parts)
     }
 
+    /// The peak of the host's memory up to now, without what the drivers mapped.
+    pub(super) fn peak_now(&self) -> Bytes {
+        machine::peak_memory().saturating_sub(self.driver).max(self.peak)
+    }
+
+    /// Calls `step`; if its error is that the graph file is damaged, the file is removed.
+    pub(super) fn unless_damaged<T>(self, step: impl FnOnce(Self) -> Result<T>) -> Result<T> {
+        let path = self.graph.path().map(Path::to_path_buf);
+        Session::unless_graph_damaged(step(self), path.as_deref())
+    }
+
     /// Seconds of counting, with building and streaming partitions.
     pub(super) fn counting_seconds(&self) -> f64 {
         let Self { graph, plan, limits, methods, backends, session, .. } = self;
@@ -89,7 +100,7 @@ impl Planned {
         counting + Planning { session, graph, method, footprint: &footprint, limits, builds }.building(plan)
     }
 
-    /// What builds its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
+    /// The builder of its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
     pub(super) fn builder<'a>(
         &'a self,
         locals: &'a Locals,

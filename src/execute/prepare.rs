@@ -21,7 +21,7 @@ use trimill_graph::Direction;
 use trimill_partitioners::spill::Manifest;
 use trimill_system::child::Helper;
 use trimill_system::url::is_url;
-use trimill_system::{Bytes, Control, Error, Kind, Result, disk, machine, parallel};
+use trimill_system::{Bytes, Control, Error, Kind, Result, disk, parallel};
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
 pub fn prepare(
@@ -51,8 +51,7 @@ pub fn prepare(
     }
     let wanted = PlanRequest { spills_whole: false, shards: shards.map_or(1, NonZeroU32::get) };
     let planned = opened.prepare()?.plan(wanted)?;
-    let path = planned.graph.path().map(Path::to_path_buf);
-    Session::unless_graph_damaged(planned.for_shards(shards), path.as_deref())
+    planned.unless_damaged(|planned| planned.for_shards(shards))
 }
 
 /// Refuses settings that belong to a count in one process.
@@ -190,7 +189,7 @@ impl Planned {
         prepared.write(run.path())?;
         run_dir::remove_tree(&run.work());
         Ok(PreparedReport {
-            peak_host_bytes: machine::peak_memory().saturating_sub(self.driver).max(self.peak),
+            peak_host_bytes: self.peak_now(),
             stages,
             seconds: session.seconds(),
             ..report(run.path(), &prepared)
@@ -198,7 +197,7 @@ impl Planned {
     }
 }
 
-/// What is reported of a prepared job, whether it was prepared now or before.
+/// The report of a prepared job, whether it was prepared now or before.
 fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
     let SharedFiles { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
     PreparedReport {

@@ -5,17 +5,15 @@ use std::time::Instant;
 
 use super::backends::GraphToCount;
 use super::details::Details;
-use super::device::PartitionsToCount;
 use super::graph::Prepared;
-use super::planned::{PlanRequest, Planned};
+use super::planned::PlanRequest;
 use super::results::PlannedFigures;
 use super::session::Session;
 use super::spilled::SpillsToCount;
-use super::work::{Item, Ranges};
+use super::work::{DeviceOutcome, Item, PartitionsToCount};
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
-use crate::plan::GraphCut;
-use crate::report::{PartitionFigures, ShardReport};
+use crate::report::ShardReport;
 use crate::run_dir::{Journal, PreparedJob, RunDir, with_prepare_advice};
 use crate::shards::{self, Shard, ShardChoice, environment};
 use trimill_counting::CountBackend;
@@ -51,22 +49,19 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let session = Session::of_shard(job, run, control)?;
     let mine = shard.partitions(&prepared.costs);
     let counting = ShardCounter { fingerprint: prepared.fingerprint, journal: &journal };
-    let (mut results, missing) = {
+    let missing = {
         let details = Details::new(&session, &graph, prepared.fingerprint)?;
-        counting.counted_before(&mine, &details, &session)?
+        counting.counted_before(&mine, &details, &session, &mut report)?
     };
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
         let counted = match prepared.mode {
-            Mode::InPlace => counting.ranges(state, &missing),
-            Mode::Spilled => counting.spills(&state, &missing),
+            Mode::InPlace => counting.ranges(state, &missing, &mut report),
+            Mode::Spilled => counting.spills(&state, &missing, &mut report),
         };
-        let counted = counted.map_err(|error| with_prepare_advice(error, &path))?;
-        (report.backend, report.method) = (counted.backend.into(), counted.method.into());
-        results.extend(counted.results);
+        counted.map_err(|error| with_prepare_advice(error, &path))?;
     }
-    results.sort_by_key(|result| result.id);
-    report.partitions = results;
+    report.partitions.sort_by_key(|result| result.id);
     report.missing = prepared.parts() - journal.counted()?.len() as u32;
     report.seconds = begin.elapsed().as_secs_f64();
     Ok(report)
@@ -91,49 +86,37 @@ struct ShardCounter<'a> {
     journal: &'a Journal,
 }
 
-struct ShardCount {
-    backend: &'static str,
-    method: &'static str,
-    results: Vec<PartitionFigures>,
-}
-
 impl ShardCounter<'_> {
-    /// The results of `mine` that are there already, with all counts that are wanted, and the partitions that are to be counted.
+    /// Adds to the report the results of `mine` that are there already, with all counts that are wanted. Returns the other partitions.
     fn counted_before(
         &self,
         mine: &[u32],
         details: &Details<'_>,
         session: &Session,
-    ) -> Result<(Vec<PartitionFigures>, Vec<u32>)> {
+        report: &mut ShardReport,
+    ) -> Result<Vec<u32>> {
         let mut before = self.journal.counted()?;
         let recorded: Vec<u32> = mine.iter().copied().filter(|part| before.contains_key(part)).collect();
         let complete = details.resume(&recorded, session)?;
         let missing = mine.iter().copied().filter(|part| !complete.contains(part)).collect();
         before.retain(|part, _| complete.contains(part));
-        Ok((before.into_values().collect(), missing))
+        report.partitions.extend(before.into_values());
+        Ok(missing)
     }
 
-    fn ranges(&self, prepared: Prepared, parts: &[u32]) -> Result<ShardCount> {
+    fn ranges(&self, prepared: Prepared, parts: &[u32], report: &mut ShardReport) -> Result<()> {
         prepared.session.open_gpus(Bytes(u64::MAX))?;
         let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
         let mut backends = std::mem::take(&mut planned.backends);
-        let Planned { graph, plan, session, .. } = &planned;
-        let details = Details::new(session, graph, self.fingerprint)?;
-        let GraphCut::Ranges(ranges) = &plan.cut else {
-            return Err(Error::defect("sets of vertices in the in-place mode"));
-        };
-        let partitions = PartitionsToCount {
-            items: parts.iter().copied().map(Item::Range).collect(),
-            known: PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions },
-            ranges: Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
-            device_memory: planned.device,
-            journal: Some(self.journal),
-            details: &details,
-        };
-        ShardCount::of(partitions, &mut backends, session)
+        let details = Details::new(&planned.session, &planned.graph, self.fingerprint)?;
+        let items = parts.iter().copied().map(Item::Range).collect();
+        let partitions = planned.partitions(Some(self.journal), &details);
+        let (all, _) = partitions.count(items, &mut backends, &planned.session)?;
+        add(report, backends[0].as_ref(), all);
+        Ok(())
     }
 
-    fn spills(&self, prepared: &Prepared, parts: &[u32]) -> Result<ShardCount> {
+    fn spills(&self, prepared: &Prepared, parts: &[u32], report: &mut ShardReport) -> Result<()> {
         let Prepared { session, graph, .. } = prepared;
         let Some(run) = &session.run else { return Err(Error::defect("a shard without a run directory")) };
         let dir = run.spills(None);
@@ -146,25 +129,19 @@ impl ShardCounter<'_> {
         let details = Details::new(session, graph, self.fingerprint)?;
         let SpillsToCount { items, sizes, predictions } = spills;
         let partitions = PartitionsToCount {
-            items,
             known: PlannedFigures { sizes: &sizes, predictions: &predictions },
             ranges: None,
             device_memory: chosen.device,
             journal: Some(self.journal),
             details: &details,
         };
-        ShardCount::of(partitions, &mut chosen.backends, session)
+        let (all, _) = partitions.count(items, &mut chosen.backends, session)?;
+        add(report, chosen.backends[0].as_ref(), all);
+        Ok(())
     }
 }
 
-impl ShardCount {
-    fn of(
-        partitions: PartitionsToCount<'_>,
-        backends: &mut [Box<dyn CountBackend>],
-        session: &Session,
-    ) -> Result<Self> {
-        let (backend, method) = (backends[0].name(), backends[0].method());
-        let (all, _) = partitions.count(backends, session)?;
-        Ok(Self { backend, method, results: all.results })
-    }
+fn add(report: &mut ShardReport, backend: &dyn CountBackend, counted: DeviceOutcome) {
+    (report.backend, report.method) = (backend.name().into(), backend.method().into());
+    report.partitions.extend(counted.results);
 }

@@ -68,15 +68,7 @@ impl ChosenBackends {
 }
 
 fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
-    let header = spill.header();
-    let size = PartitionSize {
-        locals: header.locals.into(),
-        resident_arcs: spill.resident_arcs(),
-        proxies_induced: header.proxies_induced,
-        arcs_induced: header.arcs_induced,
-        proxies_kept: header.proxies_kept,
-        arcs_kept: header.arcs_kept,
-    };
+    let size = spill.size();
     let row_blocks: Vec<Bytes> = (0..spill.row_blocks())
         .map(|i| {
             let row_block = spill.row_block_info(i);

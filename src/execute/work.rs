@@ -58,19 +58,24 @@ pub(super) struct Ranges<'a> {
     pub(super) blocks: &'a RowBlocks,
 }
 
-/// What the threads of all devices have in common.
-pub(super) struct SharedWork<'a> {
+/// Partitions of a job, and where their counts go.
+pub(super) struct PartitionsToCount<'a> {
     pub(super) known: PlannedFigures<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
-    pub(super) pool: &'a ThreadPool,
     pub(super) device_memory: Bytes,
-    pub(super) queue: &'a Queue<Item>,
-    /// In the spilled mode, what builds spills and removes them once they were counted.
-    pub(super) spills: Option<&'a SpillWork<'a>>,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
     /// Where triangles at vertices or on edges are added up.
     pub(super) details: &'a Details<'a>,
+}
+
+/// Data that the threads of all devices share.
+pub(super) struct SharedWork<'a> {
+    pub(super) partitions: PartitionsToCount<'a>,
+    pub(super) pool: &'a ThreadPool,
+    pub(super) queue: &'a Queue<Item>,
+    /// In the spilled mode, what builds spills and removes them once they were counted.
+    pub(super) spills: Option<&'a SpillWork<'a>>,
     pub(super) task: &'a Task,
     /// By how much the task advances when a partition is counted; 0 if the backend reports its progress by itself.
     pub(super) per_partition: u64,
@@ -87,9 +92,9 @@ pub(super) struct SpillWork<'a> {
 impl<'a> SharedWork<'a> {
     /// Opens a partition. `longest`: the most encoded bytes of a file block that the backend decodes, where it takes encoded rows.
     pub(super) fn source(&self, item: &Item, longest: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
-        match (item, &self.ranges) {
+        match (item, &self.partitions.ranges) {
             (Item::Built(built), _) => {
-                let longest = longest.filter(|_| !self.details.needs_rows());
+                let longest = longest.filter(|_| !self.partitions.details.needs_rows());
                 Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).encoded(longest)))
             }
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {

@@ -65,8 +65,8 @@ fn the_header_is_as_specified() {
     assert_eq!(long(120), xxh3_64(&bytes[long(104) as usize..]));
     assert_eq!(bytes[128..152], [0; 24]);
     assert_eq!((long(152), summary.checksum), (xxh3_64(&bytes[..152]), xxh3_64(&bytes[..152])));
-    assert_eq!((summary.resident_arcs, summary.row_block_arcs, summary.row_blocks), (5, 4, 2));
-    assert_eq!((summary.raw_bytes, summary.largest_block_bytes), (96, 4 * (2 + 2 + 1)));
+    assert_eq!((summary.header.resident_arcs, summary.header.row_block_arcs, summary.header.row_blocks), (5, 4, 2));
+    assert_eq!((summary.header.raw_bytes, summary.largest_block_bytes), (96, 4 * (2 + 2 + 1)));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
+use crate::partition::sizes::PartitionSize;
 use trimill_system::{Error, Result, hex};
 
 /// The version of the format that is written and read.
@@ -28,7 +29,7 @@ pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REBUILD)
 }
 
-/// What is known of a partition before its sections are written.
+/// Figures of a partition that are known before its sections are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PartitionHeader {
     #[serde(with = "hex::of_u128")]
@@ -43,14 +44,24 @@ pub struct PartitionHeader {
     pub arcs_kept: u64,
 }
 
+impl PartitionHeader {
+    /// That of a partition of this size, without its number and the job's fingerprint.
+    pub fn of(size: &PartitionSize) -> Self {
+        let PartitionSize { locals, proxies_induced, arcs_induced, proxies_kept, arcs_kept, .. } = *size;
+        let (locals, numbered) = (locals as u32, size.numbered() as u32);
+        Self { locals, numbered, proxies_induced, proxies_kept, arcs_induced, arcs_kept, ..Self::default() }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SpillHeader {
-    pub(super) codec: Codec,
-    pub(super) partition: PartitionHeader,
-    pub(super) row_blocks: u32,
-    pub(super) resident_arcs: u64,
-    pub(super) row_block_arcs: u64,
-    pub(super) raw_bytes: u64,
+pub struct SpillHeader {
+    pub codec: Codec,
+    pub partition: PartitionHeader,
+    pub row_blocks: u32,
+    pub resident_arcs: u64,
+    pub row_block_arcs: u64,
+    /// Bytes of all values before coding: 4 for each rank, each local's number, each row's length and each successor.
+    pub raw_bytes: u64,
     pub(super) index_offset: u64,
     pub(super) index_bytes: u64,
     pub(super) index_checksum: u64,

@@ -30,7 +30,7 @@ pub struct Manifest {
     pub job: ManifestJob,
     pub vertices: u64,
     pub edges: u64,
-    /// What counting the spills needs to know of the graph.
+    /// Figures of the graph that counting the spills needs.
     pub graph: GraphFigures,
     /// The partitions, in order of their numbers.
     pub partitions: Vec<ManifestPartition>,
@@ -75,7 +75,7 @@ pub struct ManifestPartition {
 
 impl From<&SpillSummary> for ManifestPartition {
     fn from(spill: &SpillSummary) -> Self {
-        let header = &spill.header;
+        let (all, header) = (&spill.header, &spill.header.partition);
         Self {
             id: header.partition,
             file: spill.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -87,11 +87,11 @@ impl From<&SpillSummary> for ManifestPartition {
             proxies_kept: header.proxies_kept,
             arcs_induced: header.arcs_induced,
             arcs_kept: header.arcs_kept,
-            resident_arcs: spill.resident_arcs,
-            row_block_arcs: spill.row_block_arcs,
-            row_blocks: spill.row_blocks,
+            resident_arcs: all.resident_arcs,
+            row_block_arcs: all.row_block_arcs,
+            row_blocks: all.row_blocks,
             largest_block_bytes: spill.largest_block_bytes,
-            raw_bytes: spill.raw_bytes,
+            raw_bytes: all.raw_bytes,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::index::{RowBlockInfo, SpillIndex};
 use super::slot::DecodeSlot;
 use super::store::SpillStore;
 use super::writer::SpillSummary;
+use crate::partition::sizes::PartitionSize;
 use trimill_system::{Error, Result};
 
 /// An open spill. Can be read from many threads at once.
@@ -39,7 +40,7 @@ impl SpillReader {
 
     /// Opens a spill that was just written, where it is; a file is checked as by [`SpillReader::open`].
     pub fn reopen(spill: &SpillSummary) -> Result<Self> {
-        let fingerprint = Some(spill.header.fingerprint);
+        let fingerprint = Some(spill.header.partition.fingerprint);
         match &spill.memory {
             Some(memory) => Self::of(&spill.path, SpillStore::Memory(Arc::clone(memory)), fingerprint),
             None => Self::open(&spill.path, fingerprint),
@@ -117,17 +118,19 @@ impl SpillReader {
             },
             bytes: self.bytes,
             checksum: self.checksum,
-            header: self.header.partition.clone(),
-            resident_arcs: self.header.resident_arcs,
-            row_block_arcs: self.header.row_block_arcs,
-            row_blocks: self.header.row_blocks,
+            header: self.header.clone(),
             largest_block_bytes: self.largest_block_bytes(),
-            raw_bytes: self.header.raw_bytes,
         }
     }
 
     pub fn resident_arcs(&self) -> u64 {
         self.header.resident_arcs
+    }
+
+    pub fn size(&self) -> PartitionSize {
+        let PartitionHeader { locals, proxies_induced, proxies_kept, arcs_induced, arcs_kept, .. } = *self.header();
+        let (locals, resident_arcs) = (locals.into(), self.resident_arcs());
+        PartitionSize { locals, resident_arcs, proxies_induced, arcs_induced, proxies_kept, arcs_kept }
     }
 
     /// Bytes of the decoded resident section in host memory: numbers, offsets and successors.
@@ -140,7 +143,7 @@ impl SpillReader {
         self.index.row_blocks.len()
     }
 
-    /// What the index says of row block `i` (below [`SpillReader::row_blocks`]).
+    /// The entry of the index for row block `i` (below [`SpillReader::row_blocks`]).
     pub fn row_block_info(&self, i: usize) -> &RowBlockInfo {
         &self.index.row_blocks[i]
     }

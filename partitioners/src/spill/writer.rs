@@ -53,13 +53,8 @@ pub struct SpillSummary {
     pub bytes: u64,
     /// The header's checksum, which through the index's covers every byte of the file.
     pub checksum: u64,
-    pub header: PartitionHeader,
-    pub resident_arcs: u64,
-    pub row_block_arcs: u64,
-    pub row_blocks: u32,
+    pub header: SpillHeader,
     pub largest_block_bytes: u64,
-    /// Bytes of all values before coding: 4 for each rank, each local's number, each row's length and each successor.
-    pub raw_bytes: u64,
 }
 
 impl SpillWriter {
@@ -168,7 +163,7 @@ impl SpillWriter {
         let bytes = index.to_bytes();
         let header = SpillHeader {
             codec: self.codec,
-            partition: self.header.clone(),
+            partition: self.header,
             row_blocks: index.row_blocks.len() as u32,
             resident_arcs,
             row_block_arcs: index.row_blocks.iter().map(|row_block| row_block.arcs).sum(),
@@ -183,12 +178,8 @@ impl SpillWriter {
         Ok(SpillSummary {
             bytes: self.end + bytes.len() as u64,
             checksum: checksum(&bytes_of_header),
-            resident_arcs,
-            row_block_arcs: header.row_block_arcs,
-            row_blocks: header.row_blocks,
             largest_block_bytes: index.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0),
-            raw_bytes: header.raw_bytes,
-            header: self.header,
+            header,
             path: self.path,
             memory,
         })

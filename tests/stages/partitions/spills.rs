@@ -13,7 +13,6 @@ use trimill::testing::execute::partition::partition;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
-use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::DeviceThread;
 use trimill::{Bytes, Control};
@@ -78,16 +77,7 @@ fn spilled(arcs: &[(u64, u64)], parts: &str, level: Prune, limit: Bytes, dir: &P
 /// Asserts that a spill has exactly the partition of the definition.
 fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
     let ranks: Vec<u32> = defined.vertices.iter().copied().collect();
-    let header = spill.header();
-    let sizes = PartitionSize {
-        locals: header.locals.into(),
-        resident_arcs: spill.resident_arcs(),
-        proxies_induced: header.proxies_induced,
-        arcs_induced: header.arcs_induced,
-        proxies_kept: header.proxies_kept,
-        arcs_kept: header.arcs_kept,
-    };
-    assert_eq!((sizes, header.numbered as usize), (defined.size, ranks.len()));
+    assert_eq!((spill.size(), spill.header().numbered as usize), (defined.size, ranks.len()));
     assert_eq!(spill.ranks().unwrap(), ranks);
     let (mut resident, mut row_block, mut arcs) = (Resident::default(), RowBlock::default(), BTreeSet::new());
     spill.read_resident(&mut resident).unwrap();

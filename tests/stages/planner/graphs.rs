@@ -76,16 +76,7 @@ impl Known {
             (size.locals, size.resident_arcs, size.numbered(), size.arcs_kept - size.resident_arcs),
             "sizes are exact"
         );
-        let header = PartitionHeader {
-            locals: size.locals as u32,
-            numbered,
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-            ..PartitionHeader::default()
-        };
-        let mut writer = SpillWriter::in_memory("part", header).unwrap();
+        let mut writer = SpillWriter::in_memory("part", PartitionHeader::of(size)).unwrap();
         writer.ranks(ranks.into_iter()).unwrap();
         writer.resident(&resident).unwrap();
         row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());
