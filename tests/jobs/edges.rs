@@ -232,22 +232,8 @@ fn resumed_jobs_have_the_same_counts() {
 }
 
 #[test]
-fn what_cannot_be_counted_or_written_is_refused_at_once() {
+fn with_force_a_file_that_is_there_is_replaced() {
     let place = Place::new();
-    for (arguments, code, words) in [
-        (
-            &["--per-edge", "e.txt"][..],
-            2,
-            &["e.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst or .parquet"][..],
-        ),
-        (&["--per-edge", "e.npy"], 2, &["e.npy", ".csv.zst or .parquet"]),
-        (&["--per-edge", "there.tsv"], 2, &["there.tsv", "--force"]),
-        (&["--per-edge", "dir.tsv"], 2, &["dir.tsv", "directory"]),
-        (&["--per-edge", "no/such/e.tsv"], 3, &["no/such/e.tsv", "cannot be written"]),
-        (&["--per-edge", "e.tsv", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
-    ] {
-        place.refuses(arguments, code, words);
-    }
     assert_eq!(rows(&place.replaced_by("--per-edge")), [((0, 1), 1), ((0, 2), 1), ((1, 2), 1)].into());
 }
 

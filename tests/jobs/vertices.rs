@@ -274,23 +274,8 @@ fn resumed_jobs_have_the_same_counts() {
 }
 
 #[test]
-fn what_cannot_be_counted_or_written_is_refused_at_once() {
+fn with_force_a_file_that_is_there_is_replaced() {
     let place = Place::new();
-    for (arguments, code, words) in [
-        (
-            &["--per-vertex", "v.txt"][..],
-            2,
-            &["v.txt", ".tsv, .tsv.gz, .tsv.zst, .csv, .csv.gz, .csv.zst, .npy or .parquet"][..],
-        ),
-        (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv.zst, .csv, .csv.gz or .csv.zst"]),
-        (&["--per-vertex", "there.tsv"], 2, &["there.tsv", "--force"]),
-        (&["--per-vertex", "dir.tsv"], 2, &["dir.tsv", "directory"]),
-        (&["--per-vertex", "no/such/v.tsv"], 3, &["no/such/v.tsv", "cannot be written"]),
-        (&["--clustering", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
-        (&["--force"], 2, &["required arguments", "--per-vertex", "--by-degree", "--output"]),
-    ] {
-        place.refuses(arguments, code, words);
-    }
     assert_eq!(rows(&place.replaced_by("--per-vertex"))[&2], (2, 1));
 }
 

@@ -146,10 +146,13 @@ const LINES: &[(&str, &[&str])] = &[
         &[
             "count graph.txt --per-vertex v.txt",
             "count graph.txt --per-vertex there.tsv",
+            "count graph.txt --per-vertex dir.tsv",
             "count graph.txt --per-vertex nowhere/v.tsv",
             "count graph.txt --per-vertex same.tsv --per-edge same.tsv",
             "count graph.txt --per-vertex graph.txt",
+            "count graph.txt --by-degree d.npy",
             "count graph.txt --per-edge e.npy",
+            "count graph.txt --per-edge e.txt",
             "count graph.txt --report r.htm",
             "count graph.txt --trace t.html",
             "count graph.txt --output there.tsv",
@@ -172,19 +175,21 @@ const LINES: &[(&str, &[&str])] = &[
 /// Adds a command line, and what the program says to it.
 fn say(place: &Place, line: &str, page: &mut String) {
     let words: Vec<&str> = line.split(' ').collect();
+    let files = || [listing(&place.path("")), listing(&place.path("tmp"))];
+    let before = files();
     let output = place.run(&[&words[..], &["--progress", "none"]].concat());
     let said = stderr(&output);
     let message = said.split_once("error: ").map_or("is no mistake", |(_, message)| message.trim_end());
     let message = message.split("\n\nUsage:").next().unwrap_or_default().replace('\n', "\n    ");
     assert!(output.stdout.is_empty() || line.contains("--json"), "{line}");
-    assert!(listing(&place.path("tmp")).is_empty(), "{line}");
+    assert_eq!(files(), before, "{line}");
     writeln!(page, "\n    trimill {line}\n    [{}] {message}", output.status.code().unwrap()).unwrap();
 }
 
 #[test]
 fn typical_mistakes_get_the_messages_of_the_page() {
     let place = Place::new();
-    fs::create_dir(place.path("folder")).unwrap();
+    ["folder", "dir.tsv", "cache"].iter().for_each(|name| fs::create_dir(place.path(name)).unwrap());
     place.write("graph.txt", "0 1\n1 2\n2 0\n");
     place.write("there.tsv", "mine\n");
     place.write("job.toml", "[[job]]\nname = 'k3'\ninput.path = 'graph.txt'\n");
@@ -212,6 +217,7 @@ fn typical_mistakes_get_the_messages_of_the_page() {
         lines.iter().for_each(|line| say(&place, line, &mut page));
     }
     assert!(!page.contains("] is no mistake\n"), "{page}");
+    assert_eq!(fs::read_to_string(place.path("there.tsv")).unwrap(), "mine\n");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(&path, &page).unwrap();

@@ -224,27 +224,19 @@ fn zero_is_refused_in_plain_words() {
     assert!(seen >= 20, "{seen}");
 }
 
+/// Besides the command lines of docs/messages.md.
 #[test]
 fn errors_keep_their_kinds() {
     let (_guard, dir) = folder();
     for (line, kind) in [
-        ("count @/missing.txt", Kind::Data),
-        ("count @/odd.txt", Kind::Data),
         ("count @/g.txt --host-memory 1", Kind::Resource),
-        ("count @/g.txt -", Kind::Usage),
-        ("count @/g.txt --device-memory 0", Kind::Usage),
-        ("count @/g.txt --metis-contract 8", Kind::Usage),
-        ("count @/g.txt --method guess", Kind::Usage),
         ("plan @/g.txt --method lstc --backend cpu", Kind::Usage),
-        ("count @/g.txt --backend cpu --tile 64", Kind::Usage),
         ("count @/g.txt --method bitmap --block-threads 64", Kind::Usage),
         ("partition @/g.txt --method forward --devices 0 --spill-dir @/s", Kind::Usage),
         ("bench @/g.txt --backend cpu --devices 0", Kind::Usage),
         ("count @/g.txt --output @/g.txt", Kind::Resource),
         ("count @/g.txt --partitioner file:@/parts", Kind::Data),
         ("partition @/g.txt --spill-dir @/g.txt", Kind::Resource),
-        ("run @/missing.toml", Kind::Data),
-        ("man cuont", Kind::Usage),
     ] {
         assert_eq!(run(&dir, line).kind(), Some(kind), "{line}");
     }
