@@ -81,7 +81,7 @@ pub struct Assigner<'a> {
     pub parts: Parts,
     /// The seed of `random` and `metis`.
     pub seed: u64,
-    /// What a vertex weighs: the bytes of its resident row.
+    /// The weight of a vertex: the bytes of its resident row.
     pub weight: &'a (dyn Fn(u32) -> u64 + Sync),
     /// How METIS is run; `None` if the calling program did not say.
     pub helper: Option<&'a Helper>,

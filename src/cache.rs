@@ -24,7 +24,7 @@ use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
 
-/// What a graph was made from: its text is the `source` in graph files.
+/// The source of a graph: its text is the `source` in graph files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub format: Format,
@@ -214,7 +214,7 @@ impl Cache {
         let most = match self.most {
             Some(most) => most,
             None => {
-                // What would be free without any graph, this one included.
+                // The space that would be free without any cached graph, this one included.
                 let graphs = others.iter().fold(oriented.file_bytes, |sum, other| sum + other.bytes);
                 Bytes((disk::free_space(&self.dir)? + graphs).get() / 2)
             }

@@ -29,7 +29,7 @@ const PER_VERTEX: u64 = 16 + 8;
 /// The most bands of ranks.
 const MOST_BANDS: u64 = 16;
 
-/// What a thread takes while it makes a file block.
+/// Bytes of a thread while it makes a file block.
 const OF_THREAD: u64 = 6 << 20;
 
 /// Bytes of the host's memory that marking the edges of a graph of this size takes at least, apart from what reading the input takes.

@@ -95,17 +95,17 @@ fn number_in_runs<'a>(
         control.check()?;
     }
     let names = Arc::new(names.finish()?);
-    // What is left beside the arrays of the next stage; less than it needs is reported there.
+    // The memory beside the arrays of the next stage, which reports it if that is too little.
     let left = space.memory.left(&needs(IdCount::Plain(count), arcs, space)).unwrap_or_default();
     let numbers = merged.into_iter().zip(firsts).map(|(range, first)| (first, range.numbers)).collect();
     let mut numbered = NumberedArcs { source, names, arcs, runs, numbers, waiting: waiting.arcs };
     numbered.hold_at_most(Bytes(left.get() / ARCS_THAT_WAIT))?;
-    // What waited in memory was in small blocks, and arrays over all names come next.
+    // Runs in memory were in small blocks, and arrays over all names come next.
     trim_heap();
     Ok(numbered)
 }
 
-/// What waits on disk where memory holds nothing: at most all names and, for each line, a pair of places; and their numbers.
+/// Bytes of temporary files where memory holds nothing: at most all names and, for each line, a pair of places; and their numbers.
 fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
     let held = space.memory.usable().get() / NAMES_THAT_WAIT;
     DiskNeed {

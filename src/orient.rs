@@ -69,7 +69,7 @@ pub fn orient(
     let later = space.later_needs(layout.vertices.into(), edges);
     place.check_room(&layout, std::iter::once(waiting).chain(later))?;
     let arcs = RankedArcs::new(&degrees, edges, &shares);
-    // What cleaning took in small blocks.
+    // Frees the small blocks that cleaning took.
     trim_heap();
     let rank_of = numbers(&degrees);
     drop(degrees);

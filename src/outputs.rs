@@ -124,7 +124,7 @@ impl Asked {
         }
     }
 
-    /// Fills the arrays of vertices, and writes the files, of which each is there whole or not at all, whatever becomes of the other. Runs
+    /// Fills the arrays of vertices, and writes the files, each of which is complete or missing, even if another one fails. Runs
     /// in the current thread pool.
     pub fn write_vertices(
         &self,

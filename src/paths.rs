@@ -70,7 +70,7 @@ impl Job {
     pub fn paths(&self) -> Paths {
         let announced = self.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let mut paths = Paths { job: self.name.clone(), force: self.output.force, announced, all: Vec::new() };
-        // What cannot be listed is refused where it is opened.
+        // An input that cannot be listed is refused when it is opened.
         let listed = if self.kept_spills().is_some() { None } else { files_of(&self.inputs).ok() };
         for input in listed.as_ref().unwrap_or(&self.inputs) {
             paths = paths.reads("the input", input);
@@ -155,7 +155,7 @@ impl Paths {
 
 /// The file that an output makes or replaces.
 pub fn file_of(output: &Path) -> Option<PathBuf> {
-    // What cannot be an output is refused where it is opened.
+    // A path that cannot be an output is refused when it is opened.
     disk::file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 

@@ -1,4 +1,4 @@
-//! Run directories: a job that was ended at any moment goes on from there.
+//! Run directories: a job that ended at any moment is resumed from its files.
 //!
 //! ```text
 //! DIR/lock             locked while a process uses the directory

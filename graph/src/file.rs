@@ -120,7 +120,7 @@ pub(super) fn table<T: Send>(
     let (mut hash, mut buffer, mut at, mut done) = (Xxh3Default::new(), Vec::new(), 0, 0);
     let mut wrong = None;
     while at < section.bytes {
-        // What is left of the bytes before, and more behind them.
+        // The unused bytes of the last read, then more from the file.
         let (held, more) = (buffer.len(), (section.bytes - at).min(READ as u64) as usize);
         buffer.resize(held + more, 0);
         file.read(section.at + at, &mut buffer[held..])?;
@@ -185,7 +185,7 @@ pub fn note_seen(file: &File, path: &Path, seen: u128) -> Result<()> {
     disk::write_at(file, path, &seen.to_le_bytes(), FIXED as u64)
 }
 
-/// What [`note_seen`] recorded last.
+/// The last record of [`note_seen`].
 pub fn seen(file: &File) -> Option<u128> {
     let mut bytes = [0; 16];
     file.read_exact_at(&mut bytes, FIXED as u64).ok()?;

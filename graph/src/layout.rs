@@ -147,7 +147,7 @@ impl Layout {
         Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))
     }
 
-    /// What a graph takes in memory, where its rows take so many bytes: beside them the vertex of each rank takes 4 bytes, an id 8.
+    /// Bytes of a graph in memory whose rows take so many bytes; the vertex of each rank takes 4 more, an id 8.
     pub fn in_memory(&self, rows: u64) -> Bytes {
         let of_vertex = if self.has_ids { 12 } else { 4 };
         Bytes((of_vertex * u64::from(self.vertices)).saturating_add(rows))

@@ -74,7 +74,7 @@ fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
 pub struct NamesWriter {
     file: File,
     dir: PathBuf,
-    /// What is not written yet, and where it begins.
+    /// Bytes that are not written yet, and where they begin.
     waiting: Vec<u8>,
     at: u64,
     ends: Vec<u64>,

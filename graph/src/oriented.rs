@@ -49,7 +49,7 @@ pub struct GraphSize {
     pub probes: u64,
 }
 
-/// What results say of a graph, and what methods need to know of it.
+/// Figures of a graph, for results and for methods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphFigures {

@@ -135,7 +135,7 @@ pub fn encode(numbers: &[u32], out: &mut Vec<u8>) {
 }
 
 struct BitWriter<'a> {
-    /// What is left of the control words, the current one, and how many of its bits are written.
+    /// The control words that follow, the current one, and how many of its bits are written.
     control: &'a mut [u8],
     word: u64,
     bit: u32,

@@ -13,7 +13,7 @@ use crate::rows::AdjacencyRows;
 use crate::{ArcSink, NameSink, VertexList};
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// What is known of a source before it is read.
+/// Facts about a source that are known before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SourceFacts {
     /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).

@@ -45,7 +45,7 @@ pub(super) const MAGIC: &[u8] = b"ARROW1";
 /// Bytes before the first message of a file.
 const FIRST: u64 = 8;
 
-/// What follows the footer: its length, and the mark.
+/// Bytes after the footer: its length, and the magic.
 const TAIL: u64 = 4 + MAGIC.len() as u64;
 
 pub(super) struct Arrow {
@@ -207,7 +207,7 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
         let layout = layout.ok_or_else(|| damaged("a dictionary among record batches"))?;
         Ok((place..body + bytes, StoredBatch { body, layout, dictionaries: dictionaries.len() }))
     })?;
-    // What is listed twice would be counted twice.
+    // A batch that is listed twice would be counted twice.
     let mut places: Vec<&Range<u64>> = batches.iter().map(|(place, _)| place).collect();
     places.sort_unstable_by_key(|place| place.start);
     if places.windows(2).any(|pair| pair[0].end > pair[1].start) {

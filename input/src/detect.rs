@@ -48,7 +48,7 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
         return known(by_suffix, file);
     }
     let head = file.head(HEAD)?;
-    // What raw numbers may begin with, too.
+    // Raw numbers may begin with these bytes, too.
     let is_short = |format| format == Format::ScipyNpz || format == Format::Arrow && !head.starts_with(ARROW);
     if let Some(format) = format_of_magic(&head, file)?.filter(|&format| binary.is_none() || !is_short(format)) {
         return Ok(format);

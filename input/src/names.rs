@@ -135,7 +135,7 @@ impl NamedList {
         let FirstContent { text, start, number } = first;
         let separator = Separator::of(&text);
         let columns = NameColumns::of(&text, separator).count(&mut Vec::new());
-        // What is wrong with the line is found again when it is read.
+        // A wrong line is found again, and reported, when it is read.
         let columns = columns.unwrap_or(2).max(2);
         drop(head);
         Ok(Self { skip: start, before: number - 1, separator, columns, file })

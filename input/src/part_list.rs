@@ -62,7 +62,6 @@ pub(super) fn parts(list: &InputFile) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Where a path of a list is.
 fn located(list: &Path, part: &Path) -> PathBuf {
     if part.is_absolute() {
         return part.to_path_buf();

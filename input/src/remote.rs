@@ -78,7 +78,7 @@ fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-/// What is read of a store, and where it is.
+/// The object that is read, and its store.
 struct StoredAt {
     store: Arc<dyn ObjectStore>,
     at: ObjectPath,
@@ -172,7 +172,7 @@ impl Opener {
                     let keys = self.under(&store, &parsed(&key, &name)?, |_| true, &name)?;
                     return if keys.is_empty() { Err(no_objects(&name)) } else { Ok(named(keys)) };
                 }
-                // What matches nothing may be the key of an object, as the name of a file.
+                // A pattern without matches may itself be the key of an object, as it may be the name of a file.
                 if let Some((prefix, pattern)) = pattern(&key) {
                     let exact = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
                     let matches = |key: &ObjectPath| pattern.matches_with(key.as_ref(), exact);

@@ -19,7 +19,7 @@ pub struct RowChunk {
     pub arcs: Range<u64>,
 }
 
-/// What is known of the reverse of arcs.
+/// Whether the reverse of each arc is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
     /// The input says that every arc has its reverse; if one has not, a scan decides whether that is an error.

@@ -110,7 +110,7 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
             read.then_some(u64::from(u32::from_le_bytes(end)))
         }
     };
-    // What is damaged may say anything.
+    // A damaged header may say anything.
     said.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
 }
 

@@ -42,7 +42,7 @@ impl Stat {
         }
     }
 
-    /// What differs in a file that was `self` and is `now`; `None` if nothing does.
+    /// The difference between a file that was `self` and is `now`; `None` if there is none.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {
         if self.inode != now.inode {
             Some("another file was put in its place".into())

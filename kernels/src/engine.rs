@@ -29,7 +29,7 @@ pub const EXTRA_STREAMS: usize = 16;
 /// A point in a stream that can be waited for, by number, below [`EVENTS`]. Recording it again moves it.
 pub type Event = usize;
 
-/// What is timed between two events.
+/// The kind of work that is timed between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
     Copy,

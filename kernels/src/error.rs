@@ -38,7 +38,7 @@ pub enum GpuError {
     /// Sorted runs that could not be stored, or read again.
     #[error("keys of the graph could not be stored: {reason}")]
     Store {
-        /// What the caller's store said.
+        /// The message of the caller's store.
         reason: String,
     },
     /// Sections that violate their invariants, or arrive in the wrong order.

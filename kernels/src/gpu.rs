@@ -102,7 +102,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// What was recorded since this was last called.
+    /// The work that was recorded since the last call.
     pub fn take_work(&mut self) -> Vec<TimedCommand> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }

@@ -121,7 +121,7 @@ struct LstcCounter<'g, E: Engine> {
     shape: Shape,
     received: Received,
     locals: u64,
-    /// What all launches share.
+    /// Arguments of all launches.
     arguments: LstcArguments,
     /// The counters of vertices, if triangles are counted there, too.
     vertices: Option<VertexCounters>,

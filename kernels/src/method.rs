@@ -12,7 +12,7 @@ use trimill_counting::{
 use crate::Gpu;
 use crate::error::GpuResult;
 
-/// What was counted, and what it took. Seconds are by the device's clock.
+/// The count, and the time and memory that it took. Seconds are by the device's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MethodCount {
     /// Triangles whose corner of largest number is local.

@@ -95,7 +95,7 @@ const REACH_OF_ROW_BLOCKS: u64 = 1 << 30;
 /// The most counters of arcs, which are numbered with 32 bits.
 const MOST_COUNTERS: u64 = 1 << 32;
 
-/// What the method takes at least: two slots, and a work space that includes the size of two more.
+/// The least bytes of the method: two slots, and a work space that includes the size of two more.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
@@ -212,7 +212,7 @@ impl CountingMethod for Packed {
 struct PackedCounter<'g, E: Engine> {
     engine: &'g mut E,
     received: Received,
-    /// What all launches share.
+    /// Arguments of all launches.
     all: SharedArguments,
     /// The locals of the partition.
     locals: u32,
@@ -366,7 +366,6 @@ fn packing_lanes(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) < u64::from(ROW_LANES) { 1 } else { lanes_for(rows, arcs) }
 }
 
-/// Blocks for `rows` rows with `lanes` lanes each.
 fn grid_blocks(rows: u32, lanes: u32) -> u32 {
     rows.div_ceil(THREADS / lanes)
 }

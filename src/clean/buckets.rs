@@ -43,7 +43,7 @@ pub struct Buckets {
     written: AtomicU64,
     /// How many keys will come, about or at most.
     expected: u64,
-    /// What of a key follows from its bucket, of which there are so many for each class.
+    /// The hash that decides the bucket of a key, and the number of buckets for each class.
     hash: PairHash,
     of_class: usize,
     overflow: Overflow,
@@ -324,7 +324,7 @@ impl Buckets {
     }
 }
 
-/// What is left of a bucket that is taken.
+/// The rest of a bucket that is being read.
 struct TakenBucket<'a> {
     buckets: &'a Buckets,
     class: usize,

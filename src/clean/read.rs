@@ -22,7 +22,7 @@ use trimill_system::disk::check_room;
 use trimill_system::memory::Needs;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// What goes to disk while arcs are sorted.
+/// Bytes on disk while arcs are sorted.
 pub(crate) const BEYOND_MEMORY: &str = "the arcs that do not fit in memory while they are sorted";
 
 #[cfg(feature = "testing")]

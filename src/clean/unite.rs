@@ -17,7 +17,7 @@ use trimill_system::{Bytes, Result, parallel};
 /// Keys whose degrees are prefetched before they are needed.
 const AHEAD: usize = 24;
 
-/// What is known of the input once it is read.
+/// Facts about the input that are known once it is read.
 pub(super) struct InputTotals {
     pub(super) arcs: u64,
     pub(super) loops: u64,

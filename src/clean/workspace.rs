@@ -49,7 +49,7 @@ pub struct Workspace<'a> {
     pub later: Option<&'a dyn AfterPreparing>,
 }
 
-/// What comes after preparing a graph.
+/// The needs of the stages after preparing a graph.
 pub trait AfterPreparing: Debug + Sync {
     /// The smallest budget that suffices for it, of a graph of at most so many vertices and arcs.
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
@@ -90,7 +90,7 @@ impl InputForm {
     }
 }
 
-/// What is known of a graph before it is prepared.
+/// Bounds of a graph that are known before it is prepared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphToPrepare {
     pub form: InputForm,
@@ -156,7 +156,7 @@ impl<'a> Workspace<'a> {
         Self { memory, dir, graph: Bytes::ZERO, buckets: None, scratch: None, later: None }
     }
 
-    /// What is written after a graph of so many vertices and edges is prepared.
+    /// Files that are written after a graph of so many vertices and edges is prepared.
     pub(crate) fn later_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
         self.later.map_or(Vec::new(), |later| later.disk_needs(vertices, edges))
     }
@@ -225,7 +225,7 @@ impl Shares<'_> {
         self.in_memory.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
     }
 
-    /// What waits in the directory, in the file of buckets or of lists.
+    /// Bytes of the temporary file of buckets or of lists, in its directory.
     pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
         let ([least_bytes, most_bytes], option) = (bytes, "--work-dir".into());
         DiskNeed { what: what.into(), directory: self.dir.to_path_buf(), least_bytes, most_bytes, option }

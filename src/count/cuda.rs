@@ -142,7 +142,7 @@ impl Cuda {
         Ok(())
     }
 
-    /// What the method takes where nothing is set apart for encoded rows, and few counters are held.
+    /// The footprint without buffers for encoded rows, and with few counters.
     pub fn least_footprint(&self) -> Footprint {
         let counters = self.vertices.map_or(0, |(vertices, _)| vertex_counters(vertices, Bytes::ZERO));
         footprint(&*self.method, self.edges, Bytes(COUNTER_BYTES * counters))
@@ -168,7 +168,7 @@ impl Cuda {
         }
     }
 
-    /// What is set apart on the device.
+    /// Device memory that is reserved for buffers.
     fn apart(&self) -> Bytes {
         Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
@@ -313,7 +313,7 @@ impl CountBackend for Cuda {
     }
 }
 
-/// What a method takes, with the memory that is set apart.
+/// The footprint of a method, with the memory that is reserved for buffers.
 fn footprint(method: &dyn CountingMethod, edges: bool, apart: Bytes) -> Footprint {
     let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
     Footprint { apart, ..footprint }

@@ -13,7 +13,7 @@ use trimill_system::{Control, Result};
 /// Edges that [`ListedEdges`] hands on at a time, about.
 const AT_A_TIME: usize = 1 << 20;
 
-/// What a number on an edge is.
+/// The meaning of a number on an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeFigure {
     Triangles,

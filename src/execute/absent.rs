@@ -13,7 +13,7 @@ use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
 impl Session {
-    /// What [`Session::backends`] would choose on a machine with such GPUs; they cannot count.
+    /// The choice of [`Session::backends`] on a machine with such GPUs; they cannot count.
     pub(super) fn absent(
         &self,
         method: CudaMethod,

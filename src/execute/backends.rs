@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// What would be chosen with other budgets, for GPUs or for the CPU. It is for a plan: it opens no GPU.
+    /// The choice with other budgets, for GPUs or for the CPU. It is for a plan: it opens no GPU.
     pub(super) fn backends_within(
         &self,
         graph: GraphToCount,
@@ -247,7 +247,7 @@ impl AfterPreparing for Session {
         }
         let vertices = vertices.min(MOST_VERTICES) as u32;
         let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
-        // What is wrong with a name is said where it is written to.
+        // A wrong name is reported when the file is written.
         let all = self.job.output.lcc_wanted.map_or(0, |lcc| lcc.listed).max(vertices.into());
         self.job.output.files.disk_needs(&size, Some(vertices.into()), all).unwrap_or_default()
     }

@@ -41,7 +41,6 @@ pub(super) struct BuildingSpace<'a> {
     /// The most bytes of a block of rows.
     pub(super) block: Bytes,
     pub(super) spills: Bytes,
-    /// Where the others are.
     pub(super) dir: &'a Path,
     /// The devices that count them, after which they are removed; none where all of them stay.
     pub(super) counted: Option<usize>,

@@ -34,7 +34,7 @@ fn report(cache: &Cache, entries: Vec<CachedGraph>) -> CacheReport {
     }
 }
 
-/// Lists the cache.
+/// Lists the cached graphs.
 pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;

@@ -20,7 +20,7 @@ pub struct ChosenBackends {
     pub floor: Floor,
     /// The methods between which `auto` chose; none where there was nothing to choose.
     pub methods: Vec<MethodEstimate>,
-    /// Bytes of the host's memory that counting takes, row blocks on their way to a GPU among them.
+    /// Bytes of the host's memory that counting takes, including row blocks that are copied to a GPU.
     pub on_host: Bytes,
     pub division: Division,
     /// The least bytes of the host's memory that counting takes.

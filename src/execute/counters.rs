@@ -26,7 +26,7 @@ pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
     }
 }
 
-/// What the counts of each of `gpus` GPUs take on their way to the sums, at most.
+/// The most bytes of the host for counts of each of `gpus` GPUs that are not added to the sums yet.
 pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }

@@ -1,4 +1,4 @@
-//! Counts the triangles on each edge: what of a partition goes to the sums, and what follows from the sums.
+//! Counts the triangles on each edge: adds the counts of partitions to the sums, and makes files and trusses from the sums.
 //!
 //! The counts of a row block are complete when the row block is counted, and are added to the sums at once; those of resident arcs
 //! are added when the partition is counted. If a device fails in between, another one counts the partition again, and what was added

@@ -34,7 +34,7 @@ impl JobEstimate {
 pub(super) struct Estimating<'a> {
     pub(super) planning: Planning<'a>,
     pub(super) plan: &'a Plan,
-    /// What the cores have to do, where they count.
+    /// The work of the cores, where they count.
     pub(super) work: WholeWork,
     /// Whether the input has rows that can be read at any place.
     pub(super) has_rows: bool,
@@ -55,7 +55,7 @@ impl Estimating<'_> {
         }
     }
 
-    /// What preparing the graph takes with so much of the host's memory, and of a GPU's.
+    /// Time and space of preparing the graph with so much of the host's memory, and of a GPU's.
     pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
         let Self { has_rows, planning: Planning { session, graph, limits, .. }, .. } = *self;
         let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());

@@ -15,7 +15,7 @@ use trimill_system::{Bytes, Control, Result, parallel, threads};
 /// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerateRequest {
-    /// Which.
+    /// The family, with its parameters.
     pub family: Family,
     /// The graph that a product is made from; it is cleaned first.
     pub graph: Option<Box<Job>>,

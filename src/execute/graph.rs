@@ -31,7 +31,7 @@ pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
 
 pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
-    /// What identifies the input; none where it is not a file.
+    /// The identity of the input; none where it is not a file.
     pub(crate) origin: Option<Origin>,
     /// The record of the job in its run directory, once that is claimed for it.
     claimed: Option<JobRecord>,
@@ -41,7 +41,7 @@ pub struct Opened<'e> {
 
 pub struct Prepared {
     pub(super) graph: OrientedGraph,
-    /// What identifies the input, with a hash of its contents where there is a cache; none where it is not a file.
+    /// The identity of the input, with a hash of its contents where there is a cache; none where it is not a file.
     pub(super) origin: Option<Origin>,
     pub(super) stages: Vec<Stage>,
     pub(super) session: Session,
@@ -65,7 +65,7 @@ impl Session {
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
-    /// What identifies an input, if it is a file.
+    /// The identity of an input, if it is a file.
     pub(super) fn origin(source: &Source) -> Result<Option<Origin>> {
         let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
         let names = source.has_names();

@@ -62,7 +62,7 @@ pub(super) struct HostNeeds {
     pub(super) spilled: bool,
     /// Whether a shard of a prepared job is counted: it builds no partitions and adds nothing up.
     pub(super) shard: bool,
-    /// What of the host's memory a device takes to peel the graph; none: the cores peel it.
+    /// Host memory that a device takes to peel the graph; none: the cores peel it.
     pub(super) device_peels: Option<Bytes>,
 }
 
@@ -216,7 +216,7 @@ impl HostNeeds {
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
-    /// What the truss decomposition needs, if it is wanted.
+    /// The memory for the truss decomposition, if it is wanted.
     fn peeling(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let memory = match self.device_peels {
@@ -231,14 +231,14 @@ impl HostNeeds {
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
     }
 
-    /// What stays in memory while arcs between neighbours are counted, besides the graph.
+    /// Bytes that stay in memory, besides the graph, while arcs between neighbours are counted.
     fn beside_directions(&self) -> Bytes {
         let GraphSize { vertices, edges, .. } = self.size;
         let on_edges = if self.counts.edges { held::<ByArc>(self.host, edges) } else { Bytes::ZERO };
         held::<ByRank>(self.host, vertices.into()) + on_edges
     }
 
-    /// What marking the directions of edges needs, if they are wanted.
+    /// The memory for marking the directions of edges, if they are wanted.
     pub(super) fn directions(&self) -> Option<Needs> {
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
         let needs = self
@@ -250,7 +250,7 @@ impl HostNeeds {
         self.counts.lcc.filter(|lcc| lcc.directed).map(|_| needs)
     }
 
-    /// What counting the doubled graph needs, which may stay in memory; `least`: what counting the graph itself takes.
+    /// The memory for counting the doubled graph, which may stay in memory; `least`: for counting the graph itself.
     fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
         let (size, counts) =
             (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });

@@ -45,7 +45,7 @@ pub(super) struct Opening {
     pub(super) prepare: Prepare,
     /// The process's memory before.
     before: Bytes,
-    /// What the driver mapped, if that was measured when GPUs were opened.
+    /// Bytes that the driver mapped, if that was measured when GPUs were opened.
     driver: Option<Bytes>,
 }
 

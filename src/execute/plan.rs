@@ -30,8 +30,7 @@ pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, con
 }
 
 impl Planned {
-    /// What is planned, and what other numbers of parts would take. `has_rows`: whether the input has rows that can be read at any place.
-    /// What to do if the parts that were asked for do not fit.
+    /// The advice if the number of parts that was asked for does not fit.
     fn advice_on_parts(&self) -> Option<String> {
         let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.device);
         (asked != parts).then(|| {
@@ -41,6 +40,7 @@ impl Planned {
         })
     }
 
+    /// The plan, and the costs of other numbers of parts. `has_rows`: whether the input has rows that can be read at any place.
     fn report(self, has_rows: bool) -> Result<PlanReport> {
         let footprint = self.backends[0].footprint();
         let Self { graph, plan, limits, session, .. } = &self;
@@ -148,7 +148,7 @@ impl Planned {
 }
 
 impl Planning<'_> {
-    /// What other numbers of parts would take, without splitting; none where running the partitioner again is not cheap.
+    /// The costs of other numbers of parts, without splitting; none where running the partitioner again is not cheap.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
         let Self { graph, footprint, .. } = *self;

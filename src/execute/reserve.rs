@@ -40,12 +40,12 @@ impl Reserve for Cuda {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Budget {
     Asked(Bytes),
-    /// 90% of what is free, but at most so much for each worker.
+    /// 90% of the free memory, but at most so much for each worker.
     Free(Bytes),
 }
 
 impl Budget {
-    /// What the user asked for, else 90% of what is free.
+    /// The budget that the user asked for, else 90% of the free memory.
     pub(super) fn of(asked: Option<Bytes>) -> Self {
         asked.map_or(Self::Free(Bytes(u64::MAX)), Self::Asked)
     }

@@ -122,7 +122,7 @@ impl Session {
         };
         let Places { spill: spill_dir, work: work_dir, temporary } =
             Places::make(job.spill.dir.as_deref(), job.work_dir.as_deref(), job.spill.keep, run.as_ref())?;
-        // What is read once is not found again.
+        // An input that can be read only once is not found in the cache again.
         let cached = job.cache.enabled && !job.is_read_once();
         let cache = cached.then(|| cache(job.cache.dir.as_deref(), job.cache.max)).flatten();
         let cache = match (cache, &run) {

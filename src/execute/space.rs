@@ -15,7 +15,7 @@ use trimill_system::disk::DiskNeed;
 use trimill_system::{Bytes, Result};
 
 impl Planned {
-    /// What counting takes, where partitions are built as `building` says, if they are.
+    /// Disk space of counting; `building`: how partitions are built, if they are.
     pub(super) fn disk_needs(&self, building: Option<&Building>) -> Result<Vec<DiskNeed>> {
         let Self { graph, plan, session, .. } = self;
         let Session { job, run, cache, work_dir, .. } = session;
@@ -61,7 +61,7 @@ impl Planned {
         }
     }
 
-    /// What sums take that are not in memory.
+    /// Disk space of sums that are not in memory.
     fn sums_bytes<K: SumKey>(&self, keys: u64) -> Bytes {
         if in_memory::<K>(self.session.host, keys) { Bytes::ZERO } else { Sums::<K>::bytes(keys) }
     }

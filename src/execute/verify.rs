@@ -90,7 +90,7 @@ fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<
     ids.filter(|&ids| array_is_worthwhile(ids, arcs))
 }
 
-/// What was counted at vertices, and what files need beside it.
+/// The counts at vertices, and other values that files need.
 struct ToWrite {
     vertices: VerifiedVertices,
     array_len: Option<u64>,

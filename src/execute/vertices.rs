@@ -162,7 +162,7 @@ impl<'g> VertexSums<'g> {
     }
 }
 
-/// What the coefficients of all vertices take from the input, which is read again: the list of these, and the arcs between their neighbours.
+/// Data for the coefficients of all vertices from the input, which is read again: the listed vertices, and the arcs between neighbours.
 #[derive(Default)]
 struct ReadAgain {
     listed: Option<Vec<u64>>,

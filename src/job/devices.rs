@@ -27,7 +27,7 @@ impl Default for Devices {
     }
 }
 
-/// What a list of GPUs looks like.
+/// The forms of a list of GPUs, for errors.
 const EXPECTED: &str = "`all`, or the numbers of GPUs such as 0,1";
 
 impl fmt::Display for Devices {

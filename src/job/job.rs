@@ -161,7 +161,7 @@ impl OutputSettings {
         per_edge.is_some() || self.truss.is_some() || matches!(arrays, Some(CountArrays::Edges(_)))
     }
 
-    /// What is counted besides the total.
+    /// The counts besides the total.
     pub fn counts(&self) -> CountsWanted {
         let bytes_per_thread = self.files.bytes_per_thread();
         let (vertices, edges, truss) = (self.counts_vertices(), self.counts_edges(), self.truss);

@@ -113,7 +113,7 @@ impl Job {
         }
     }
 
-    /// What is counted beside the total, and the files of it.
+    /// The counts besides the total, and their files.
     fn output_table(&self) -> OutputTable {
         let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
         OutputTable {

@@ -31,7 +31,6 @@ pub(super) struct Merging<'a> {
 
 /// The distinct names from one on to another.
 pub(super) struct MergedRange {
-    /// How many there are.
     pub(super) count: u64,
     /// Front-coded.
     pub(super) names: Vec<WaitingBytes>,

@@ -57,7 +57,6 @@ impl BlocksInOrder {
         })
     }
 
-    /// The rows, when all are written.
     pub(crate) fn finish(self) -> RowsWritten {
         let JoinedBlocks { entries, position, longest, probes, .. } =
             self.joined.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -43,7 +43,6 @@ struct RowPass<'a> {
     key: Option<u64>,
 }
 
-/// What a pass has found.
 pub(super) struct PassFound {
     /// Whether all rows that were read are those of a clean graph.
     pub(super) clean: bool,
@@ -237,7 +236,6 @@ impl InputRow {
         Self { id, rank, length, at, left: length, last: None, is_unsorted: false, is_wanted: pass.waiting.wants(rank) }
     }
 
-    /// All of it.
     fn whole(&self) -> RowChunk {
         let id = u64::from(self.id);
         RowChunk { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }

@@ -59,7 +59,6 @@ pub(super) struct BandTails {
 }
 
 impl<'a> RowsToReverse<'a> {
-    /// Rows of these lengths.
     pub(super) fn new(rows: Box<dyn AdjacencyRows + 'a>, lengths: Vec<u32>, shares: Shares<'a>) -> Self {
         let chunks = chunks(&*rows, &lengths, &shares);
         Self { rows, lengths, chunks, shares }

@@ -85,7 +85,7 @@ impl AdjacencyRows for UnitedRows<'_> {
         let chunks = &self.bands[band];
         let mut tails = self.tails.write().unwrap_or_else(PoisonError::into_inner);
         if tails.chunks != *chunks {
-            // What the old ones take is needed for these.
+            // The new chunk needs the memory of the old one.
             *tails = BandTails::default();
             let found = self.rows.tails(chunks.clone(), None, control)?;
             *tails = found.ok_or_else(|| {

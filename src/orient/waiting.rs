@@ -47,7 +47,6 @@ pub(super) struct WaitingRows {
     held: AtomicU64,
     /// The buckets that take rows in this pass.
     taking: Mutex<Range<usize>>,
-    /// Their ranks.
     first_rank: u32,
     end_rank: AtomicU32,
     pool: Pool,
@@ -226,7 +225,7 @@ impl WaitingRows {
                 *end = 0;
             }
         }
-        // What follows needs the memory, unless there is another pass.
+        // The next stage needs the memory, unless there is another pass.
         if !self.has_left_out() {
             lock(&self.idle).clear();
         }

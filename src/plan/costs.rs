@@ -26,7 +26,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
     })?;
     let of = |(part, work): (usize, SampledWork)| {
         let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
-        // What the sample found, for all of the partition's rows.
+        // The sample's sum, extrapolated to all rows of the partition.
         let work = work.times(if work.rows == 0.0 { 0.0 } else { size.resident_arcs as f64 / work.rows });
         let row_blocks = predicted.row_blocks as f64;
         let arcs = predicted.stream.get() as f64 / size_of::<u32>() as f64;

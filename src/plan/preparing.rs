@@ -37,7 +37,7 @@ const IN_ROW: f64 = 1.6;
 pub struct PreparingEstimate {
     /// How often the input is read.
     pub passes: u64,
-    /// Bytes that wait on disk at a time.
+    /// The most bytes of temporary files at a time.
     pub scratch: Bytes,
     pub stages: Vec<ExpectedStage>,
 }

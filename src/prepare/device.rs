@@ -68,7 +68,7 @@ impl<'a> ReadOnDevice<'a> {
         if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
             return Err(unfit("too many vertices"));
         }
-        // What was read cannot be given to the cores later.
+        // Arcs that were read cannot be given to the cores later.
         let fitting_ids = match (source.is_read_once(), device.engine()) {
             (true, None) => return Err(unfit("it cannot be used")),
             (true, Some(engine)) => ids_within(engine.layout().capacity()),

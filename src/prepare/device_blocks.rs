@@ -127,7 +127,6 @@ impl BatchOfBlocks<'_> {
         (self.positions[blocks.end] - self.positions[blocks.start]) as usize
     }
 
-    /// Writes some of them, whose bytes these are.
     fn write(
         &self,
         blocks: Range<usize>,

@@ -136,7 +136,7 @@ pub struct MoreMemory {
 pub struct PreparingFigures {
     /// How often the input is read.
     pub passes: u64,
-    /// Bytes that wait on disk at a time.
+    /// The most bytes of temporary files at a time.
     pub scratch_bytes: Bytes,
     /// The seconds.
     pub seconds: f64,

@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(difference(asked, Some(&recorded(8))), None);
         assert!(difference(asked, Some(&recorded(9))).is_some());
         assert!(difference(asked, None).is_some());
-        // What was asked for then may be left to the planner now.
+        // A setting that was named then may be left to the planner now.
         let mut before = record();
         asked(&mut before);
         before.check(&mut record(), None, Path::new("/run"), &Control::silent()).unwrap();

@@ -26,7 +26,7 @@ pub trait EdgeSink: Send {
     fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()>;
 }
 
-/// The counts of one partition on their way to a sink.
+/// Hands the counts of one partition to a sink.
 pub(super) struct EdgeReader<'a> {
     sink: &'a mut dyn EdgeSink,
     buffer: WordBuffer,

@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_share_rises_from_nothing_to_all() {
         let mut share = JobShare::default();
-        // What comes before the job knows what it will do.
+        // A task before the job knows its stages.
         assert!(share.begin("header", NOW));
         assert!(!share.expect(&stages([("read", 3.0), ("clean", 4.0), ("orient", 2.0), ("count", 1.0)]), NOW));
         assert_eq!(share.done("header", 0.9), 0.0);
@@ -146,7 +146,7 @@ mod tests {
         // Work beside the stages.
         assert!(!share.begin("size", NOW));
         assert!((share.done("size", 0.5) - 0.9).abs() < 1e-9);
-        // What is known better later on, in relation to what was expected of the stages before.
+        // A later estimate is taken relative to those of the stages before.
         assert!(!share.expect(&stages([("count", 3.0)]), NOW));
         assert!(!share.begin("count", NOW));
         assert!((share.done("count", 0.0) - 0.75).abs() < 1e-9 && share.done("count", 1.0) == 1.0);
@@ -164,7 +164,7 @@ mod tests {
         // Several counts of a graph are several jobs, of which nothing is expected.
         assert!(share.begin("count", NOW) && share.begin("count", NOW));
         assert_eq!(share.done("count", 0.25), 0.25);
-        // What begins again is begun anew.
+        // A task that begins again starts from zero.
         assert!(!share.expect(&stages([("read", 3.0), ("count", 3.0)]), NOW));
         assert!(!share.begin("read", NOW));
         assert_eq!(share.done("read", 1.0), 0.5);

@@ -102,7 +102,7 @@ impl<T: Default> ChunkQueue<T> {
                 return Some(ChunkStep::Write(buffer));
             }
             if state.to_make == self.chunks {
-                // Those that wait have nothing to do either.
+                // Waiting threads have nothing left to do either.
                 self.changed.notify_all();
                 return None;
             }

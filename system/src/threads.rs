@@ -168,7 +168,6 @@ mod tests {
         }
     }
 
-    /// The thread that works in a pool of one.
     fn worker(pool: &JobPool) -> std::thread::ThreadId {
         pool.install(|| std::thread::current().id())
     }

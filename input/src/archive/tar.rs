@@ -47,7 +47,7 @@ pub(super) struct TarMembers<'a> {
     padding: u64,
 }
 
-/// What extension headers say about the next member.
+/// Extension headers of the next member.
 #[derive(Default)]
 struct Extension {
     name: Option<Vec<u8>>,

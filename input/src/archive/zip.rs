@@ -49,7 +49,7 @@ impl ReaderAt for ZipBytes<'_> {
     }
 }
 
-/// What the central directory says of a member beside its name and size.
+/// The entry of a member in the central directory, without its name and size.
 struct DirectoryEntry {
     entry: ZipArchiveEntryWayfinder,
     method: CompressionMethod,
@@ -132,7 +132,7 @@ impl<'a> Zip<'a> {
                 0 => return Ok(()),
                 more => {
                     read += more as u64;
-                    // What is longer than the archive says may have no end.
+                    // A member that is longer than the archive says may have no end.
                     if read > bytes {
                         return Err(self.damaged(at, format!("more than the {bytes} bytes announced")));
                     }
@@ -202,7 +202,7 @@ impl<'a> Zip<'a> {
 fn member(entry: &ZipFileHeaderRecord<'_>) -> Member {
     let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
     let folder = entry.is_dir() || entry.mode().value() & TYPE_BITS == FOLDER;
-    // What was archived from a pipe counts as a plain file.
+    // A member that was archived from a pipe is taken as a plain file.
     Member { name, bytes: entry.uncompressed_size_hint(), plain: !folder && !entry.mode().is_symlink() }
 }
 

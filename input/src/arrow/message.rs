@@ -103,7 +103,7 @@ impl BatchLayout {
     pub(super) fn of(message: Message<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Option<Self>> {
         match message.header_type() {
             MessageHeader::RecordBatch => {}
-            // What is needed of them is read by itself.
+            // Dictionaries that are needed are read separately.
             MessageHeader::DictionaryBatch => return Ok(None),
             other => {
                 let name = other.variant_name().unwrap_or("an unknown one");

@@ -170,7 +170,7 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
 struct ViewedText<'a> {
     file: ViewedFile<'a>,
     within: Range<u64>,
-    /// What was read last, and where it begins in the buffer.
+    /// The bytes that were read last, and where they begin in the buffer.
     piece: Vec<u8>,
     at: u64,
 }

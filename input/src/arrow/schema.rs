@@ -30,7 +30,7 @@ pub(super) struct ArrowColumn {
 /// The texts that a column has the numbers of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DictionaryColumn {
-    /// What messages call the dictionary.
+    /// The id of the dictionary in messages.
     pub(super) id: i64,
     values: ArrowValues,
     width: u64,
@@ -47,7 +47,7 @@ pub(super) enum ArrowValues {
     Views,
 }
 
-/// What comes before a column in a record batch.
+/// Nodes and buffers before a column in a record batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ColumnPlace {
     pub(super) nodes: usize,

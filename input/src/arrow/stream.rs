@@ -60,7 +60,7 @@ impl ArrowStream {
             return Ok(None);
         };
         let head = pipe.peek((PREFIX + length) as usize, control)?;
-        // What is wrong with it is found again in the copy.
+        // An error in it is found again in the copy, and reported then.
         let columns = head.get(PREFIX as usize..).map(|metadata| columns_of(metadata, reading));
         match columns {
             Some(Ok((columns, 0))) if columns.iter().all(|column| column.width <= 4) => {

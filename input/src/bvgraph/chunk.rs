@@ -25,7 +25,7 @@ pub(super) struct BvChunk {
     pub(super) before: Before,
 }
 
-/// What is known of the rows before a chunk: copying from them needs their degrees.
+/// The rows before a chunk, from which its rows may copy: their degrees, or where to find these.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
     Degrees(Vec<u64>),

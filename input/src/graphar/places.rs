@@ -8,7 +8,7 @@ use super::MOST_BYTES;
 use trimill_system::{Error, Result};
 
 pub(crate) trait GrapharFiles {
-    /// What is in a folder, in order; empty if there is no such folder, or if it cannot be listed.
+    /// The entries of a folder, in order; empty if there is no such folder, or if it cannot be listed.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>>;
 
     /// Whether the folders of edges can be listed.

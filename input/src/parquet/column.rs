@@ -19,7 +19,7 @@ pub(super) struct ColumnValues<'a, T: DataType> {
     /// 0 for tails, 1 for heads.
     end: usize,
     reader: ColumnReaderImpl<T>,
-    /// What was read last.
+    /// The bytes that were read last.
     pub(super) values: Vec<T::T>,
     /// Whether a value is there (1) or missing (0), if values may be missing.
     levels: Vec<i16>,
@@ -125,7 +125,7 @@ impl<'a> IdColumn<'a> {
 impl ParquetFile {
     fn damaged(&self, group: usize, column: usize, error: ParquetError) -> Error {
         let error = match error {
-            // What reading says, which is nothing about pages.
+            // The error of reading, which has nothing to do with pages.
             ParquetError::External(source) => match source.downcast::<io::Error>() {
                 Ok(source) => return Error::read(&self.file.path, *source),
                 Err(source) => ParquetError::External(source),

@@ -62,7 +62,7 @@ impl Pages {
             return Err(wrong("pages in another file"));
         }
         let (start, end) = (start as u64, start as u64 + column.compressed_size() as u64);
-        // What is read for the header of the last page may reach beyond it.
+        // The bytes read for the header of the last page may reach beyond that page.
         let forward = file.file.forward(start..end + HEADER, ReadOrder::Pages).map(Mutex::new);
         let bytes = PageBytes { file: Arc::clone(file), forward };
         let pages = SerializedPageReader::new(Arc::new(bytes), column, rows, None)?;

@@ -6,7 +6,7 @@
 /// The most structures and lists around a value. Metadata of Parquet files has about six.
 const MOST_DEPTH: usize = 24;
 
-/// What a walk finds, each with the path of field numbers that leads there.
+/// Values that a walk finds, each with the path of field numbers that leads there.
 pub(super) enum ThriftItem {
     Integer(i64),
     End,

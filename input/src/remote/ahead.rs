@@ -27,7 +27,6 @@ struct ComingPart {
     bytes: PendingWork<Result<Vec<u8>>>,
 }
 
-/// A part that is there.
 #[derive(Default)]
 struct FetchedPart {
     start: u64,
@@ -114,7 +113,7 @@ impl ReadAhead {
         Ok(())
     }
 
-    /// What is here of the bytes from `at` on.
+    /// The bytes from `at` on that have arrived.
     fn fetched(&self, at: u64) -> &[u8] {
         let head = usize::try_from(at).ok().and_then(|at| self.object.head().get(at..)).unwrap_or_default();
         let parts = [head, self.now.from(at), self.before.from(at)];

@@ -21,7 +21,7 @@ use trimill_system::{Error, Result};
 /// The first bytes of a Parquet file, whose last ones are read next.
 const PARQUET: &[u8] = b"PAR1";
 
-/// What an object is known by.
+/// The identity of an object's version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ObjectVersion {
     bytes: u64,
@@ -56,7 +56,7 @@ impl ObjectVersion {
         Self { bytes: meta.size, tag, modified }
     }
 
-    /// What differs in an object that was `self` and is `now`.
+    /// The difference between an object that was `self` and is `now`.
     fn difference(&self, now: &Self) -> String {
         if self.bytes != now.bytes {
             format!("it had {} bytes and now has {}", self.bytes, now.bytes)
@@ -91,7 +91,7 @@ impl ObjectReader {
             return Err(error);
         }
         let bytes = reader.version.bytes;
-        // What is missing where it broke off.
+        // The bytes that are missing since the connection ended.
         let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
         head.extend(rest);
         if head.starts_with(PARQUET) && bytes > HEAD {

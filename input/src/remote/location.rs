@@ -7,7 +7,7 @@ use reqwest::Url;
 use trimill_system::url::split;
 use trimill_system::{Error, Result};
 
-/// What an error expects.
+/// The forms of URLs, for errors.
 const EXPECTED: &str = "http://HOST/PATH, https://HOST/PATH or s3://BUCKET/KEY";
 
 /// Where an object is.
@@ -53,7 +53,7 @@ impl RemoteLocation {
         Ok(Self::S3 { bucket: bucket.into(), key: key.into(), version: version.map(str::to_owned) })
     }
 
-    /// What is shown of it.
+    /// The part of it that may be shown.
     pub(super) fn name(&self) -> PathBuf {
         match self {
             Self::Http(url) => {

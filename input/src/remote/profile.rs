@@ -19,7 +19,6 @@ const ASKING: [&str; 6] =
 /// The values of a section by their keys, in lower case; those of an indented line by both keys, with a point between them.
 type SectionValues = HashMap<String, String>;
 
-/// A file, if it is there.
 struct AwsFile {
     path: PathBuf,
     sections: HashMap<String, SectionValues>,

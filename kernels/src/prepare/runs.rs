@@ -131,7 +131,7 @@ impl Runs {
         most: u64,
         end: impl Fn(u64) -> u64,
     ) -> GpuResult<u64> {
-        // What is known without reading any block suffices, unless there are few blocks.
+        // Upper bounds, for which no block is read, suffice unless there are few blocks.
         let at_most = |number| self.runs.iter().map(|run| run.below_at_most(end(number))).collect::<Vec<_>>();
         let found = largest(range.clone(), |number| Self::between(from, &at_most(number)) <= most);
         if Self::between(from, &self.below(end(found))?) > 0 {
@@ -203,7 +203,7 @@ impl Runs {
     }
 }
 
-/// Keys on their way to the device, which decodes them.
+/// Encoded keys that are copied to the device, which decodes them.
 struct Decoding<'b> {
     /// The one that is filled next, and the one that may still be being copied from.
     halves: [DecodingHalf<'b>; 2],

@@ -85,12 +85,10 @@ impl KeyRun {
         self.begins.last().copied().unwrap_or(0)
     }
 
-    /// The blocks that have some keys.
     pub(super) fn blocks(keys: &Range<u64>) -> Range<usize> {
         (keys.start / BLOCK) as usize..keys.end.div_ceil(BLOCK) as usize
     }
 
-    /// The keys of some blocks.
     pub(super) fn keys_of(&self, blocks: &Range<usize>) -> Range<u64> {
         blocks.start as u64 * BLOCK..(blocks.end as u64 * BLOCK).min(self.keys)
     }
@@ -109,7 +107,6 @@ impl KeyRun {
         begins.iter().map(|at| at - begins[0])
     }
 
-    /// Reads the bytes of some blocks.
     pub(super) fn read(&self, threads: &RunThreads, blocks: &Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let (run, begin, share) = (&*self.run, self.begins[blocks.start], share_of(bytes.len()));
         threads.each((begin..).step_by(share).zip(bytes.chunks_mut(share)).map(|(at, part)| move || run.read(at, part)))
@@ -159,7 +156,7 @@ impl RunThreads {
     }
 }
 
-/// What a thread returns; it may not have started.
+/// The result of a thread, which may not have started.
 pub(super) fn joined<T>(thread: io::Result<ScopedJoinHandle<'_, T>>) -> GpuResult<T> {
     match thread.map(ScopedJoinHandle::join) {
         Ok(Ok(result)) => Ok(result),

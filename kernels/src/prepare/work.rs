@@ -76,7 +76,7 @@ pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     most
 }
 
-/// What sorting so many keys, and selecting among so many elements, takes beside them.
+/// Bytes beside the keys for sorting so many, and for selecting among so many elements.
 pub(crate) fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
 }

@@ -36,7 +36,7 @@ pub fn pool() -> &'static ThreadPool {
 /// Gives a counter all runs and all row blocks.
 ///
 /// # Errors
-/// What the counter fails with.
+/// The error of the counter.
 pub fn give(counter: &mut dyn PartitionCounter, runs: Vec<Resident>, row_blocks: &[RowBlock]) -> Result<()> {
     runs.into_iter().try_for_each(|run| counter.resident(run, pool()).map(drop))?;
     row_blocks.iter().try_for_each(|row_block| counter.row_block(&row_block.view(), pool()))

@@ -82,7 +82,7 @@ impl RowBlockCuts {
         self.rows > self.first
     }
 
-    /// What the row block takes when it ends at `end` and has these additional rows and arcs.
+    /// Bytes of the row block if it ends at `end` and has these additional rows and arcs.
     fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
         let rows = (self.rows - self.first) as u64 + rows;
         RowBlockSize { range: end - self.start, rows, arcs: self.arcs + arcs }.most_bytes()

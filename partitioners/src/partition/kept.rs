@@ -61,7 +61,7 @@ impl ChosenPartitions<'_> {
     }
 }
 
-/// What is kept of `parts`; and how long inducing and pruning took.
+/// The kept vertices of `parts`, and how long inducing and pruning took.
 pub fn kept(
     passes: GraphPasses<'_>,
     locals: &Locals,

@@ -75,7 +75,7 @@ fn refuse(mut error: clap::Error, as_json: bool, out: &mut dyn Write, err: &mut 
         error.remove(ContextKind::Suggested);
     }
     let rendered = error.render().to_string();
-    // What the standard library says of text that is no number.
+    // The standard library's messages about text that is no number.
     let mut text = rendered.replace("invalid digit found in string", "expected a whole number");
     let file = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(typed)) if Path::new(typed).exists() => Some(typed),

@@ -1,4 +1,4 @@
-//! Bytes that wait in memory as long as there is room, and in a file beyond that.
+//! Bytes that are kept in memory as long as there is room, and in a file beyond that.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -148,7 +148,7 @@ impl Overflow {
     pub fn free(&self, waiting: &WaitingBytes) {
         if let (WaitingBytes::File(place), Some(file)) = (waiting, self.file.get()) {
             let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            // What cannot be freed now is freed with the file.
+            // Space that cannot be freed now is freed with the file.
             let _ = rustix::fs::fallocate(file, how, place.start, place.end - place.start);
         }
     }
