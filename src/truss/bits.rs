@@ -19,8 +19,8 @@ use super::neighbours::{Neighbours, ROWS};
 use super::remaining::plain;
 use trimill_system::mapped::zeros;
 
-/// Neighbours in each word, on average, from which on bits are faster. At 3 both took as long, on cores with 1 MiB of L2 each.
-const DENSE: usize = 4;
+/// Neighbours in each word, on average, from which on bits are faster (docs/results/truss-h100.txt).
+const DENSE: usize = 2;
 
 /// A row of a vertex.
 #[derive(Clone, Copy)]
