@@ -37,7 +37,7 @@ fn place(vertex: u32) -> (u32, u64) {
 }
 
 /// The edges of each vertex, as bits.
-pub(super) struct BitRows {
+pub(super) struct NeighbourBits {
     rows: Vec<BitRow>,
     /// Which word of all vertices each one is.
     columns: Vec<u32>,
@@ -87,7 +87,7 @@ impl BitRowView<'_> {
     }
 }
 
-impl BitRows {
+impl NeighbourBits {
     /// Makes bits of neighbours of which no edge fell, if these are dense and `room` bytes are free beside them. Runs in the current
     /// thread pool.
     pub(super) fn new(neighbours: Neighbours, room: u64) -> Result<Self, Neighbours> {

@@ -7,7 +7,7 @@
 //! without these edges. If very many edges fall, this is done with some of them at a time: those that wait are still left.
 //!
 //! Cost of a round: for each edge that falls, a row of each end, or twice the shorter one where they differ much; and the row of each end,
-//! once or twice. Memory: that of [`Neighbours`], and where it is free that of [`BitRows`]; 16 bytes for each edge that falls, of at most a quarter of the edges; and for each thread
+//! once or twice. Memory: that of [`Neighbours`], and where it is free that of [`NeighbourBits`]; 16 bytes for each edge that falls, of at most a quarter of the edges; and for each thread
 //! 4 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
-use super::bits::BitRows;
+use super::bits::NeighbourBits;
 use super::bits::search::{BitScratch, take_group};
 use super::falling::{EdgeValues, FallingEnd, vertex};
 use super::neighbours::Neighbours;
@@ -60,7 +60,7 @@ impl EndsTask {
 /// The edges of each vertex.
 enum Rows {
     Lists(Neighbours),
-    Bits(BitRows),
+    Bits(NeighbourBits),
 }
 
 impl Rows {
@@ -115,7 +115,7 @@ impl<'a> OnCores<'a> {
     pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, room: u64, control: &'a Control) -> Self {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let lists = Neighbours::new(&edges.firsts, &edges.heads);
-        let rows = BitRows::new(lists, room).map_or_else(Rows::Lists, Rows::Bits);
+        let rows = NeighbourBits::new(lists, room).map_or_else(Rows::Lists, Rows::Bits);
         let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
         Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 
-use super::bits::BitRows;
+use super::bits::NeighbourBits;
 use super::neighbours::Neighbours;
 use super::*;
 use trimill_system::lock;
@@ -217,7 +217,7 @@ fn remaining_complete(vertices: u32) -> (RemainingEdges, Vec<u32>) {
 
 /// Whether the rows of a graph become bits where there is so much room.
 fn has_bits(edges: &RemainingEdges, room: u64) -> bool {
-    BitRows::new(Neighbours::new(&edges.firsts, &edges.heads), room).is_ok()
+    NeighbourBits::new(Neighbours::new(&edges.firsts, &edges.heads), room).is_ok()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{BitRowView, BitRows, larger};
+use super::{BitRowView, NeighbourBits, larger};
 use crate::planes::{self, FULL, Planes};
 use crate::truss::falling::{EdgeValues, FallingEnd, Reached, vertex};
 use trimill_system::mapped::zeros;
@@ -80,7 +80,7 @@ fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl Fn
 /// Lowers the values of the edges at the vertex whose edges fall at these ends. Compiled for several instruction sets, as counting is.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(in crate::truss) fn take_group(
-    rows: &BitRows,
+    rows: &NeighbourBits,
     ends: &[FallingEnd],
     values: EdgeValues<'_>,
     scratch: &mut BitScratch,
