@@ -80,8 +80,8 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     for at in [0, 40, 100, 200, whole.len() / 4 * 3, whole.len() - 3, whole.len() - 1] {
         fs::write(&spill, [&whole[..at], &[whole[at] ^ 16], &whole[at + 1..]].concat()).unwrap();
         is_damaged();
-        // Only some sections are read when triangles are counted.
-        if [100, whole.len() / 4 * 3, whole.len() - 1].contains(&at) {
+        // The section at byte 200, of the vertices' ranks, is not read when triangles are counted.
+        if at != 200 {
             is_refused();
         }
     }
