@@ -15,11 +15,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rayon::prelude::*;
 
 use super::falling::{FallingEnd, vertex};
-use super::neighbours::{Neighbours, ROWS};
+use super::neighbours::{Neighbours, ROWS, gallop};
 use super::remaining::plain;
 use trimill_system::mapped::zeros;
 
-/// Neighbours in each word, on average, from which on bits are faster (docs/results/truss-h100.txt).
+/// Neighbours in each word, on average, from which on bits are faster (docs/results/truss-h100.txt). Edges are fewer than 2^32 and each is
+/// in two rows, so there are fewer than 2^32 words.
 const DENSE: usize = 2;
 
 /// A row of a vertex.
@@ -31,9 +32,14 @@ struct BitRow {
     is_dense: bool,
 }
 
-/// Where a bit is: the word, and the bit in it.
-fn place(vertex: u32) -> (u32, u64) {
-    (vertex / 64, 1 << (vertex % 64))
+/// The bit of a vertex in its word.
+fn bit(vertex: u32) -> u64 {
+    1 << (vertex % 64)
+}
+
+/// The entries of a row, word by word.
+fn by_word(entries: &[AtomicU32]) -> impl Iterator<Item = &[AtomicU32]> {
+    entries.chunk_by(|a, b| a.load(Relaxed) / 64 == b.load(Relaxed) / 64)
 }
 
 /// The edges of each vertex, as bits.
@@ -70,13 +76,7 @@ impl BitRowView<'_> {
         if self.is_dense {
             return column as usize;
         }
-        let (mut place, mut step) = (from, 1);
-        while place + step < self.columns.len() && self.columns[place + step] < column {
-            place += step;
-            step *= 2;
-        }
-        let end = self.columns.len().min(place + step + 1);
-        place + self.columns[place..end].partition_point(|&other| other < column)
+        gallop(self.columns, from, |&other| other < column)
     }
 
     /// The edge to the neighbour at a bit of a word.
@@ -94,7 +94,7 @@ impl NeighbourBits {
         let vertices = neighbours.vertices_of_rows();
         let words = |v: u32| {
             let row = &neighbours.vertices[neighbours.row(v)];
-            let columns = row.chunk_by(|a, b| a.load(Relaxed) / 64 == b.load(Relaxed) / 64).count();
+            let columns = by_word(row).count();
             let all = row.last().map_or(0, |last| last.load(Relaxed) as usize / 64 + 1);
             let is_dense = 2 * columns >= all;
             BitRow { first: 0, words: if is_dense { all } else { columns } as u32, is_dense }
@@ -114,8 +114,7 @@ impl NeighbourBits {
         (0..vertices).into_par_iter().with_min_len(ROWS).for_each(|v| {
             let row = rows[v as usize];
             let (mut word, mut entries) = (row.first as usize, 0);
-            let entries_of_row = &neighbours.vertices[neighbours.row(v)];
-            for some in entries_of_row.chunk_by(|a, b| a.load(Relaxed) / 64 == b.load(Relaxed) / 64) {
+            for some in by_word(&neighbours.vertices[neighbours.row(v)]) {
                 let column = some[0].load(Relaxed) / 64;
                 if row.is_dense {
                     let at = (row.first + column) as usize;
@@ -124,7 +123,7 @@ impl NeighbourBits {
                 }
                 columns[word].store(column, Relaxed);
                 before[word].store(entries, Relaxed);
-                let bits = some.iter().fold(0, |bits, entry| bits | place(entry.load(Relaxed)).1);
+                let bits = some.iter().fold(0, |bits, entry| bits | bit(entry.load(Relaxed)));
                 present[word].store(bits, Relaxed);
                 entries += some.len() as u32;
                 word += 1;
@@ -187,7 +186,7 @@ impl NeighbourBits {
         let mut word = 0;
         for some in ends.chunk_by(|&a, &b| a as u32 / 64 == b as u32 / 64) {
             word = row.search(word, some[0] as u32 / 64);
-            act(&row, word, some.iter().fold(0, |bits, &end| bits | place(end as u32).1));
+            act(&row, word, some.iter().fold(0, |bits, &end| bits | bit(end as u32)));
         }
     }
 }
@@ -195,10 +194,9 @@ impl NeighbourBits {
 /// The vertices of a word that are larger than this one.
 #[inline(always)]
 pub(super) fn larger(than: u32, column: u32) -> u64 {
-    let (word, bit) = place(than);
-    match column.cmp(&word) {
+    match column.cmp(&(than / 64)) {
         std::cmp::Ordering::Less => 0,
-        std::cmp::Ordering::Equal => !(bit | (bit - 1)),
+        std::cmp::Ordering::Equal => !(bit(than) | (bit(than) - 1)),
         std::cmp::Ordering::Greater => u64::MAX,
     }
 }

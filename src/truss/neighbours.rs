@@ -138,17 +138,9 @@ impl Neighbours {
         self.lengths[vertex as usize].load(Relaxed) - self.fallen[vertex as usize].load(Relaxed)
     }
 
-    /// The place in a row of the first vertex that is no smaller than `vertex`, from `place` on, of which it is searched by steps that
-    /// double.
-    pub(super) fn search(&self, row: Range<usize>, mut place: usize, vertex: u32) -> usize {
-        let row = &self.vertices[row];
-        let is_before = |entry: &AtomicU32| entry.load(Relaxed) & VERTEX < vertex;
-        let mut step = 1;
-        while place + step < row.len() && is_before(&row[place + step]) {
-            place += step;
-            step *= 2;
-        }
-        place + row[place..row.len().min(place + step + 1)].partition_point(is_before)
+    /// The place in a row of the first vertex that is no smaller than `vertex`, from `place` on.
+    pub(super) fn search(&self, row: Range<usize>, place: usize, vertex: u32) -> usize {
+        gallop(&self.vertices[row], place, |entry| entry.load(Relaxed) & VERTEX < vertex)
     }
 
     /// Marks edges that fall in the row of one of their ends, whose sorted ends these are, and puts their places in the row into them. No
@@ -191,6 +183,17 @@ impl Neighbours {
         self.lengths[vertex as usize].store((end - row.start) as u32, Relaxed);
         self.fallen[vertex as usize].store(0, Relaxed);
     }
+}
+
+/// The place of the first item, from `place` on, that is not before what is sought; it is searched by steps that double.
+#[inline(always)]
+pub(super) fn gallop<T>(row: &[T], mut place: usize, is_before: impl Fn(&T) -> bool) -> usize {
+    let mut step = 1;
+    while place + step < row.len() && is_before(&row[place + step]) {
+        place += step;
+        step *= 2;
+    }
+    place + row[place..row.len().min(place + step + 1)].partition_point(is_before)
 }
 
 /// Cuts the vertices into chunks that have about as many edges in their rows, a few for each thread.

@@ -220,7 +220,7 @@ fn has_bits(edges: &RemainingEdges, room: u64) -> bool {
     NeighbourBits::new(Neighbours::new(&edges.firsts, &edges.heads), room).is_ok()
 }
 
-/// The memory that peeling takes at least, in which rows are lists.
+/// The memory that peeling takes at least, in which all rows are lists at first.
 fn least(edges: &RemainingEdges) -> Bytes {
     memory(edges.vertices() as u32, edges.edges() as u64, rayon::current_num_threads() as u64)
 }
