@@ -106,7 +106,7 @@ pub(super) struct OnCores<'a> {
     falling: Vec<u32>,
     /// Memory for the ends of edges that fall.
     ends: Vec<FallingEnd>,
-    /// Buffers that no thread is using; those for bits take less than the others, which then take nothing.
+    /// Buffers that no thread is using, for lists and for bits. Only one of the two is used; that for bits is the smaller one.
     idle: Mutex<Vec<(PeelingScratch, BitScratch)>>,
 }
 

@@ -14,7 +14,7 @@ const MUCH_LONGER: usize = 4;
 /// Words that are put into the table in the time of one search.
 const WORDS_PER_SEARCH: usize = 4;
 
-/// Values that are lowered together, more or less.
+/// How many values are collected before they are lowered, about.
 const LOWERED: usize = 1 << 10;
 
 /// The buffers of a thread: about a byte a vertex.
