@@ -69,7 +69,10 @@ impl Planned {
         if let Some(journal) = &journal {
             let spills = keeps.then_some((path.as_path(), *fingerprint));
             before.resume(journal, spills, details, session)?;
-            task.advance(before.results.len() as u64 * per_partition);
+            let arcs = |result: &PartitionFigures| plan.sizes[result.id as usize].resident_arcs;
+            let done =
+                before.results.iter().map(|result| if per_partition == 0 { arcs(result) } else { per_partition });
+            task.advance(done.sum());
         }
         let mut order = plan.order(backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));

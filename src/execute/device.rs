@@ -45,7 +45,7 @@ impl PartitionsToCount<'_> {
             items.sort_by_key(|item| Reverse(known.predictions[item.part() as usize].stream));
         }
         let Session { pool, control, .. } = session;
-        let arcs = items.first().map_or(0, |item| known.sizes[item.part() as usize].resident_arcs);
+        let arcs = items.iter().map(|item| known.sizes[item.part() as usize].resident_arcs).sum();
         let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());
@@ -63,18 +63,17 @@ impl PartitionsToCount<'_> {
     }
 }
 
-/// The task of counting `parts` partitions, and how many of its units a partition is. If a single partition is counted by a backend that
-/// reports its progress, the task is measured in `arcs`, and the partition itself adds 0.
+/// The task of counting `parts` partitions with so many `arcs` of their own together, and how many of its units a partition is. If a
+/// single backend counts, and reports its progress, the task is measured in arcs, and a finished partition adds 0.
 pub(super) fn task_of(backends: &mut [Box<dyn CountBackend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
-    let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
-    match single {
-        Some(progress) => {
-            let task = control.task("count", Some(arcs), Unit::Arcs);
-            *progress = Some(task.progress(control));
-            (task, 0)
-        }
-        None => (control.task("count", Some(parts), Unit::Partitions), 1),
+    if let [backend] = backends
+        && let Some(progress) = backend.progress()
+    {
+        let task = control.task("count", Some(arcs), Unit::Arcs);
+        *progress = Some(task.progress(control));
+        return (task, 0);
     }
+    (control.task("count", Some(parts), Unit::Partitions), 1)
 }
 
 /// The results of all devices together, and the result of each device.
