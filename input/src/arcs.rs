@@ -13,6 +13,9 @@ use crate::rows::AdjacencyRows;
 use crate::{ArcSink, NameSink, VertexList};
 use trimill_system::{Bytes, Control, Error, Result};
 
+/// The task in which a source is [scanned](ArcSource::scan).
+pub const READ: &str = "read";
+
 /// Facts about a source that are known before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SourceFacts {

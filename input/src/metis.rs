@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::arcs::SourceFacts;
+use super::arcs::{READ, SourceFacts};
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
 use super::head::Head;
@@ -121,7 +121,7 @@ impl Metis {
     /// Parses all rows into memory; `None` if they do not agree with the header.
     fn store(&self, control: &Control) -> Result<Option<RowStore>> {
         let MetisHeader { vertices, edges, .. } = self.header;
-        let task = control.task("read", Some(self.file.bytes), Unit::Bytes);
+        let task = control.task(READ, Some(self.file.bytes), Unit::Bytes);
         let ranges = self.ranges();
         let first_vertices = self.count_lines(&ranges, control)?;
         if first_vertices.last().is_none_or(|next| next - 1 < vertices) {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::arcs::{ArcSource, SourceFacts};
+use super::arcs::{ArcSource, READ, SourceFacts};
 use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::column_names::ColumnNames;
 use super::dataset::{NamedInput, check_remote, files_anywhere, named_inputs};
@@ -233,7 +233,7 @@ impl Source {
 impl ArcSource for Source {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
-        let task = control.task("read", Some(self.bytes).filter(|_| !self.is_read_once()), Unit::Bytes);
+        let task = control.task(READ, Some(self.bytes).filter(|_| !self.is_read_once()), Unit::Bytes);
         let scanned = self.reader.scan(sink, control, &task);
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }
@@ -252,7 +252,7 @@ impl ArcSource for Source {
 
     fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
         control.check()?;
-        let task = control.task("read", Some(self.bytes), Unit::Bytes);
+        let task = control.task(READ, Some(self.bytes), Unit::Bytes);
         self.reader.scan_names(sink, control, &task)
     }
 

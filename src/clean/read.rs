@@ -17,7 +17,7 @@ use super::ranges::{BySmallerId, IdRanges};
 use super::unite::{ArcsRead, InputTotals};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::MOST_VERTICES;
-use trimill_input::arcs::ArcSource;
+use trimill_input::arcs::{ArcSource, READ};
 use trimill_system::disk::check_room;
 use trimill_system::memory::Needs;
 use trimill_system::{Bytes, Control, Error, Result};
@@ -85,6 +85,11 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
                 reading: start.elapsed(),
             };
             let (buckets, classes) = plain.finish()?;
+            // Of a pipe nothing was known before.
+            if source.is_read_once() {
+                let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
+                space.expect_after(READ, &graph, control);
+            }
             return Ok(ArcsRead { buckets, classes, range, ids: InputIds::Plain, totals });
         }
     }

@@ -168,10 +168,10 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// Reports the stages after the first pass over rows.
-    pub(crate) fn expect_further_passes(&self, graph: &GraphToPrepare, control: &Control) {
+    /// Reports the stages after `done`, which is at its end.
+    pub(crate) fn expect_after(&self, done: &str, graph: &GraphToPrepare, control: &Control) {
         let all = self.later.map_or(Vec::new(), |later| later.stages(graph));
-        if let Some(done) = all.iter().position(|stage| stage.task == ORIENT_ROWS) {
+        if let Some(done) = all.iter().position(|stage| stage.task == done) {
             control.expect(&all[done + 1..]);
         }
     }

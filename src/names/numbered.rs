@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::run::{NameRun, WaitingArcs, damaged};
 use trimill_graph::names::Names;
 use trimill_input::ArcSink;
-use trimill_input::arcs::{ArcSource, SourceFacts};
+use trimill_input::arcs::{ArcSource, READ, SourceFacts};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::WaitingBytes;
 use trimill_system::{Bytes, Result, parallel};
@@ -66,7 +66,7 @@ impl NumberedArcs<'_> {
 
 impl ArcSource for NumberedArcs<'_> {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
-        let task = control.task("read", Some(self.arcs), Unit::Arcs);
+        let task = control.task(READ, Some(self.arcs), Unit::Arcs);
         parallel::try_each(0..self.runs.len(), |run| {
             let numbers = self.numbers_of(run)?;
             let number = |place: u32| numbers.get(place as usize).map(|&number| u64::from(number)).ok_or_else(damaged);

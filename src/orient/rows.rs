@@ -159,7 +159,7 @@ impl RowsToOrient<'_> {
                 );
                 let (form, row_bytes) = (InputForm::SymmetricRows, Some(Bytes(passes * share.get())));
                 let graph = GraphToPrepare { form, ids: declared, arcs, edges, row_bytes };
-                space.expect_further_passes(&graph, control);
+                space.expect_after(ORIENT_ROWS, &graph, control);
                 control.task(READ_ROWS_AGAIN, Some((passes - 1) * arcs + edges / 2), Unit::Arcs)
             }
         };

@@ -8,6 +8,7 @@
 use super::cost::Machine;
 use crate::clean::Shares;
 use crate::clean::workspace::{GraphToPrepare, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN};
+use trimill_input::arcs::READ;
 use trimill_system::Bytes;
 use trimill_system::expected::ExpectedStage;
 
@@ -76,7 +77,7 @@ impl Machine {
                 let sets = [n, m, m].map(|keys| beyond(SORTED * keys, shares.buckets()));
                 let disk = |read: f64, write: f64| read / self.rates.read_bytes + written(write);
                 let stages = vec![
-                    stage("read", per_core(n, DISTRIBUTED) + disk(0.0, sets[0])),
+                    stage(READ, per_core(n, DISTRIBUTED) + disk(0.0, sets[0])),
                     stage("clean", per_core(n, CLEANED) + disk(sets[0], sets[1])),
                     stage("orient", per_core(m, RANKED) + disk(sets[1] + sets[2], sets[2] + rows)),
                 ];
@@ -90,7 +91,7 @@ impl Machine {
                 // Runs are written and read beside what the GPU does.
                 let disk = 2.0 * written(scratch) + 2.0 * scratch / self.rates.read_bytes;
                 let orient = (m / rate).max(disk) + written(rows);
-                (1.0, scratch, vec![stage("read", (n / reading).max(written(scratch))), stage("orient", orient)])
+                (1.0, scratch, vec![stage(READ, (n / reading).max(written(scratch))), stage("orient", orient)])
             }
         };
         PreparingEstimate { passes: passes as u64, scratch: Bytes(scratch as u64), stages }

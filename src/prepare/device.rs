@@ -26,7 +26,7 @@ use trimill_counting::VertexSet;
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{degree_runs, numbers, order};
 use trimill_input::MOST_VERTICES;
-use trimill_input::arcs::ArcSource;
+use trimill_input::arcs::{ArcSource, READ};
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
@@ -100,6 +100,11 @@ impl<'a> ReadOnDevice<'a> {
         let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
         let reading = start.elapsed();
+        // Of a pipe nothing was known before.
+        if source.is_read_once() {
+            let graph = GraphToPrepare { form: InputForm::ArcsOnGpu, ids, arcs, edges: arcs, row_bytes: None };
+            space.expect_after(READ, &graph, control);
+        }
         let input = ReadInput { source, arcs, ids, loops, loop_ids, runs, left };
         Ok(Self { device, input, reading })
     }

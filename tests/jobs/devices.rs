@@ -15,6 +15,7 @@ use trimill_counting::{
     CountBackend, CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter,
     PartitionExtent, Resident, RowBlockView, VertexCounts,
 };
+use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
 
 /// How a simulated device behaves.
@@ -310,12 +311,17 @@ fn a_thread_that_panics_stops_all_and_is_named() {
 struct Recorded {
     tasks: Vec<(Option<u64>, Unit)>,
     reports: Vec<u64>,
+    /// The stages that were expected, each time.
+    expected: Vec<Vec<&'static str>>,
 }
 
 #[derive(Default)]
 struct Recorder(Mutex<Recorded>);
 
 impl Observer for Recorder {
+    fn expect(&self, stages: &[ExpectedStage]) {
+        lock(&self.0).expected.push(stages.iter().map(|stage| stage.task).collect());
+    }
     fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
         if name != "count" {
             return 0;
@@ -354,7 +360,7 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
         "partition.parts = 3\npartition.partitioner = 'rank'",
         "partition.parts = 3\npartition.partitioner = 'random'",
     ] {
-        let Recorded { tasks, reports } = of(partition);
+        let Recorded { tasks, reports, .. } = of(partition);
         assert_eq!(tasks, [(Some(40 * n), Unit::Arcs)], "{partition}");
         // Of a row block's share the fraction of an arc is cut off.
         let reported = reports.iter().sum::<u64>();
@@ -363,4 +369,23 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
             "{partition}: {reports:?}"
         );
     }
+}
+
+#[test]
+fn what_follows_is_expected_once_a_pipe_was_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pairs");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // A complete graph.
+    let pairs: Vec<u8> = (0..50u32).flat_map(|i| (0..i).flat_map(move |j| [i, j])).flat_map(u32::to_le_bytes).collect();
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, pairs)
+    });
+    let text = "input.path = 'pairs'\ninput.format = 'bin-u32'\ncount.backend = 'cpu'\ncache.enabled = false";
+    let recorder = Arc::new(Recorder::default());
+    let result = count(job(text, dir.path()).unwrap(), None, None, &Control::new(Arc::default(), recorder.clone()));
+    writer.join().unwrap().unwrap();
+    assert_eq!(result.unwrap().triangles, 50 * 49 * 48 / 6);
+    assert_eq!(lock(&recorder.0).expected, [vec!["clean", "orient", "count"], vec!["count"]]);
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::edges::{BATCH, EdgeSource, TakeArcs};
-use super::{ArcSource, SourceFacts};
+use super::{ArcSource, READ, SourceFacts};
 use crate::ArcSink;
 use crate::parallel::in_order;
 use crate::rows::{AdjacencyRows, PART, RowChunk};
@@ -38,7 +38,7 @@ pub fn checked(edges: &dyn EdgeSource) -> Result<&dyn EdgeSource> {
 impl<T: EdgeSource + ?Sized> ArcSource for T {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         let arcs = self.arcs();
-        let task = control.task("read", Some(arcs), Unit::Arcs);
+        let task = control.task(READ, Some(arcs), Unit::Arcs);
         let size = CHUNK.max(arcs.div_ceil(PIECES));
         let chunks: Vec<Range<u64>> =
             (0..arcs.div_ceil(size)).map(|n| n * size..arcs.min((n + 1).saturating_mul(size))).collect();
