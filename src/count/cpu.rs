@@ -5,6 +5,8 @@
 //!
 //! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
 //!   `a`'s row is intersected with them 64 numbers at a time;
+//! - arcs to heads behind the hubs are sorted by head where that pays off: the row of each head is marked in a bitmap of a worker, and
+//!   what the tails' rows have before it probes that (module `by_head`);
 //! - for all other successors `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
 //!   one row block covers everything, rows whose successors are close together are packed into words first (module `pack`).
 //! - rows of few entries are compared in registers instead (module `short`), and the rows that come next are prefetched where they
@@ -18,6 +20,7 @@
 //! over the numbering and its postponed arcs, and the hubs' bits.
 
 mod ahead;
+mod by_head;
 mod edges;
 mod hubs;
 mod locals;
@@ -35,6 +38,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, repeat_n};
 use trimill_counting::{
     COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, NumberRuns,
     PartitionCount, PartitionCounter, PartitionExtent, Resident, ResidentSize, RowBlockRoom, RowBlockView,
@@ -43,13 +47,14 @@ use trimill_counting::{
 
 use super::successors::SuccessorRows;
 use super::vertex_counters;
+use by_head::Heads;
 use hubs::Hubs;
 use locals::{count_postponed, count_run, count_run_at_vertices};
 use pack::{BitRows, Unpacked};
-use postponed::Capacity;
+use postponed::{Capacity, PostponedArc};
 use probe::before;
 use trimill_system::control::Progress;
-use trimill_system::mapped::zeros;
+use trimill_system::mapped::{with_capacity, zeros};
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
 use worker::{CpuWorker, DIRECT, LocalsRun, RowBlockContext};
@@ -66,6 +71,8 @@ pub struct Cpu {
     workers: u64,
     hubs: u32,
     room: Capacity,
+    /// How many arcs of a batch are sorted by head; 0: none.
+    by_head: usize,
     /// Counters of vertices that are held at a time; 0: none.
     counters: u64,
     /// The longest row, if triangles are counted on arcs.
@@ -75,7 +82,7 @@ pub struct Cpu {
 
 impl Cpu {
     /// Counts with as many workers as the current thread pool has, and with up to an eighth of `budget` in tables: half
-    /// of it for the workers, of which there is at least one, and half for the hubs.
+    /// of it for the workers, of which there is at least one, and half for the hubs; what these leave is for arcs that are sorted by head.
     pub fn new(budget: Bytes, vertices: u32) -> Self {
         Self::with(budget, vertices, 0)
     }
@@ -93,7 +100,7 @@ impl Cpu {
         let marks = (edges::per_worker(vertices) + edges::per_row(longest) + edges::per_block(hubs)).get();
         let room = edges::postponed(hubs, Bytes((share / threads).saturating_sub(marks)));
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
-        Self { workers, hubs, room, counters: 0, edges: Some(longest), progress: None }
+        Self { workers, hubs, room, by_head: 0, counters: 0, edges: Some(longest), progress: None }
     }
 
     fn with(budget: Bytes, vertices: u32, counters: u64) -> Self {
@@ -105,8 +112,12 @@ impl Cpu {
         let marks = table(vertices).get() + near.get();
         let share_of_worker = Bytes((share / threads).saturating_sub(marks));
         let room = Capacity::new(DIRECT..hubs, share_of_worker, |hubs, arcs| worker::waiting(hubs, arcs, counters > 0));
-        let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
-        Self { workers, hubs, room, counters, edges: None, progress: None }
+        let worker = marks + room.bytes().get();
+        let workers = (share / worker.max(1)).clamp(1, threads);
+        // The last offset of the resident section takes 8 bytes.
+        let left = (2 * share).saturating_sub(workers * worker + hubs::bytes(hubs).get() + 8);
+        let by_head = if room.heads < by_head::OF_BUCKET { 0 } else { by_head::room(Bytes(left), vertices) };
+        Self { workers, hubs, room, by_head, counters, edges: None, progress: None }
     }
 
     fn work(&self, numbered: u32, size: ResidentSize, vertices: Option<VertexCounters>) -> BitmapState {
@@ -114,6 +125,8 @@ impl Cpu {
         let worker = || Mutex::new(CpuWorker::new(numbered, self.room, near));
         BitmapState {
             most_hubs: self.hubs.min(numbered),
+            room_by_head: by_head::room_taken(self.by_head, size.arcs),
+            by_head: Vec::new(),
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
@@ -167,7 +180,9 @@ impl CountBackend for Cpu {
             workers: self.workers,
             row_blocks: RowBlockRoom::UpTo(2),
             // The offsets of the resident section are one more than its rows.
-            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8) + self.at_vertices(),
+            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8)
+                + by_head::bytes(self.by_head)
+                + self.at_vertices(),
             ..Footprint::NOTHING
         };
         let Some(longest) = self.edges else { return total };
@@ -237,7 +252,12 @@ impl PartitionCounter for CpuCounter {
             if whole {
                 work.pack(resident, end_of_hubs);
             }
-            work.count(resident, *numbered, &SuccessorRows::new(resident, row_block), end_of_hubs)
+            let successors = SuccessorRows::new(resident, row_block);
+            let heads = match work.room_by_head {
+                0 => Heads::default(),
+                room => Heads::that_pay_off(resident, &successors, end_of_hubs..range.end, room),
+            };
+            work.count(resident, *numbered, &successors, end_of_hubs, &heads)
         })
     }
 
@@ -282,6 +302,9 @@ fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) 
 /// The tables, and the count so far.
 struct BitmapState {
     most_hubs: u32,
+    room_by_head: usize,
+    /// Room for the arcs of a batch, once there is one.
+    by_head: Vec<PostponedArc>,
     /// How much of each local's row the row blocks so far have covered.
     cursors: Vec<u32>,
     workers: Vec<Mutex<CpuWorker>>,
@@ -301,37 +324,57 @@ impl BitmapState {
         self.packed = pack::pack_rows(resident, probed);
     }
 
-    /// Counts the triangles whose middle corner is in the row block's range, with the hubs' rows up to `end_of_hubs` as bits.
+    /// Counts the triangles whose middle corner is in the row block's range, with the hubs' rows up to `end_of_hubs` as bits, and arcs to
+    /// `heads` by their heads.
     fn count(
         &mut self,
         resident: &Resident,
         numbered: u32,
         successors: &SuccessorRows<'_>,
         end_of_hubs: u32,
+        heads: &Heads,
     ) -> Result<()> {
         let range = successors.range();
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
-        if !self.hubs.range().is_empty() {
+        if !self.hubs.range().is_empty() || !heads.is_empty() {
             // All workers at once, so that the memory taken does not depend on which of them run.
             parallel::each(&self.workers, |worker| lock(worker).allocate());
         }
         let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
-        let around = RowBlockContext { packed: self.packed, range, successors, hubs };
         let progress = self.progress.as_ref();
-        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
-            progress.map_or(Ok(()), Progress::check)?;
-            let (first, end) = (run.first, run.first + run.cursors.len());
-            let triangles = match counters {
-                None => count_run(&mut free(workers), run, &around),
-                Some(all) => count_run_at_vertices(&mut free(workers), run, &around, all),
-            };
-            let arcs = resident.offsets[end] - resident.offsets[first];
-            // Each row block has a share of them.
-            let share = arcs * u64::from(range.end - range.start) / u64::from(numbered.max(1));
-            progress.into_iter().for_each(|progress| progress.advance(share));
-            Ok(triangles)
-        })?;
-        self.triangles += counted.into_iter().sum::<u64>();
+        let arcs = |run: &Range<usize>| resident.offsets[run.end] - resident.offsets[run.start];
+        let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
+        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| arcs(&run.locals())) {
+            let locals: Vec<Range<usize>> = batch.iter().map(LocalsRun::locals).collect();
+            let in_batch = locals.iter().map(arcs).sum::<u64>();
+            // A row alone may have more arcs than there is room for.
+            let heads = if in_batch <= most_arcs { heads } else { &Heads::default() };
+            if !heads.is_empty() {
+                if self.by_head.is_empty() {
+                    self.by_head = with_capacity(self.room_by_head);
+                    repeat_n(PostponedArc::default(), self.room_by_head).collect_into_vec(&mut self.by_head);
+                }
+                let arcs = heads.of_batch(resident, &locals, &mut self.by_head);
+                let counted = parallel::try_map(heads.buckets(&arcs), |bucket| {
+                    progress.map_or(Ok(()), Progress::check)?;
+                    Ok(bucket.count(&mut free(workers), successors, counters))
+                })?;
+                self.triangles += counted.into_iter().sum::<u64>();
+            }
+            let around = RowBlockContext { packed: self.packed, range, successors, hubs, heads };
+            let counted = parallel::try_map(batch, |run| {
+                progress.map_or(Ok(()), Progress::check)?;
+                // Each row block has a share of them.
+                let share = arcs(&run.locals()) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
+                let triangles = match counters {
+                    None => count_run(&mut free(workers), run, &around),
+                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, all),
+                };
+                progress.into_iter().for_each(|progress| progress.advance(share));
+                Ok(triangles)
+            })?;
+            self.triangles += counted.into_iter().sum::<u64>();
+        }
         let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
         self.triangles += count_postponed(workers.collect(), &self.hubs, self.counters.as_ref());
         if let Some(all) = &self.counters {
@@ -343,7 +386,7 @@ impl BitmapState {
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
         let counters = self.counters.as_ref().map_or(Bytes::ZERO, HostVertexCounters::bytes);
-        workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes() + counters
+        workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes() + counters + by_head::bytes(self.by_head.capacity())
     }
 }
 
@@ -361,6 +404,26 @@ fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
             *cursor = before(resident.row(local), *cursor as usize, end) as u32;
         }
     });
+}
+
+/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
+fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let (mut batches, mut sum) = (Vec::new(), 0);
+    for run in runs {
+        let arcs = arcs(&run);
+        match batches.last_mut() {
+            Some(batch) if arcs <= most - sum.min(most) => {
+                let batch: &mut Vec<T> = batch;
+                batch.push(run);
+                sum += arcs;
+            }
+            _ => {
+                batches.push(vec![run]);
+                sum = arcs;
+            }
+        }
+    }
+    batches
 }
 
 /// Cuts the locals into runs of about equal numbers of arcs and locals.

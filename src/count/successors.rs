@@ -78,6 +78,12 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
+    /// Prefetches where resident row `i` is.
+    #[inline(always)]
+    pub(super) fn prefetch_offset(&self, i: usize) {
+        prefetch(self.offsets, i);
+    }
+
     #[inline(always)]
     pub(super) fn prefetch(&self, b: u32) {
         if let RowsLocation::Resident { first } = &self.rows {

@@ -122,6 +122,13 @@ pub fn prefetch<T>(values: &[T], i: usize) {
     let _ = (values, i);
 }
 
+/// The same for all of `values`.
+#[inline(always)]
+pub fn prefetch_all<T>(values: &[T]) {
+    const LINE: usize = 64;
+    (0..values.len()).step_by((LINE / size_of::<T>()).max(1)).for_each(|i| prefetch(values, i));
+}
+
 /// Shorter arrays do not get large pages, which would save little and waste up to a page.
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 

@@ -47,14 +47,14 @@ fn count_of_run<C: Corners>(
     around: &RowBlockContext<'_>,
     corners: &mut C,
 ) -> u64 {
-    let RowBlockContext { packed, range, successors, hubs, .. } = around;
+    let RowBlockContext { packed, range, successors, hubs, heads } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
     let mut unpacked = std::mem::take(&mut worker.unpacked);
-    let locals = run.first..run.first + run.cursors.len();
-    let others = end_of_hubs.max(range.start)..range.end;
+    let locals = run.locals();
+    let others = end_of_hubs.max(range.start).max(heads.range().end)..range.end;
     let prefetches = *packed == BitRows::None && is_scattered(successors, &locals, &others);
-    let is_plain = *packed == BitRows::None && hubs.range().is_empty() && successors.are_all();
+    let is_plain = *packed == BitRows::None && hubs.range().is_empty() && heads.is_empty() && successors.are_all();
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         if prefetches {
             prefetch(successors, run.first + i, &locals, &others);
@@ -82,8 +82,10 @@ fn count_of_run<C: Corners>(
         if start < hubs_end {
             count += worker.intersect_hubs(run.first + i, RowHead { row: &row[..hubs_end], start }, hubs, corners);
         }
-        if start.max(hubs_end) < end {
-            let (row, start) = (&row[..end], start.max(hubs_end));
+        let apart = if words.is_none() { heads.places(&row[..end]).end } else { 0 };
+        let others_start = start.max(hubs_end).max(apart);
+        if others_start < end {
+            let (row, start) = (&row[..end], others_start);
             let found = match *packed == BitRows::None && end <= short::LONGEST {
                 true => short::count(row, start, successors, corners),
                 false => worker.intersect_others(RowHead { row, start }, words, around, corners),
@@ -102,7 +104,7 @@ pub(super) fn count_postponed(
     hubs: &Hubs,
     counters: Option<&HostVertexCounters>,
 ) -> u64 {
-    parallel::each(&mut workers, |worker| worker.postponed.sort(hubs));
+    parallel::each(&mut workers, |worker| worker.postponed.sort());
     let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
     let mut parts: Vec<(&CpuWorker, Range<usize>)> = Vec::new();
     for worker in &workers {

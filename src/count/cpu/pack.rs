@@ -90,6 +90,11 @@ pub(super) fn steps(row: &[u32]) -> u32 {
     packed_words(row).map_or(row.len(), |words| STEPS_OF_WORD * words) as u32
 }
 
+/// What probing a row costs that may be packed, in probes of an entry.
+pub(super) fn probes(row: &[u32]) -> usize {
+    words(row).map_or(row.len(), |words| STEPS_OF_WORD * words.len())
+}
+
 /// Packs `row` if that makes it no longer; `packed` is a work buffer.
 fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     let Some(words) = packed_words(row) else { return false };

@@ -1,20 +1,21 @@
-//! Arcs to hubs that wait until there are many, and are then sorted by blocks of hubs: the hubs' rows of a block are loaded into a core's
+//! Arcs to hubs that wait until there are many, and are then sorted by their heads: the row of a hub is loaded into a core's
 //! cache once for all of its arcs. What an arc needs of its tail's row, words of 64 numbers, waits with it.
 
 use std::ops::Range;
 
-use super::hubs::{Hubs, words_before};
-use trimill_system::Bytes;
+use trimill_system::{Bytes, mapped};
 
 /// The most arcs that wait, and the fewest for which waiting pays off.
-const MOST_ARCS: usize = 1 << 19;
+pub(super) const MOST_ARCS: usize = 1 << 19;
 const LEAST_ARCS: usize = 1 << 10;
 
-/// An arc that waits: its head, and which words of its tail's row it needs.
+/// An arc that waits: its head, and what of its tail's row it needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PostponedArc {
-    pub(super) first: u32,
-    pub(super) words: u16,
+    /// Where the words of its tail's row begin; of an arc that is counted by its head ([`super::by_head`]), the tail.
+    pub(super) tail: u32,
+    /// So many words, or entries.
+    pub(super) len: u16,
     pub(super) head: u16,
 }
 
@@ -26,9 +27,8 @@ pub(super) struct Capacity {
     pub(super) words: usize,
     /// The first hub whose arcs wait.
     pub(super) first: u32,
-    /// Words of a block of hubs' rows.
-    pub(super) block: usize,
-    pub(super) blocks: usize,
+    /// How many heads arcs are sorted by.
+    pub(super) heads: usize,
     /// Whether triangles are counted at vertices, so that the local of each row is kept.
     pub(super) vertices: bool,
 }
@@ -47,16 +47,16 @@ impl Capacity {
     }
 
     /// Capacity for so many arcs, and for so many words on top of the longest row's.
-    pub(super) fn holding(hubs: Range<u32>, block: usize, arcs: usize, words: usize) -> Self {
+    pub(super) fn holding(hubs: Range<u32>, arcs: usize, words: usize) -> Self {
         let words = words + (hubs.end as usize).div_ceil(64);
-        Self { arcs, words, first: hubs.start, block, blocks: words_before(hubs.end) / block + 1, vertices: false }
+        Self { arcs, words, first: hubs.start, heads: hubs.len(), vertices: false }
     }
 
     pub(super) const fn bytes(&self) -> Bytes {
         let arcs = 2 * self.arcs * size_of::<PostponedArc>();
         let locals = if self.vertices { size_of::<u32>() } else { 0 };
         let words = self.words * (size_of::<u64>() + size_of::<u16>() + locals);
-        Bytes((arcs + words + (self.blocks + 1) * size_of::<u32>()) as u64)
+        Bytes((arcs + words + (self.heads + 1) * size_of::<u32>()) as u64)
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) struct PostponedArcs {
     places: Vec<u16>,
     arcs: Vec<PostponedArc>,
     sorted: Vec<PostponedArc>,
-    /// Where each block ends in them.
+    /// Where the arcs of each head end in them.
     ends: Vec<u32>,
 }
 
@@ -87,7 +87,7 @@ impl PostponedArcs {
         self.places.reserve_exact(self.room.words);
         self.arcs.reserve_exact(self.room.arcs);
         self.sorted = vec![PostponedArc::default(); self.room.arcs];
-        self.ends = vec![0; self.room.blocks + 1];
+        self.ends = vec![0; self.room.heads + 1];
     }
 
     pub(super) fn bytes(&self) -> Bytes {
@@ -148,26 +148,19 @@ impl PostponedArcs {
 
     #[inline(always)]
     pub(super) fn words_of(&self, arc: &PostponedArc) -> (&[u16], &[u64]) {
-        self.words(arc.first as usize..arc.first as usize + usize::from(arc.words))
+        self.words(arc.tail as usize..arc.tail as usize + usize::from(arc.len))
     }
 
     #[inline(always)]
-    pub(super) fn sort(&mut self, hubs: &Hubs) {
-        self.ends.fill(0);
-        let before = words_before(hubs.range().start.max(self.room.first));
-        let block_of = |head: u16| (words_before(u32::from(head)) - before) / self.room.block;
-        for arc in &self.arcs {
-            self.ends[block_of(arc.head)] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut self.ends {
-            sum += std::mem::replace(end, sum);
-        }
-        for arc in &self.arcs {
-            let next = &mut self.ends[block_of(arc.head)];
-            self.sorted[*next as usize] = *arc;
-            *next += 1;
-        }
+    pub(super) fn prefetch_words(&self, arc: &PostponedArc) {
+        let (places, words) = self.words_of(arc);
+        mapped::prefetch_all(words);
+        mapped::prefetch_all(places);
+    }
+
+    #[inline(always)]
+    pub(super) fn sort(&mut self) {
+        sort_by_head(self.arcs.iter(), self.room.first, &mut self.ends, &mut self.sorted);
     }
 
     #[inline(always)]
@@ -175,10 +168,14 @@ impl PostponedArcs {
         &self.sorted[..self.arcs.len()]
     }
 
-    pub(super) fn blocks(&self) -> impl Iterator<Item = &[PostponedArc]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let blocks = starts.zip(&self.ends).map(|(start, &end)| &self.sorted()[start as usize..end as usize]);
-        blocks.filter(|block| !block.is_empty())
+    /// Sorts `arcs` instead, at most as many as may wait, with heads from 0 on. Those that wait have to be sorted again.
+    #[inline(always)]
+    pub(super) fn sort_others<'a>(
+        &mut self,
+        arcs: impl Iterator<Item = &'a PostponedArc> + Clone,
+    ) -> &[PostponedArc] {
+        let end = sort_by_head(arcs, 0, &mut self.ends, &mut self.sorted);
+        &self.sorted[..end]
     }
 
     /// Forgets the arcs; their words stay.
@@ -193,4 +190,29 @@ impl PostponedArcs {
         self.arcs.clear();
         self.truncate_words(0);
     }
+}
+
+/// Sorts arcs by their heads, the least of which is `first`; returns how many there are.
+#[inline(always)]
+fn sort_by_head<'a>(
+    arcs: impl Iterator<Item = &'a PostponedArc> + Clone,
+    first: u32,
+    ends: &mut [u32],
+    sorted: &mut [PostponedArc],
+) -> usize {
+    let place = |arc: &PostponedArc| (u32::from(arc.head) - first) as usize;
+    ends.fill(0);
+    for arc in arcs.clone() {
+        ends[place(arc)] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut *ends {
+        sum += std::mem::replace(end, sum);
+    }
+    for arc in arcs {
+        let next = &mut ends[place(arc)];
+        sorted[*next as usize] = *arc;
+        *next += 1;
+    }
+    sum as usize
 }

@@ -15,6 +15,24 @@ pub(super) fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
     }
 }
 
+/// Marks the entries of a row.
+#[inline(always)]
+pub(super) fn mark(row: &[u32], marks: &mut [u64]) {
+    match pack::words(row) {
+        Some(words) => words.iter().for_each(|word| marks[word[0] as usize] = pack::bits(word)),
+        None => row.iter().for_each(|&c| marks[c as usize / 64] |= 1 << (c % 64)),
+    }
+}
+
+/// Clears the marks of a row.
+#[inline(always)]
+pub(super) fn unmark(row: &[u32], marks: &mut [u64]) {
+    match pack::words(row) {
+        Some(words) => words.iter().for_each(|word| marks[word[0] as usize] = 0),
+        None => row.iter().for_each(|&c| marks[c as usize / 64] = 0),
+    }
+}
+
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.
 #[inline(always)]
 pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {

@@ -49,7 +49,12 @@ impl Rows {
             let row_block = self.row_block(start..end, absent);
             let row_block = row_block.view();
             let successors = SuccessorRows::new(&resident, &row_block);
-            work.count(&resident, n, &successors, cpu.hubs.clamp(start, end)).unwrap();
+            let end_of_hubs = cpu.hubs.clamp(start, end);
+            // Two thirds of the other heads, whether they pay off or not, in buckets of one group, of two, and so on.
+            let behind = end_of_hubs..if cpu.by_head == 0 { end_of_hubs } else { end - (end - end_of_hubs) / 3 };
+            let groups = behind.len().div_ceil(by_head::GROUP) as u64;
+            let arcs: Vec<u64> = (0..groups).collect();
+            work.count(&resident, n, &successors, end_of_hubs, &Heads::new(behind, &arcs, groups)).unwrap();
             start = end;
         }
         let footprint = cpu.footprint();
@@ -89,10 +94,55 @@ fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
         workers,
         hubs,
         room: super::worker::waiting(DIRECT..hubs, postponed, false),
+        by_head: 0,
         counters: 0,
         edges: None,
         progress: None,
     }
+}
+
+/// The same, with arcs counted by their heads, in batches of at most so many arcs.
+fn cpu_by_head(hubs: u32, postponed: usize, arcs: usize) -> Cpu {
+    let mut cpu = Cpu { by_head: arcs, ..cpu(hubs, postponed, 2) };
+    cpu.room.heads = cpu.room.heads.max(by_head::OF_BUCKET);
+    cpu
+}
+
+#[test]
+fn arcs_counted_by_their_heads_are_counted_once() {
+    let rows = Rows::skewed(3000, 120, 5);
+    let most = |b: u32| !b.is_multiple_of(5);
+    let (all, part) = (rows.triangles(|_| true), rows.triangles(most));
+    for (hubs, postponed) in [(0, 1), (64, 777), (2112, 1 << 14), (3000, 100)] {
+        // One row, a few runs, all runs at a time.
+        for arcs in [1, 20_000, 1 << 30] {
+            let (cpu, of) = (cpu_by_head(hubs, postponed, arcs), format!("{hubs} hubs, batches of {arcs}"));
+            assert_eq!(rows.count(&cpu, &[], |_| true), all, "{of}");
+            assert_eq!(rows.count(&cpu, &[500, 501, 1500], most), part, "{of}, row blocks");
+        }
+    }
+}
+
+#[test]
+fn heads_with_long_rows_and_many_arcs_pay_off() {
+    let taken = |rows: &Rows, room: usize| {
+        let n = rows.0.len() as u32;
+        let resident = rows.resident(|_| true);
+        let row_block = rows.row_block(0..n, |_| true);
+        let row_block = row_block.view();
+        let successors = SuccessorRows::new(&resident, &row_block);
+        Heads::that_pay_off(&resident, &successors, 1000..n, room).range().clone()
+    };
+    // Rows of 1,000 up to number 3,000, and behind them short ones that begin with a few of these.
+    let row = |b: u32| if b < 3000 { (b.saturating_sub(1000)..b).collect() } else { (1500..1503).collect() };
+    let rows = Rows((0..100_000).map(row).collect());
+    let heads = taken(&rows, 1 << 20);
+    assert!(heads.start == 1000 && (1503..3000).contains(&heads.end), "{heads:?}");
+    // Few arcs in a batch: marking a row for them costs as much as probing by it.
+    assert!(taken(&rows, 10).is_empty());
+    // Short rows.
+    let rows = Rows((0..100_000u32).map(|b| (b.saturating_sub(8)..b).collect()).collect());
+    assert!(taken(&rows, 1 << 20).is_empty());
 }
 
 #[test]
@@ -220,10 +270,10 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
         let (all, part) = (rows.at_vertices(|_| true), rows.at_vertices(most));
         assert_eq!(all.iter().sum::<u64>(), 3 * rows.triangles(|_| true));
         for hubs in [0, 64, 129, 2112, n] {
-            for postponed in [0, 7, 1 << 14] {
-                let cpu = cpu(hubs.min(n), postponed, 2);
+            for (postponed, arcs) in [(0, 0), (7, 20_000), (1 << 14, 0), (1 << 14, 1 << 30)] {
+                let cpu = cpu_by_head(hubs.min(n), postponed, arcs);
                 for held in [1 << 20, 1000] {
-                    let of = format!("{n} numbers, {hubs} hubs, {postponed} postponed, {held} counters");
+                    let of = format!("{n} numbers, {hubs} hubs, {postponed} postponed, {arcs} by head, {held} counters");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, false), all, "{of}");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, true), all, "{of}, packed");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[n / 3, n / 2], most, false), part, "{of}");

@@ -6,10 +6,10 @@
 //! these are not counted, since `b`'s bits are all below `b`.
 //!
 //! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once. Other hubs' rows would be loaded from memory again
-//! for every arc. So arcs to them are postponed until there are many, and then intersected by blocks of rows ([`BLOCK`] words), each of
-//! which is loaded once for all arcs that end in it.
+//! for every arc. So arcs to them are postponed until there are many, and then intersected hub by hub: each one's row is loaded once for
+//! all arcs that end in it.
 //!
-//! **Other successors.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
+//! **Other successors** that are not counted by their heads ([`super::by_head`]). `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] successors are looked up and prefetched before the first of them is probed, so that the
 //! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are
 //! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words. Where most rows are packed, and
@@ -18,10 +18,11 @@
 use std::ops::Range;
 
 use super::ahead::{AHEAD, prefetch_row};
+use super::by_head::Heads;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
-use super::probe::{common, may_intersect, probe, probe_words};
+use super::probe::{common, mark, may_intersect, probe, probe_words, unmark};
 use super::vertices::{Corners, OfRow, RowCounters};
 use crate::count::successors::SuccessorRows;
 use trimill_system::Bytes;
@@ -29,12 +30,12 @@ use trimill_system::Bytes;
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
 pub(super) const DIRECT: u32 = 2048;
 
-/// Words of a block of hubs' rows (256 KiB).
-const BLOCK: usize = 1 << 15;
+/// How many postponed arcs ahead of the current one words are prefetched.
+const WORDS_AHEAD: usize = 8;
 
 /// Room for so many arcs to `hubs`, and for half as many words; where triangles are counted at `vertices`, for the local of each row.
 pub(super) fn waiting(hubs: Range<u32>, arcs: usize, vertices: bool) -> Capacity {
-    Capacity { vertices, ..Capacity::holding(hubs, BLOCK, arcs, arcs / 2) }
+    Capacity { vertices, ..Capacity::holding(hubs, arcs, arcs / 2) }
 }
 
 /// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
@@ -50,7 +51,7 @@ pub(super) struct RowHead<'a> {
 #[derive(Debug)]
 pub(super) struct CpuWorker {
     /// Marks over the numbering; all zero between rows.
-    marks: Vec<u64>,
+    pub(super) marks: Vec<u64>,
     pub(super) postponed: PostponedArcs,
     pub(super) unpacked: Unpacked,
     /// Where triangles are counted at vertices: the local whose row begins at each packed word.
@@ -141,7 +142,7 @@ impl CpuWorker {
                 postponed += self.intersect_postponed(hubs, corners);
             }
             let words = (word + 1 - first) as u16;
-            self.postponed.push(PostponedArc { first: first as u32, words, head: b as u16 });
+            self.postponed.push(PostponedArc { tail: first as u32, len: words, head: b as u16 });
         }
         postponed + count
     }
@@ -161,7 +162,7 @@ impl CpuWorker {
 
     #[inline(always)]
     fn intersect_postponed<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
-        self.postponed.sort(hubs);
+        self.postponed.sort();
         let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners);
         self.postponed.forget_arcs();
         count
@@ -170,12 +171,16 @@ impl CpuWorker {
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
         let mut count = 0;
-        for arc in &self.postponed.sorted()[arcs] {
+        let arcs = &self.postponed.sorted()[arcs];
+        for (i, arc) in arcs.iter().enumerate() {
+            if let Some(later) = arcs.get(i + WORDS_AHEAD) {
+                self.postponed.prefetch_words(later);
+            }
             let (head, (places, words)) = (u32::from(arc.head), self.postponed.words_of(arc));
             let found = common(places, words, hubs.row(head), corners);
             corners.number(head, found);
             if C::WANTED
-                && let Some(&local) = self.locals.get(arc.first as usize)
+                && let Some(&local) = self.locals.get(arc.tail as usize)
             {
                 corners.local(local as usize, found);
             }
@@ -197,9 +202,9 @@ impl CpuWorker {
     ) -> u64 {
         let row = head.row;
         let Some(words) = words else {
-            row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
+            mark(row, &mut self.marks);
             let count = self.intersect_ahead(head, around.successors, corners);
-            row.iter().for_each(|&c| self.marks[c as usize / 64] = 0);
+            unmark(row, &mut self.marks);
             return count;
         };
         words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word));
@@ -285,10 +290,18 @@ pub(super) struct LocalsRun<'a> {
     pub(super) cursors: &'a mut [u32],
 }
 
+impl LocalsRun<'_> {
+    pub(super) fn locals(&self) -> Range<usize> {
+        self.first..self.first + self.cursors.len()
+    }
+}
+
 pub(super) struct RowBlockContext<'a> {
     /// Which rows of the resident section are packed.
     pub(super) packed: BitRows,
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
+    /// The heads whose arcs are counted apart.
+    pub(super) heads: &'a Heads,
 }

@@ -34,7 +34,7 @@ pub(super) struct MiddleCorners {
 }
 
 fn holding(hubs: Range<u32>, arcs: usize) -> Capacity {
-    Capacity::holding(hubs, BLOCK, arcs, WORDS_PER_ARC * arcs)
+    Capacity::holding(hubs, arcs, WORDS_PER_ARC * arcs)
 }
 
 /// How many arcs to `hubs` hubs wait, where a worker has `share` for them.
@@ -91,7 +91,7 @@ impl MiddleCorners {
     /// Adds the triangles of the waiting arcs, and forgets these.
     pub(super) fn add_all(&mut self, around: &Around<'_>) {
         let Self { postponed, planes, added, counts } = self;
-        postponed.sort(around.hubs);
+        postponed.sort();
         add_blocks(postponed, &mut BlockCounters { planes, added, counts }, around);
         postponed.forget();
     }
@@ -100,7 +100,9 @@ impl MiddleCorners {
 /// Compiled for several instruction sets, as [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn add_blocks(postponed: &PostponedArcs, counters: &mut BlockCounters<'_>, around: &Around<'_>) {
-    for block in postponed.blocks() {
+    let before = words_before(around.hubs.range().start);
+    let block_of = |arc: &PostponedArc| (words_before(arc.head.into()) - before) / BLOCK;
+    for block in postponed.sorted().chunk_by(|a, b| block_of(a) == block_of(b)) {
         counters.add(block, postponed, around);
     }
 }
@@ -114,10 +116,8 @@ struct BlockCounters<'a> {
 impl BlockCounters<'_> {
     #[inline(always)]
     fn add(&mut self, block: &[PostponedArc], postponed: &PostponedArcs, around: &Around<'_>) {
-        let (mut first, mut last) = (u16::MAX, 0);
-        for arc in block {
-            (first, last) = (first.min(arc.head), last.max(arc.head));
-        }
+        let (Some(first), Some(last)) = (block.first(), block.last()) else { return };
+        let (first, last) = (first.head, last.head);
         for arc in block {
             let hub = arc.head - first;
             let begin = words_before(arc.head.into()) - words_before(first.into());

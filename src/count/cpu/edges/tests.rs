@@ -96,7 +96,7 @@ proptest! {
         seed in 0u64..1000,
         // Without hubs, and with them.
         budget in prop_oneof![Just(0u64), 1u64 << 12..1 << 20, 1u64 << 26..1 << 27],
-        (block, arcs, words) in (64usize..4096, 1usize..3000, 0usize..9000),
+        (arcs, words) in (1usize..3000, 0usize..9000),
         parts in 1u32..4,
         cuts in prop::collection::btree_set(1u32..700, 0..4),
         shared in any::<bool>(),
@@ -107,7 +107,7 @@ proptest! {
         prop_assert_eq!(cpu.hubs > 0, budget >= 1 << 26);
         if cpu.hubs > 0 {
             // Arcs that wait are added many times.
-            cpu.room = Capacity::holding(0..cpu.hubs, block, arcs, words);
+            cpu.room = Capacity::holding(0..cpu.hubs, arcs, words);
         }
         let ends: Vec<u32> = cuts.into_iter().filter(|&cut| cut < n).collect();
         let found = match shared {

@@ -55,7 +55,7 @@ impl EdgeWorker {
             found += both.count_ones();
         }
         own.end_successor();
-        middle.postponed.push(PostponedArc { first: first as u32, words: common as u16, head: b as u16 });
+        middle.postponed.push(PostponedArc { tail: first as u32, len: common as u16, head: b as u16 });
         found
     }
 

@@ -1,0 +1,348 @@
+//! Arcs that are counted head by head.
+//!
+//! Behind the hubs the row of a head is mostly longer than what its tail's row has before the head: on GAP-kron 25, 423 entries and 134.
+//! So for many rows at a time, a batch, the arcs to those heads that get enough of them are sorted by head; each head's row is marked in
+//! a bitmap once, and probed by what the rows of its tails have before it.
+//!
+//! Heads are cut into buckets of about as many arcs each. Every run of locals writes its arcs bucket by bucket; then a worker takes a
+//! bucket of all runs, and sorts it by head in its cache.
+
+use std::ops::Range;
+
+use super::pack;
+use super::postponed::PostponedArc;
+use super::probe::{before, mark, probe, unmark};
+use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
+use super::worker::CpuWorker;
+use crate::count::successors::SuccessorRows;
+use trimill_counting::Resident;
+use trimill_system::{Bytes, mapped, parallel};
+
+/// The most heads, and the most of a bucket: they are numbered with 16 bits there.
+const MOST: u32 = 1 << 24;
+pub(super) const OF_BUCKET: usize = 1 << 14;
+
+/// Heads are taken, or not, by groups of this many.
+pub(super) const GROUP: usize = 64;
+
+/// The most buckets of about as many arcs, and the fewest arcs of one in a batch.
+const BUCKETS: u64 = 1 << 10;
+const LEAST_ARCS: u64 = 1 << 14;
+
+/// The longest beginning of a row that is probed: its length has 16 bits.
+const LONGEST: usize = u16::MAX as usize;
+
+/// Heads are chosen by a sample of the arcs: of this many locals one in so many.
+const SAMPLED_TOGETHER: usize = 64;
+const SAMPLED: usize = 64;
+
+/// What sorting an arc costs, in probes.
+const COST_OF_SORTING: i64 = 16;
+
+/// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
+const AHEAD: usize = 32;
+
+/// The most arcs of a batch (2 GiB), and the fewest.
+const MOST_ROOM: u64 = 1 << 28;
+const LEAST_ROOM: u64 = 1 << 20;
+
+/// A graph of more arcs than the first number is counted in so many batches, if there is room for larger ones: memory that is taken costs
+/// time, too.
+const ENOUGH_ROOM: u64 = 1 << 26;
+const BATCHES: u64 = 32;
+
+/// The most arcs of a batch for each vertex: a graph of few vertices does not need more.
+const ROOM_OF_VERTEX: u64 = 32;
+
+/// How many arcs of a batch there is room for within `share`, in a graph of so many vertices; 0: too few to be worthwhile.
+pub(super) fn room(share: Bytes, vertices: u32) -> usize {
+    let room = (share.get() / bytes(1).get()).min(MOST_ROOM).min(ROOM_OF_VERTEX * u64::from(vertices));
+    if room < LEAST_ROOM { 0 } else { room as usize }
+}
+
+/// How much of `room` a partition of so many arcs takes.
+pub(super) fn room_taken(room: usize, arcs: u64) -> usize {
+    room.min(arcs.min(ENOUGH_ROOM.max(arcs / BATCHES)) as usize)
+}
+
+/// Bytes of so many arcs of a batch.
+pub(super) fn bytes(arcs: usize) -> Bytes {
+    Bytes::of::<PostponedArc>(arcs as u64)
+}
+
+/// Consecutive heads, in buckets.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    range: Range<u32>,
+    /// The bucket of each group.
+    buckets: Vec<u16>,
+    /// The first head of each bucket.
+    firsts: Vec<u32>,
+}
+
+/// What the sampled arcs to a group of heads would save, in probes, besides marking the heads' rows.
+#[derive(Debug, Clone, Copy, Default)]
+struct GroupSample {
+    arcs: u64,
+    saved: i64,
+    /// Entries of their heads' rows.
+    entries: u64,
+}
+
+impl Heads {
+    /// The heads of `range`; `arcs` tells how many arcs each group of them has, and `least` how many make a bucket.
+    pub(super) fn new(range: Range<u32>, arcs: &[u64], least: u64) -> Self {
+        let (mut buckets, mut firsts) = (Vec::with_capacity(arcs.len()), Vec::new());
+        let mut left = (0, 0);
+        for (first, arcs) in range.clone().step_by(GROUP).zip(arcs) {
+            if left.0 == 0 || left.1 == 0 {
+                firsts.push(first);
+                left = (least.max(1), OF_BUCKET / GROUP);
+            }
+            left = (left.0.saturating_sub(*arcs), left.1 - 1);
+            buckets.push((firsts.len() - 1) as u16);
+        }
+        Self { range, buckets, firsts }
+    }
+
+    /// Takes the first heads of `range` that save the most in sum, where a batch has up to `room` arcs. No head pays off if its rows are
+    /// short, or if a batch has few arcs to it.
+    pub(super) fn that_pay_off(
+        resident: &Resident,
+        successors: &SuccessorRows<'_>,
+        range: Range<u32>,
+        room: usize,
+    ) -> Self {
+        let range = range.start..range.end.min(range.start.saturating_add(MOST));
+        let samples = sample(resident, successors, &range);
+        let batches = resident.arcs().div_ceil(room as u64).max(1);
+        let (mut best, mut most_saved, mut sum) = (0, 0, 0);
+        for (group, sample) in (1..).zip(&samples) {
+            // Marks are set and cleared.
+            let rows = (SAMPLED as u64 * sample.arcs).min(GROUP as u64 * batches);
+            let marks = 2 * rows * sample.entries / sample.arcs.max(1);
+            sum += SAMPLED as i64 * sample.saved - marks as i64;
+            if sum > most_saved {
+                (best, most_saved) = (group, sum);
+            }
+        }
+        let arcs: Vec<u64> = samples[..best].iter().map(|sample| SAMPLED as u64 * sample.arcs).collect();
+        let least = (arcs.iter().sum::<u64>() / BUCKETS).max(LEAST_ARCS * batches);
+        Self::new(range.start..range.end.min(range.start + (GROUP * best) as u32), &arcs, least)
+    }
+
+    pub(super) fn range(&self) -> &Range<u32> {
+        &self.range
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// Where in a row that is not packed the arcs are that are counted by their heads.
+    #[inline(always)]
+    pub(super) fn places(&self, row: &[u32]) -> Range<usize> {
+        if self.is_empty() || row.is_empty() {
+            return 0..0;
+        }
+        // The first entry has no entry before it that could close a triangle.
+        let start = before(row, 0, self.range.start).max(1);
+        start..before(row, start, self.range.end).min(LONGEST).max(start)
+    }
+
+    #[inline(always)]
+    fn bucket_of(&self, head: u32) -> usize {
+        usize::from(self.buckets[(head - self.range.start) as usize / GROUP])
+    }
+
+    /// Visits the arcs of some locals that are counted by their heads: the tail, how many entries its row has before the head, the head.
+    #[inline(always)]
+    fn each_arc(&self, resident: &Resident, locals: &Range<usize>, mut visit: impl FnMut(usize, usize, u32)) {
+        for local in locals.clone() {
+            let row = resident.row(local);
+            if pack::words(row).is_none() {
+                let places = self.places(row);
+                places.clone().zip(&row[places]).for_each(|(place, &head)| visit(local, place, head));
+            }
+        }
+    }
+
+    /// Writes the arcs of a run of locals, bucket by bucket, into `room`, which has as many places as the run has arcs.
+    fn of_run<'a>(&self, resident: &Resident, locals: &Range<usize>, room: &'a mut [PostponedArc]) -> RunArcs<'a> {
+        let mut ends = vec![0; self.firsts.len()];
+        self.each_arc(resident, locals, |_, _, head| ends[self.bucket_of(head)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        self.each_arc(resident, locals, |tail, place, head| {
+            let bucket = self.bucket_of(head);
+            let arc = PostponedArc { tail: tail as u32, len: place as u16, head: (head - self.firsts[bucket]) as u16 };
+            room[ends[bucket] as usize] = arc;
+            ends[bucket] += 1;
+        });
+        RunArcs { arcs: room, ends }
+    }
+
+    /// The arcs of a batch of runs, in `room`, which has as many places as they have arcs.
+    pub(super) fn of_batch<'a>(
+        &self,
+        resident: &Resident,
+        runs: &[Range<usize>],
+        mut room: &'a mut [PostponedArc],
+    ) -> Vec<RunArcs<'a>> {
+        let mut of_runs = Vec::with_capacity(runs.len());
+        for run in runs {
+            let arcs = resident.offsets[run.end] - resident.offsets[run.start];
+            let (mine, rest) = room.split_at_mut(arcs as usize);
+            of_runs.push((run, mine));
+            room = rest;
+        }
+        parallel::map(of_runs, |(run, room)| self.of_run(resident, run, room))
+    }
+
+    /// The first head of each bucket, and its arcs in a batch.
+    pub(super) fn buckets<'a>(&'a self, batch: &'a [RunArcs<'_>]) -> impl Iterator<Item = Bucket<'a>> {
+        let of = |bucket: usize| batch.iter().map(|run| run.of(bucket)).filter(|arcs| !arcs.is_empty()).collect();
+        self.firsts.iter().enumerate().map(move |(bucket, &first)| Bucket { first, pieces: of(bucket) })
+    }
+}
+
+/// The arcs of a run of locals, in order of buckets, and where those of each bucket end.
+pub(super) struct RunArcs<'a> {
+    arcs: &'a [PostponedArc],
+    ends: Vec<u32>,
+}
+
+impl RunArcs<'_> {
+    fn of(&self, bucket: usize) -> &[PostponedArc] {
+        let start = bucket.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.arcs[start as usize..self.ends[bucket] as usize]
+    }
+}
+
+/// Arcs of several runs whose heads are in one bucket.
+pub(super) struct Bucket<'a> {
+    first: u32,
+    pieces: Vec<&'a [PostponedArc]>,
+}
+
+impl Bucket<'_> {
+    /// Counts the triangles whose largest and middle corners are an arc of these.
+    pub(super) fn count(
+        &self,
+        worker: &mut CpuWorker,
+        successors: &SuccessorRows<'_>,
+        counters: Option<&HostVertexCounters>,
+    ) -> u64 {
+        let most = worker.postponed.room.arcs;
+        let (mut count, mut part, mut len) = (0, Vec::new(), 0);
+        let mut count_part = |part: &[&[PostponedArc]]| {
+            count += match counters {
+                None => count_part(worker, self.first, part, successors),
+                Some(all) => count_part_at_vertices(worker, self.first, part, successors, all),
+            };
+        };
+        for piece in self.pieces.iter().flat_map(|piece| piece.chunks(most)) {
+            if len + piece.len() > most {
+                count_part(&part);
+                part.clear();
+                len = 0;
+            }
+            len += piece.len();
+            part.push(piece);
+        }
+        count_part(&part);
+        count
+    }
+}
+
+/// Adds up what a sample of the arcs would save, for each group of heads.
+fn sample(resident: &Resident, successors: &SuccessorRows<'_>, range: &Range<u32>) -> Vec<GroupSample> {
+    let locals = resident.numbers.len();
+    let (groups, threads) = (range.len().div_ceil(GROUP), rayon::current_num_threads());
+    let of_thread = |thread: usize| {
+        let mut samples = vec![GroupSample::default(); groups];
+        for first in (0..locals).step_by(SAMPLED_TOGETHER * SAMPLED).skip(thread).step_by(threads) {
+            for row in (first..locals.min(first + SAMPLED_TOGETHER)).map(|local| resident.row(local)) {
+                let others = if pack::words(row).is_some() { row.len() } else { before(row, 0, range.start) };
+                for (place, &head) in row.iter().enumerate().skip(others.max(1)).take_while(|(_, b)| range.contains(b)) {
+                    let entries = pack::probes(successors.row(head));
+                    let sample = &mut samples[(head - range.start) as usize / GROUP];
+                    sample.arcs += 1;
+                    sample.saved += entries as i64 - place as i64 - COST_OF_SORTING;
+                    sample.entries += entries as u64;
+                }
+            }
+        }
+        samples
+    };
+    let mut all = vec![GroupSample::default(); groups];
+    for samples in parallel::map(0..threads, of_thread) {
+        for (all, sample) in all.iter_mut().zip(samples) {
+            let GroupSample { arcs, saved, entries } = sample;
+            *all = GroupSample { arcs: all.arcs + arcs, saved: all.saved + saved, entries: all.entries + entries };
+        }
+    }
+    all
+}
+
+/// Compiled for several instruction sets, as [`super::locals::count_run`].
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn count_part(worker: &mut CpuWorker, first: u32, part: &[&[PostponedArc]], successors: &SuccessorRows<'_>) -> u64 {
+    count_of_part(worker, first, part, successors, &mut TotalOnly)
+}
+
+/// The same, with the triangles at each vertex.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn count_part_at_vertices(
+    worker: &mut CpuWorker,
+    first: u32,
+    part: &[&[PostponedArc]],
+    successors: &SuccessorRows<'_>,
+    all: &HostVertexCounters,
+) -> u64 {
+    let mut near = std::mem::take(&mut worker.near);
+    let count = count_of_part(worker, first, part, successors, &mut WorkerVertices { all, near: &mut near });
+    worker.near = near;
+    count
+}
+
+#[inline(always)]
+fn count_of_part<C: Corners>(
+    worker: &mut CpuWorker,
+    first: u32,
+    part: &[&[PostponedArc]],
+    successors: &SuccessorRows<'_>,
+    corners: &mut C,
+) -> u64 {
+    let CpuWorker { marks, postponed, .. } = worker;
+    let sorted = postponed.sort_others(part.iter().copied().flatten());
+    let (mut count, mut i) = (0, 0);
+    for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
+        let head = first + u32::from(arcs[0].head);
+        let row = successors.row(head);
+        mark(row, marks);
+        for arc in arcs {
+            i += 1;
+            if let Some(later) = sorted.get(i + 2 * AHEAD) {
+                successors.prefetch_offset(later.tail as usize);
+            }
+            if let Some(later) = sorted.get(i + AHEAD) {
+                mapped::prefetch_all(entries(later, successors));
+            }
+            let found = probe(entries(arc, successors), marks, corners);
+            corners.number(head, found);
+            corners.local(arc.tail as usize, found);
+            count += found;
+        }
+        unmark(row, marks);
+    }
+    count
+}
+
+/// What the row of the arc's tail has before its head.
+#[inline(always)]
+fn entries<'a>(arc: &PostponedArc, successors: &SuccessorRows<'a>) -> &'a [u32] {
+    &successors.resident(arc.tail as usize)[..usize::from(arc.len)]
+}
