@@ -48,9 +48,6 @@ use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// The largest row block that is chosen by default: larger ones are not streamed faster.
-const LARGEST_ROW_BLOCK: Bytes = Bytes::mib(256);
-
 /// The setting that determines a device's budget, and so raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetFrom {

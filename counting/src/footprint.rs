@@ -27,6 +27,8 @@ pub struct Footprint {
     pub per_numbered: u64,
     /// Row blocks for which there is room on the device.
     pub row_blocks: RowBlockRoom,
+    /// The largest row block that is chosen by default: larger ones are not faster.
+    pub largest_row_block: Bytes,
     /// Bytes for any partition.
     pub fixed: Bytes,
     /// What the device sets apart to decode rows in, and for counters of vertices.
@@ -64,6 +66,7 @@ impl Footprint {
         workers: 1,
         per_numbered: 0,
         row_blocks: RowBlockRoom::Always(0),
+        largest_row_block: Bytes::mib(256),
         fixed: Bytes::ZERO,
         apart: Bytes::ZERO,
         most_resident: Bytes(u64::MAX),

@@ -179,8 +179,11 @@ impl CountBackend for Cpu {
             table: if self.counters > 0 { per_worker_at_vertices } else { per_worker },
             workers: self.workers,
             row_blocks: RowBlockRoom::UpTo(2),
+            // For each row block all locals are visited.
+            largest_row_block: Bytes::mib(1024),
             // The offsets of the resident section are one more than its rows.
-            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8)
+            fixed: hubs::bytes(self.hubs)
+                + Bytes(self.room.bytes().get() * self.workers + 8)
                 + by_head::bytes(self.by_head)
                 + self.at_vertices(),
             ..Footprint::NOTHING
@@ -192,6 +195,7 @@ impl CountBackend for Cpu {
             table: edges::per_worker,
             // The counts of a row block, and of the one before while they are not read.
             row_blocks: RowBlockRoom::Always(5),
+            largest_row_block: Footprint::NOTHING.largest_row_block,
             fixed: total.fixed + Bytes(worker.get() * self.workers) + edges::FIXED,
             ..total
         }
@@ -255,6 +259,8 @@ impl PartitionCounter for CpuCounter {
             let successors = SuccessorRows::new(resident, row_block);
             let heads = match work.room_by_head {
                 0 => Heads::default(),
+                // Packed rows are not counted by their heads.
+                _ if work.packed == BitRows::Most => Heads::default(),
                 room => Heads::that_pay_off(resident, &successors, end_of_hubs..range.end, room),
             };
             work.count(resident, *numbered, &successors, end_of_hubs, &heads)
@@ -342,11 +348,9 @@ impl BitmapState {
         }
         let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
         let progress = self.progress.as_ref();
-        let arcs = |run: &Range<usize>| resident.offsets[run.end] - resident.offsets[run.start];
         let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
-        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| arcs(&run.locals())) {
-            let locals: Vec<Range<usize>> = batch.iter().map(LocalsRun::locals).collect();
-            let in_batch = locals.iter().map(arcs).sum::<u64>();
+        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| run.arcs(resident)) {
+            let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
             // A row alone may have more arcs than there is room for.
             let heads = if in_batch <= most_arcs { heads } else { &Heads::default() };
             if !heads.is_empty() {
@@ -354,21 +358,21 @@ impl BitmapState {
                     self.by_head = with_capacity(self.room_by_head);
                     repeat_n(PostponedArc::default(), self.room_by_head).collect_into_vec(&mut self.by_head);
                 }
-                let arcs = heads.of_batch(resident, &locals, &mut self.by_head);
+                let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
                 let counted = parallel::try_map(heads.buckets(&arcs), |bucket| {
                     progress.map_or(Ok(()), Progress::check)?;
                     Ok(bucket.count(&mut free(workers), successors, counters))
                 })?;
                 self.triangles += counted.into_iter().sum::<u64>();
             }
-            let around = RowBlockContext { packed: self.packed, range, successors, hubs, heads };
+            let around = RowBlockContext { packed: self.packed, range, successors, hubs };
             let counted = parallel::try_map(batch, |run| {
                 progress.map_or(Ok(()), Progress::check)?;
                 // Each row block has a share of them.
-                let share = arcs(&run.locals()) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
+                let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
                 let triangles = match counters {
-                    None => count_run(&mut free(workers), run, &around),
-                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, all),
+                    None => count_run(&mut free(workers), run, &around, heads),
+                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, heads, all),
                 };
                 progress.into_iter().for_each(|progress| progress.advance(share));
                 Ok(triangles)
@@ -386,7 +390,11 @@ impl BitmapState {
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
         let counters = self.counters.as_ref().map_or(Bytes::ZERO, HostVertexCounters::bytes);
-        workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes() + counters + by_head::bytes(self.by_head.capacity())
+        workers
+            + Bytes::of::<u32>(self.cursors.capacity() as u64)
+            + self.hubs.bytes()
+            + counters
+            + by_head::bytes(self.by_head.capacity())
     }
 }
 

@@ -1,6 +1,5 @@
 //! How a device's budget is divided between a resident section and row blocks.
 
-use super::LARGEST_ROW_BLOCK;
 use trimill_counting::{Footprint, RowBlockSize, smallest_row_block_limit};
 use trimill_graph::GraphSize;
 use trimill_system::Bytes;
@@ -34,7 +33,7 @@ impl Space {
         let row = footprint.resident(1, u64::from(longest));
         let room = device.saturating_sub(overhead);
         let for_row_block = Bytes(room.saturating_sub(row).get() / passing);
-        let largest = LARGEST_ROW_BLOCK.min(for_row_block).min(largest_row_block);
+        let largest = footprint.largest_row_block.min(for_row_block).min(largest_row_block);
         let row_block = Bytes(device.get() / (4 * passing)).min(largest).max(least_row_block);
         // One partition has no proxies: its one row block has no rows and is never cut.
         let bits = RowBlockSize { range: vertices, rows: 0, arcs: 0 }.bytes().get() * footprint.row_blocks.of(1).max(1);

@@ -13,7 +13,7 @@ use super::pack;
 use super::postponed::PostponedArc;
 use super::probe::{before, mark, probe, unmark};
 use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
-use super::worker::CpuWorker;
+use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
 use trimill_counting::Resident;
 use trimill_system::{Bytes, mapped, parallel};
@@ -34,7 +34,7 @@ const LONGEST: usize = u16::MAX as usize;
 
 /// Heads are chosen by a sample of the arcs: of this many locals one in so many.
 const SAMPLED_TOGETHER: usize = 64;
-const SAMPLED: usize = 64;
+const SAMPLED: usize = 256;
 
 /// What sorting an arc costs, in probes.
 const COST_OF_SORTING: i64 = 16;
@@ -139,15 +139,15 @@ impl Heads {
         self.firsts.is_empty()
     }
 
-    /// Where in a row that is not packed the arcs are that are counted by their heads.
+    /// Where in a row that is not packed the arcs are that are counted by their heads; none of them is before the cursor.
     #[inline(always)]
-    pub(super) fn places(&self, row: &[u32]) -> Range<usize> {
-        if self.is_empty() || row.is_empty() {
+    pub(super) fn places(&self, row: &[u32], cursor: usize) -> Range<usize> {
+        if self.is_empty() || row.get(cursor).is_none_or(|&next| next >= self.range.end) {
             return 0..0;
         }
         // The first entry has no entry before it that could close a triangle.
-        let start = before(row, 0, self.range.start).max(1);
-        start..before(row, start, self.range.end).min(LONGEST).max(start)
+        let start = before(row, cursor, self.range.start).max(1);
+        start..before(row, start.min(row.len()), self.range.end).min(LONGEST).max(start)
     }
 
     #[inline(always)]
@@ -155,27 +155,27 @@ impl Heads {
         usize::from(self.buckets[(head - self.range.start) as usize / GROUP])
     }
 
-    /// Visits the arcs of some locals that are counted by their heads: the tail, how many entries its row has before the head, the head.
+    /// Visits the arcs of a run that are counted by their heads: the tail, how many entries its row has before the head, the head.
     #[inline(always)]
-    fn each_arc(&self, resident: &Resident, locals: &Range<usize>, mut visit: impl FnMut(usize, usize, u32)) {
-        for local in locals.clone() {
+    fn each_arc(&self, resident: &Resident, run: &LocalsRun<'_>, mut visit: impl FnMut(usize, usize, u32)) {
+        for (local, cursor) in run.locals().zip(&*run.cursors) {
             let row = resident.row(local);
             if pack::words(row).is_none() {
-                let places = self.places(row);
+                let places = self.places(row, *cursor as usize);
                 places.clone().zip(&row[places]).for_each(|(place, &head)| visit(local, place, head));
             }
         }
     }
 
     /// Writes the arcs of a run of locals, bucket by bucket, into `room`, which has as many places as the run has arcs.
-    fn of_run<'a>(&self, resident: &Resident, locals: &Range<usize>, room: &'a mut [PostponedArc]) -> RunArcs<'a> {
+    fn of_run<'a>(&self, resident: &Resident, run: &LocalsRun<'_>, room: &'a mut [PostponedArc]) -> RunArcs<'a> {
         let mut ends = vec![0; self.firsts.len()];
-        self.each_arc(resident, locals, |_, _, head| ends[self.bucket_of(head)] += 1);
+        self.each_arc(resident, run, |_, _, head| ends[self.bucket_of(head)] += 1);
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        self.each_arc(resident, locals, |tail, place, head| {
+        self.each_arc(resident, run, |tail, place, head| {
             let bucket = self.bucket_of(head);
             let arc = PostponedArc { tail: tail as u32, len: place as u16, head: (head - self.firsts[bucket]) as u16 };
             room[ends[bucket] as usize] = arc;
@@ -188,13 +188,12 @@ impl Heads {
     pub(super) fn of_batch<'a>(
         &self,
         resident: &Resident,
-        runs: &[Range<usize>],
+        runs: &[LocalsRun<'_>],
         mut room: &'a mut [PostponedArc],
     ) -> Vec<RunArcs<'a>> {
         let mut of_runs = Vec::with_capacity(runs.len());
         for run in runs {
-            let arcs = resident.offsets[run.end] - resident.offsets[run.start];
-            let (mine, rest) = room.split_at_mut(arcs as usize);
+            let (mine, rest) = room.split_at_mut(run.arcs(resident) as usize);
             of_runs.push((run, mine));
             room = rest;
         }
@@ -266,7 +265,8 @@ fn sample(resident: &Resident, successors: &SuccessorRows<'_>, range: &Range<u32
         for first in (0..locals).step_by(SAMPLED_TOGETHER * SAMPLED).skip(thread).step_by(threads) {
             for row in (first..locals.min(first + SAMPLED_TOGETHER)).map(|local| resident.row(local)) {
                 let others = if pack::words(row).is_some() { row.len() } else { before(row, 0, range.start) };
-                for (place, &head) in row.iter().enumerate().skip(others.max(1)).take_while(|(_, b)| range.contains(b)) {
+                for (place, &head) in row.iter().enumerate().skip(others.max(1)).take_while(|(_, b)| range.contains(b))
+                {
                     let entries = pack::probes(successors.row(head));
                     let sample = &mut samples[(head - range.start) as usize / GROUP];
                     sample.arcs += 1;

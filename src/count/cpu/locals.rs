@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ahead::{is_scattered, prefetch};
+use super::by_head::Heads;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows};
 use super::probe::before;
@@ -15,15 +16,21 @@ use trimill_system::parallel;
 /// How many postponed arcs of a worker one thread counts at a time, after the last run.
 const PART: usize = 1 << 13;
 
-/// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors.
+/// Counts the triangles that start in the run and whose middle corner is in the row block, but for arcs that are counted by `heads`, and
+/// advances the cursors.
 /// Postponed arcs are counted by later runs of the same row block, the last ones by [`count_postponed`].
 ///
 /// Compiled for several instruction sets, of which the best that the processor has is chosen at run time: without a popcount
 /// instruction, counting takes twice as long. What is called here is inlined, and has loops where bits are counted: an iterator's `sum` may
 /// become a function of its own, which is compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(worker: &mut CpuWorker, run: LocalsRun<'_>, around: &RowBlockContext<'_>) -> u64 {
-    count_of_run(worker, run, around, &mut TotalOnly)
+pub(super) fn count_run(
+    worker: &mut CpuWorker,
+    run: LocalsRun<'_>,
+    around: &RowBlockContext<'_>,
+    heads: &Heads,
+) -> u64 {
+    count_of_run(worker, run, around, heads, &mut TotalOnly)
 }
 
 /// The same, with the triangles at each vertex.
@@ -32,10 +39,11 @@ pub(super) fn count_run_at_vertices(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
+    heads: &Heads,
     all: &HostVertexCounters,
 ) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_run(worker, run, around, &mut WorkerVertices { all, near: &mut near });
+    let count = count_of_run(worker, run, around, heads, &mut WorkerVertices { all, near: &mut near });
     worker.near = near;
     count
 }
@@ -45,9 +53,10 @@ fn count_of_run<C: Corners>(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
+    heads: &Heads,
     corners: &mut C,
 ) -> u64 {
-    let RowBlockContext { packed, range, successors, hubs, heads } = around;
+    let RowBlockContext { packed, range, successors, hubs } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
     let mut unpacked = std::mem::take(&mut worker.unpacked);
@@ -82,7 +91,7 @@ fn count_of_run<C: Corners>(
         if start < hubs_end {
             count += worker.intersect_hubs(run.first + i, RowHead { row: &row[..hubs_end], start }, hubs, corners);
         }
-        let apart = if words.is_none() { heads.places(&row[..end]).end } else { 0 };
+        let apart = if words.is_none() { heads.places(&row[..end], start).end } else { 0 };
         let others_start = start.max(hubs_end).max(apart);
         if others_start < end {
             let (row, start) = (&row[..end], others_start);

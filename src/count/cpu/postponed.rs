@@ -170,10 +170,7 @@ impl PostponedArcs {
 
     /// Sorts `arcs` instead, at most as many as may wait, with heads from 0 on. Those that wait have to be sorted again.
     #[inline(always)]
-    pub(super) fn sort_others<'a>(
-        &mut self,
-        arcs: impl Iterator<Item = &'a PostponedArc> + Clone,
-    ) -> &[PostponedArc] {
+    pub(super) fn sort_others<'a>(&mut self, arcs: impl Iterator<Item = &'a PostponedArc> + Clone) -> &[PostponedArc] {
         let end = sort_by_head(arcs, 0, &mut self.ends, &mut self.sorted);
         &self.sorted[..end]
     }

@@ -273,7 +273,8 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
             for (postponed, arcs) in [(0, 0), (7, 20_000), (1 << 14, 0), (1 << 14, 1 << 30)] {
                 let cpu = cpu_by_head(hubs.min(n), postponed, arcs);
                 for held in [1 << 20, 1000] {
-                    let of = format!("{n} numbers, {hubs} hubs, {postponed} postponed, {arcs} by head, {held} counters");
+                    let of =
+                        format!("{n} numbers, {hubs} hubs, {postponed} postponed, {arcs} by head, {held} counters");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, false), all, "{of}");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, true), all, "{of}, packed");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[n / 3, n / 2], most, false), part, "{of}");

@@ -18,13 +18,13 @@
 use std::ops::Range;
 
 use super::ahead::{AHEAD, prefetch_row};
-use super::by_head::Heads;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
 use super::probe::{common, mark, may_intersect, probe, probe_words, unmark};
 use super::vertices::{Corners, OfRow, RowCounters};
 use crate::count::successors::SuccessorRows;
+use trimill_counting::Resident;
 use trimill_system::Bytes;
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
@@ -294,6 +294,11 @@ impl LocalsRun<'_> {
     pub(super) fn locals(&self) -> Range<usize> {
         self.first..self.first + self.cursors.len()
     }
+
+    pub(super) fn arcs(&self, resident: &Resident) -> u64 {
+        let Range { start, end } = self.locals();
+        resident.offsets[end] - resident.offsets[start]
+    }
 }
 
 pub(super) struct RowBlockContext<'a> {
@@ -302,6 +307,4 @@ pub(super) struct RowBlockContext<'a> {
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
-    /// The heads whose arcs are counted apart.
-    pub(super) heads: &'a Heads,
 }
