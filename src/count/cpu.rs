@@ -20,6 +20,7 @@
 //! over the numbering and its postponed arcs, and the hubs' bits.
 
 mod ahead;
+mod bitmap;
 mod by_head;
 mod edges;
 mod hubs;
@@ -35,10 +36,9 @@ mod vertices;
 mod worker;
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use rayon::ThreadPool;
-use rayon::iter::{IndexedParallelIterator, repeat_n};
 use trimill_counting::{
     COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, NumberRuns,
     PartitionCount, PartitionCounter, PartitionExtent, Resident, ResidentSize, RowBlockRoom, RowBlockView,
@@ -47,17 +47,17 @@ use trimill_counting::{
 
 use super::successors::SuccessorRows;
 use super::vertex_counters;
-use by_head::Heads;
+use bitmap::BitmapState;
+use by_head::HeadBuckets;
 use hubs::Hubs;
-use locals::{count_postponed, count_run, count_run_at_vertices};
 use pack::{BitRows, Unpacked};
-use postponed::{Capacity, PostponedArc};
+use postponed::Capacity;
 use probe::before;
 use trimill_system::control::Progress;
-use trimill_system::mapped::{with_capacity, zeros};
+use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
-use worker::{CpuWorker, DIRECT, LocalsRun, RowBlockContext};
+use worker::{CpuWorker, DIRECT, LocalsRun};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -258,10 +258,10 @@ impl PartitionCounter for CpuCounter {
             }
             let successors = SuccessorRows::new(resident, row_block);
             let heads = match work.room_by_head {
-                0 => Heads::default(),
+                0 => HeadBuckets::default(),
                 // Packed rows are not counted by their heads.
-                _ if work.packed == BitRows::Most => Heads::default(),
-                room => Heads::that_pay_off(resident, &successors, end_of_hubs..range.end, room),
+                _ if work.packed == BitRows::Most => HeadBuckets::default(),
+                room => HeadBuckets::that_pay_off(resident, &successors, end_of_hubs..range.end, room),
             };
             work.count(resident, *numbered, &successors, end_of_hubs, &heads)
         })
@@ -305,99 +305,6 @@ fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) 
     parallel::map(0..most.div_ceil(RUN), steps).concat()
 }
 
-/// The tables, and the count so far.
-struct BitmapState {
-    most_hubs: u32,
-    room_by_head: usize,
-    /// Room for the arcs of a batch, once there is one.
-    by_head: Vec<PostponedArc>,
-    /// How much of each local's row the row blocks so far have covered.
-    cursors: Vec<u32>,
-    workers: Vec<Mutex<CpuWorker>>,
-    hubs: Hubs,
-    /// Which rows of the resident section are packed.
-    packed: BitRows,
-    /// The triangles at each vertex, where they are wanted.
-    counters: Option<HostVertexCounters>,
-    triangles: u64,
-    progress: Option<Progress>,
-}
-
-impl BitmapState {
-    /// Packs the rows that will be probed: those after the hubs'. The graph must be one partition, with one row block.
-    fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
-        let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
-        self.packed = pack::pack_rows(resident, probed);
-    }
-
-    /// Counts the triangles whose middle corner is in the row block's range, with the hubs' rows up to `end_of_hubs` as bits, and arcs to
-    /// `heads` by their heads.
-    fn count(
-        &mut self,
-        resident: &Resident,
-        numbered: u32,
-        successors: &SuccessorRows<'_>,
-        end_of_hubs: u32,
-        heads: &Heads,
-    ) -> Result<()> {
-        let range = successors.range();
-        self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
-        if !self.hubs.range().is_empty() || !heads.is_empty() {
-            // All workers at once, so that the memory taken does not depend on which of them run.
-            parallel::each(&self.workers, |worker| lock(worker).allocate());
-        }
-        let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
-        let progress = self.progress.as_ref();
-        let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
-        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| run.arcs(resident)) {
-            let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
-            // A row alone may have more arcs than there is room for.
-            let heads = if in_batch <= most_arcs { heads } else { &Heads::default() };
-            if !heads.is_empty() {
-                if self.by_head.is_empty() {
-                    self.by_head = with_capacity(self.room_by_head);
-                    repeat_n(PostponedArc::default(), self.room_by_head).collect_into_vec(&mut self.by_head);
-                }
-                let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
-                let counted = parallel::try_map(heads.buckets(&arcs), |bucket| {
-                    progress.map_or(Ok(()), Progress::check)?;
-                    Ok(bucket.count(&mut free(workers), successors, counters))
-                })?;
-                self.triangles += counted.into_iter().sum::<u64>();
-            }
-            let around = RowBlockContext { packed: self.packed, range, successors, hubs };
-            let counted = parallel::try_map(batch, |run| {
-                progress.map_or(Ok(()), Progress::check)?;
-                // Each row block has a share of them.
-                let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
-                let triangles = match counters {
-                    None => count_run(&mut free(workers), run, &around, heads),
-                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, heads, all),
-                };
-                progress.into_iter().for_each(|progress| progress.advance(share));
-                Ok(triangles)
-            })?;
-            self.triangles += counted.into_iter().sum::<u64>();
-        }
-        let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
-        self.triangles += count_postponed(workers.collect(), &self.hubs, self.counters.as_ref());
-        if let Some(all) = &self.counters {
-            parallel::each(&self.workers, |worker| all.take(&mut lock(worker).near));
-        }
-        Ok(())
-    }
-
-    fn bytes(&self) -> Bytes {
-        let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
-        let counters = self.counters.as_ref().map_or(Bytes::ZERO, HostVertexCounters::bytes);
-        workers
-            + Bytes::of::<u32>(self.cursors.capacity() as u64)
-            + self.hubs.bytes()
-            + counters
-            + by_head::bytes(self.by_head.capacity())
-    }
-}
-
 /// Locks a worker, or an array of one, that is free; waits if none is, since there may be fewer workers than threads.
 fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
@@ -412,26 +319,6 @@ fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
             *cursor = before(resident.row(local), *cursor as usize, end) as u32;
         }
     });
-}
-
-/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
-fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
-    let (mut batches, mut sum) = (Vec::new(), 0);
-    for run in runs {
-        let arcs = arcs(&run);
-        match batches.last_mut() {
-            Some(batch) if arcs <= most - sum.min(most) => {
-                let batch: &mut Vec<T> = batch;
-                batch.push(run);
-                sum += arcs;
-            }
-            _ => {
-                batches.push(vec![run]);
-                sum = arcs;
-            }
-        }
-    }
-    batches
 }
 
 /// Cuts the locals into runs of about equal numbers of arcs and locals.

@@ -4,7 +4,7 @@
 //! So for many rows at a time, a batch, the arcs to those heads that get enough of them are sorted by head; each head's row is marked in
 //! a bitmap once, and probed by what the rows of its tails have before it.
 //!
-//! Heads are cut into buckets of about as many arcs each. Every run of locals writes its arcs bucket by bucket; then a worker takes a
+//! HeadBuckets are cut into buckets of about as many arcs each. Every run of locals writes its arcs bucket by bucket; then a worker takes a
 //! bucket of all runs, and sorts it by head in its cache.
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ use trimill_system::{Bytes, mapped, parallel};
 const MOST: u32 = 1 << 24;
 pub(super) const OF_BUCKET: usize = 1 << 14;
 
-/// Heads are taken, or not, by groups of this many.
+/// HeadBuckets are taken, or not, by groups of this many.
 pub(super) const GROUP: usize = 64;
 
 /// The most buckets of about as many arcs, and the fewest arcs of one in a batch.
@@ -32,7 +32,7 @@ const LEAST_ARCS: u64 = 1 << 14;
 /// The longest beginning of a row that is probed: its length has 16 bits.
 const LONGEST: usize = u16::MAX as usize;
 
-/// Heads are chosen by a sample of the arcs: of this many locals one in so many.
+/// HeadBuckets are chosen by a sample of the arcs: of this many locals one in so many.
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 
@@ -72,7 +72,7 @@ pub(super) fn bytes(arcs: usize) -> Bytes {
 
 /// Consecutive heads, in buckets.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(super) struct HeadBuckets {
     range: Range<u32>,
     /// The bucket of each group.
     buckets: Vec<u16>,
@@ -89,7 +89,7 @@ struct GroupSample {
     entries: u64,
 }
 
-impl Heads {
+impl HeadBuckets {
     /// The heads of `range`; `arcs` tells how many arcs each group of them has, and `least` how many make a bucket.
     pub(super) fn new(range: Range<u32>, arcs: &[u64], least: u64) -> Self {
         let (mut buckets, mut firsts) = (Vec::with_capacity(arcs.len()), Vec::new());
@@ -201,9 +201,9 @@ impl Heads {
     }
 
     /// The first head of each bucket, and its arcs in a batch.
-    pub(super) fn buckets<'a>(&'a self, batch: &'a [RunArcs<'_>]) -> impl Iterator<Item = Bucket<'a>> {
+    pub(super) fn buckets<'a>(&'a self, batch: &'a [RunArcs<'_>]) -> impl Iterator<Item = HeadBucket<'a>> {
         let of = |bucket: usize| batch.iter().map(|run| run.of(bucket)).filter(|arcs| !arcs.is_empty()).collect();
-        self.firsts.iter().enumerate().map(move |(bucket, &first)| Bucket { first, pieces: of(bucket) })
+        self.firsts.iter().enumerate().map(move |(bucket, &first)| HeadBucket { first, pieces: of(bucket) })
     }
 }
 
@@ -221,12 +221,12 @@ impl RunArcs<'_> {
 }
 
 /// Arcs of several runs whose heads are in one bucket.
-pub(super) struct Bucket<'a> {
+pub(super) struct HeadBucket<'a> {
     first: u32,
     pieces: Vec<&'a [PostponedArc]>,
 }
 
-impl Bucket<'_> {
+impl HeadBucket<'_> {
     /// Counts the triangles whose largest and middle corners are an arc of these.
     pub(super) fn count(
         &self,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ahead::{is_scattered, prefetch};
-use super::by_head::Heads;
+use super::by_head::HeadBuckets;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows};
 use super::probe::before;
@@ -28,7 +28,7 @@ pub(super) fn count_run(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
-    heads: &Heads,
+    heads: &HeadBuckets,
 ) -> u64 {
     count_of_run(worker, run, around, heads, &mut TotalOnly)
 }
@@ -39,7 +39,7 @@ pub(super) fn count_run_at_vertices(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
-    heads: &Heads,
+    heads: &HeadBuckets,
     all: &HostVertexCounters,
 ) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
@@ -53,7 +53,7 @@ fn count_of_run<C: Corners>(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
-    heads: &Heads,
+    heads: &HeadBuckets,
     corners: &mut C,
 ) -> u64 {
     let RowBlockContext { packed, range, successors, hubs } = around;

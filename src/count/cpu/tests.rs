@@ -54,7 +54,7 @@ impl Rows {
             let behind = end_of_hubs..if cpu.by_head == 0 { end_of_hubs } else { end - (end - end_of_hubs) / 3 };
             let groups = behind.len().div_ceil(by_head::GROUP) as u64;
             let arcs: Vec<u64> = (0..groups).collect();
-            work.count(&resident, n, &successors, end_of_hubs, &Heads::new(behind, &arcs, groups)).unwrap();
+            work.count(&resident, n, &successors, end_of_hubs, &HeadBuckets::new(behind, &arcs, groups)).unwrap();
             start = end;
         }
         let footprint = cpu.footprint();
@@ -131,7 +131,7 @@ fn heads_with_long_rows_and_many_arcs_pay_off() {
         let row_block = rows.row_block(0..n, |_| true);
         let row_block = row_block.view();
         let successors = SuccessorRows::new(&resident, &row_block);
-        Heads::that_pay_off(&resident, &successors, 1000..n, room).range().clone()
+        HeadBuckets::that_pay_off(&resident, &successors, 1000..n, room).range().clone()
     };
     // Rows of 1,000 up to number 3,000, and behind them short ones that begin with a few of these.
     let row = |b: u32| if b < 3000 { (b.saturating_sub(1000)..b).collect() } else { (1500..1503).collect() };

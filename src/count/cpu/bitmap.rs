@@ -1,0 +1,132 @@
+//! The count of one partition: its tables, and how a row block is counted in batches of runs.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::iter::{IndexedParallelIterator, repeat_n};
+use trimill_counting::Resident;
+
+use super::by_head::{self, HeadBuckets};
+use super::hubs::Hubs;
+use super::locals::{count_postponed, count_run, count_run_at_vertices};
+use super::pack::{self, BitRows};
+use super::postponed::PostponedArc;
+use super::vertices::HostVertexCounters;
+use super::worker::{CpuWorker, RowBlockContext};
+use super::{free, runs};
+use crate::count::successors::SuccessorRows;
+use trimill_system::control::Progress;
+use trimill_system::mapped::with_capacity;
+use trimill_system::{Bytes, Result, lock, parallel};
+
+/// The tables, and the count so far.
+pub(super) struct BitmapState {
+    pub(super) most_hubs: u32,
+    pub(super) room_by_head: usize,
+    /// Room for the arcs of a batch, once there is one.
+    pub(super) by_head: Vec<PostponedArc>,
+    /// How much of each local's row the row blocks so far have covered.
+    pub(super) cursors: Vec<u32>,
+    pub(super) workers: Vec<Mutex<CpuWorker>>,
+    pub(super) hubs: Hubs,
+    /// Which rows of the resident section are packed.
+    pub(super) packed: BitRows,
+    /// The triangles at each vertex, where they are wanted.
+    pub(super) counters: Option<HostVertexCounters>,
+    pub(super) triangles: u64,
+    pub(super) progress: Option<Progress>,
+}
+
+impl BitmapState {
+    /// Packs the rows that will be probed: those after the hubs'. The graph must be one partition, with one row block.
+    pub(super) fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
+        let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
+        self.packed = pack::pack_rows(resident, probed);
+    }
+
+    /// Counts the triangles whose middle corner is in the row block's range, with the hubs' rows up to `end_of_hubs` as bits, and arcs to
+    /// `heads` by their heads.
+    pub(super) fn count(
+        &mut self,
+        resident: &Resident,
+        numbered: u32,
+        successors: &SuccessorRows<'_>,
+        end_of_hubs: u32,
+        heads: &HeadBuckets,
+    ) -> Result<()> {
+        let range = successors.range();
+        self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
+        if !self.hubs.range().is_empty() || !heads.is_empty() {
+            // All workers at once, so that the memory taken does not depend on which of them run.
+            parallel::each(&self.workers, |worker| lock(worker).allocate());
+        }
+        let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
+        let progress = self.progress.as_ref();
+        let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
+        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| run.arcs(resident)) {
+            let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
+            // A row alone may have more arcs than there is room for.
+            let heads = if in_batch <= most_arcs { heads } else { &HeadBuckets::default() };
+            if !heads.is_empty() {
+                if self.by_head.is_empty() {
+                    self.by_head = with_capacity(self.room_by_head);
+                    repeat_n(PostponedArc::default(), self.room_by_head).collect_into_vec(&mut self.by_head);
+                }
+                let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
+                let counted = parallel::try_map(heads.buckets(&arcs), |bucket| {
+                    progress.map_or(Ok(()), Progress::check)?;
+                    Ok(bucket.count(&mut free(workers), successors, counters))
+                })?;
+                self.triangles += counted.into_iter().sum::<u64>();
+            }
+            let around = RowBlockContext { packed: self.packed, range, successors, hubs };
+            let counted = parallel::try_map(batch, |run| {
+                progress.map_or(Ok(()), Progress::check)?;
+                // Each row block has a share of them.
+                let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
+                let triangles = match counters {
+                    None => count_run(&mut free(workers), run, &around, heads),
+                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, heads, all),
+                };
+                progress.into_iter().for_each(|progress| progress.advance(share));
+                Ok(triangles)
+            })?;
+            self.triangles += counted.into_iter().sum::<u64>();
+        }
+        let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
+        self.triangles += count_postponed(workers.collect(), &self.hubs, self.counters.as_ref());
+        if let Some(all) = &self.counters {
+            parallel::each(&self.workers, |worker| all.take(&mut lock(worker).near));
+        }
+        Ok(())
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
+        let counters = self.counters.as_ref().map_or(Bytes::ZERO, HostVertexCounters::bytes);
+        workers
+            + Bytes::of::<u32>(self.cursors.capacity() as u64)
+            + self.hubs.bytes()
+            + counters
+            + by_head::bytes(self.by_head.capacity())
+    }
+}
+
+/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
+fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let (mut batches, mut sum) = (Vec::new(), 0);
+    for run in runs {
+        let arcs = arcs(&run);
+        match batches.last_mut() {
+            Some(batch) if arcs <= most - sum.min(most) => {
+                let batch: &mut Vec<T> = batch;
+                batch.push(run);
+                sum += arcs;
+            }
+            _ => {
+                batches.push(vec![run]);
+                sum = arcs;
+            }
+        }
+    }
+    batches
+}
