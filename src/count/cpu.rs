@@ -17,7 +17,7 @@
 //! where probing by the rows of all successors takes 4.4 * 10^9 probes.
 //!
 //! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker a bitmap
-//! over the numbering and its postponed arcs, and the hubs' bits.
+//! over the numbering and its postponed arcs, the hubs' bits, and 8 bytes for each arc of a batch that is sorted by head.
 
 mod ahead;
 mod bitmap;
@@ -116,7 +116,8 @@ impl Cpu {
         let workers = (share / worker.max(1)).clamp(1, threads);
         // The last offset of the resident section takes 8 bytes.
         let left = (2 * share).saturating_sub(workers * worker + hubs::bytes(hubs).get() + 8);
-        let by_head = if room.heads < by_head::OF_BUCKET { 0 } else { by_head::room(Bytes(left), vertices) };
+        let sorts = room.arcs > 0 && room.heads >= by_head::OF_BUCKET;
+        let by_head = if !sorts { 0 } else { by_head::room(Bytes(left), vertices) };
         Self { workers, hubs, room, by_head, counters, edges: None, progress: None }
     }
 

@@ -122,7 +122,7 @@ pub fn prefetch<T>(values: &[T], i: usize) {
     let _ = (values, i);
 }
 
-/// The same for all of `values`.
+/// Asks the processor to load all of `values` into its caches.
 #[inline(always)]
 pub fn prefetch_all<T>(values: &[T]) {
     const LINE: usize = 64;

@@ -4,7 +4,7 @@
 //! So for many rows at a time, a batch, the arcs to those heads that get enough of them are sorted by head; each head's row is marked in
 //! a bitmap once, and probed by what the rows of its tails have before it.
 //!
-//! HeadBuckets are cut into buckets of about as many arcs each. Every run of locals writes its arcs bucket by bucket; then a worker takes a
+//! Heads are cut into buckets of about as many arcs each. Every run of locals writes its arcs bucket by bucket; then a worker takes a
 //! bucket of all runs, and sorts it by head in its cache.
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ use trimill_system::{Bytes, mapped, parallel};
 const MOST: u32 = 1 << 24;
 pub(super) const OF_BUCKET: usize = 1 << 14;
 
-/// HeadBuckets are taken, or not, by groups of this many.
+/// Heads are taken, or not, by groups of this many.
 pub(super) const GROUP: usize = 64;
 
 /// The most buckets of about as many arcs, and the fewest arcs of one in a batch.
@@ -32,7 +32,7 @@ const LEAST_ARCS: u64 = 1 << 14;
 /// The longest beginning of a row that is probed: its length has 16 bits.
 const LONGEST: usize = u16::MAX as usize;
 
-/// HeadBuckets are chosen by a sample of the arcs: of this many locals one in so many.
+/// Heads are chosen by a sample of the arcs: of this many locals one in so many.
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 

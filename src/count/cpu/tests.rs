@@ -241,6 +241,11 @@ fn budgets_bound_the_tables() {
         let tables = cpu.footprint().overhead(n);
         assert!(tables <= Bytes(budget.get() / 8).max(least + Bytes(budget.get() / 16)), "{tables} of {budget}");
     }
+    // Arcs are sorted by head only where a worker has arrays to sort in; a bitmap of many vertices may leave no room for them.
+    for (n, budget) in [18, 24, 31].into_iter().flat_map(|bits| (12..44).map(move |budget| (1 << bits, budget))) {
+        let cpu = Cpu::new(Bytes(1 << budget), n);
+        assert!(cpu.by_head == 0 || cpu.room.arcs > 0 && cpu.room.heads >= by_head::OF_BUCKET, "{n} and {budget} bits");
+    }
 }
 
 #[test]

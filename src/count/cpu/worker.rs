@@ -9,8 +9,8 @@
 //! for every arc. So arcs to them are postponed until there are many, and then intersected hub by hub: each one's row is loaded once for
 //! all arcs that end in it.
 //!
-//! **Other successors** that are not counted by their heads ([`super::by_head`]). `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
-//! probe. The rows of up to [`AHEAD`] successors are looked up and prefetched before the first of them is probed, so that the
+//! **Other successors** that are not counted by their heads ([`super::by_head`]). `a`'s row is marked in a bitmap over the numbering and
+//! probed by the row of `b`: a shift and a test a probe. The rows of up to [`AHEAD`] successors are looked up and prefetched before the first of them is probed, so that the
 //! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are
 //! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words. Where most rows are packed, and
 //! `a`'s successors are close together, the rows of these are mostly in few cache lines nearby, and each is probed without looking ahead.
