@@ -96,17 +96,26 @@ impl Cpu {
     /// The same, also counting the triangles on each arc of a graph whose longest row has `longest` entries.
     pub fn with_edges(budget: Bytes, vertices: u32, longest: u32) -> Self {
         let (share, threads) = (budget.get() / 16, rayon::current_num_threads() as u64);
-        let hubs = edges::hubs_within(hubs::largest_count(Bytes(share)).min(vertices), Bytes(share));
-        let marks = (edges::per_worker(vertices) + edges::per_row(longest) + edges::per_block(hubs)).get();
-        let room = edges::postponed(hubs, Bytes((share / threads).saturating_sub(marks)));
-        let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
-        Self { workers, hubs, room, by_head: 0, counters: 0, edges: Some(longest), progress: None }
+        let marks = (edges::per_worker(vertices) + edges::per_row(longest)).get();
+        let tables = |most: u32| {
+            let worker = marks + edges::per_worker_of_hubs(most).get();
+            let workers = (share / worker).clamp(1, threads);
+            let left = (2 * share).saturating_sub(workers * worker + edges::hub_bytes(most).get() + 8);
+            (workers, edges::room(Bytes(left), u64::from(vertices) * u64::from(longest)))
+        };
+        let most = hubs::largest_count(Bytes(share), edges::hub_bytes).min(vertices);
+        let (hubs, (workers, by_head)) = match tables(most) {
+            // No hubs if there is no room for their arcs: partitions need the memory more.
+            (_, 0) => (0, (tables(0).0, 0)),
+            fits => (most, fits),
+        };
+        Self { workers, hubs, room: Capacity::NONE, by_head, counters: 0, edges: Some(longest), progress: None }
     }
 
     fn with(budget: Bytes, vertices: u32, counters: u64) -> Self {
         let share = budget.get() / 16;
         let threads = rayon::current_num_threads() as u64;
-        let hubs = hubs::largest_count(Bytes(share)).min(vertices);
+        let hubs = hubs::largest_count(Bytes(share), hubs::bytes).min(vertices);
         let near = if counters > 0 { bytes_of_worker(hubs) } else { Bytes::ZERO };
         let table = if counters > 0 { per_worker_at_vertices } else { per_worker };
         let marks = table(vertices).get() + near.get();
@@ -127,6 +136,7 @@ impl Cpu {
         BitmapState {
             most_hubs: self.hubs.min(numbered),
             room_by_head: by_head::room_taken(self.by_head, size.arcs),
+            sorted_by_head: self.room.arcs,
             by_head: Vec::new(),
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
@@ -190,14 +200,18 @@ impl CountBackend for Cpu {
             ..Footprint::NOTHING
         };
         let Some(longest) = self.edges else { return total };
-        let worker = edges::per_row(longest) + edges::per_block(self.hubs);
+        let worker = edges::per_row(longest) + edges::per_worker_of_hubs(self.hubs);
         Footprint {
             per_resident_arc: 4 + EDGE_COUNTER_BYTES,
+            per_local: total.per_local + edges::PER_LOCAL,
             table: edges::per_worker,
             // The counts of a row block, and of the one before while they are not read.
             row_blocks: RowBlockRoom::Always(5),
             largest_row_block: Footprint::NOTHING.largest_row_block,
-            fixed: total.fixed + Bytes(worker.get() * self.workers) + edges::FIXED,
+            fixed: edges::hub_bytes(self.hubs)
+                + Bytes(worker.get() * self.workers + 8)
+                + edges::batch_bytes(self.by_head)
+                + edges::FIXED,
             ..total
         }
     }
@@ -224,7 +238,7 @@ impl CountBackend for Cpu {
             Detail::Edges => {
                 let workers = workers_for(self.workers, rows);
                 let progress = self.progress.clone();
-                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers, self.hubs, self.room, progress)));
+                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers, self.hubs, self.by_head, progress)));
             }
         };
         Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))

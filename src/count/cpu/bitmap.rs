@@ -2,10 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rayon::iter::{IndexedParallelIterator, repeat_n};
 use trimill_counting::Resident;
 
-use super::by_head::{self, HeadBuckets};
+use super::by_head::{self, HeadBuckets, batches};
 use super::hubs::Hubs;
 use super::locals::{count_postponed, count_run, count_run_at_vertices};
 use super::pack::{self, BitRows};
@@ -15,13 +14,14 @@ use super::worker::{CpuWorker, RowBlockContext};
 use super::{free, runs};
 use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
-use trimill_system::mapped::with_capacity;
 use trimill_system::{Bytes, Result, lock, parallel};
 
 /// The tables, and the count so far.
 pub(super) struct BitmapState {
     pub(super) most_hubs: u32,
     pub(super) room_by_head: usize,
+    /// How many of them a worker has room for.
+    pub(super) sorted_by_head: usize,
     /// Room for the arcs of a batch, once there is one.
     pub(super) by_head: Vec<PostponedArc>,
     /// How much of each local's row the row blocks so far have covered.
@@ -67,14 +67,11 @@ impl BitmapState {
             // A row alone may have more arcs than there is room for.
             let heads = if in_batch <= most_arcs { heads } else { &HeadBuckets::default() };
             if !heads.is_empty() {
-                if self.by_head.is_empty() {
-                    self.by_head = with_capacity(self.room_by_head);
-                    repeat_n(PostponedArc::default(), self.room_by_head).collect_into_vec(&mut self.by_head);
-                }
+                by_head::allocate(&mut self.by_head, self.room_by_head);
                 let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
-                let counted = parallel::try_map(heads.buckets(&arcs), |bucket| {
+                let counted = parallel::try_map(heads.parts(&arcs, self.sorted_by_head), |part| {
                     progress.map_or(Ok(()), Progress::check)?;
-                    Ok(bucket.count(&mut free(workers), successors, counters))
+                    Ok(part.count(&mut free(workers), successors, counters))
                 })?;
                 self.triangles += counted.into_iter().sum::<u64>();
             }
@@ -109,24 +106,4 @@ impl BitmapState {
             + counters
             + by_head::bytes(self.by_head.capacity())
     }
-}
-
-/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
-fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
-    let (mut batches, mut sum) = (Vec::new(), 0);
-    for run in runs {
-        let arcs = arcs(&run);
-        match batches.last_mut() {
-            Some(batch) if arcs <= most - sum.min(most) => {
-                let batch: &mut Vec<T> = batch;
-                batch.push(run);
-                sum += arcs;
-            }
-            _ => {
-                batches.push(vec![run]);
-                sum = arcs;
-            }
-        }
-    }
-    batches
 }

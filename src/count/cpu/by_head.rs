@@ -9,14 +9,17 @@
 
 use std::ops::Range;
 
+use rayon::iter::{IndexedParallelIterator, repeat_n};
+
 use super::pack;
-use super::postponed::PostponedArc;
+use super::postponed::{PostponedArc, SortedArcs};
 use super::probe::{before, mark, probe, unmark};
 use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
 use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
 use trimill_counting::Resident;
-use trimill_system::{Bytes, mapped, parallel};
+use trimill_system::mapped::{prefetch_all, with_capacity};
+use trimill_system::{Bytes, parallel};
 
 /// The most heads, and the most of a bucket: they are numbered with 16 bits there.
 const MOST: u32 = 1 << 24;
@@ -29,8 +32,8 @@ pub(super) const GROUP: usize = 64;
 const BUCKETS: u64 = 1 << 10;
 const LEAST_ARCS: u64 = 1 << 14;
 
-/// The longest beginning of a row that is probed: its length has 16 bits.
-const LONGEST: usize = u16::MAX as usize;
+/// The arcs of a row that are counted by their heads: their places have 16 bits.
+const PLACES: usize = 1 << 16;
 
 /// Heads are chosen by a sample of the arcs: of this many locals one in so many.
 const SAMPLED_TOGETHER: usize = 64;
@@ -43,7 +46,7 @@ const COST_OF_SORTING: i64 = 16;
 const AHEAD: usize = 32;
 
 /// The most arcs of a batch (2 GiB), and the fewest.
-const MOST_ROOM: u64 = 1 << 28;
+pub(super) const MOST_ROOM: u64 = 1 << 28;
 const LEAST_ROOM: u64 = 1 << 20;
 
 /// A graph of more arcs than the first number is counted in so many batches, if there is room for larger ones: memory that is taken costs
@@ -74,6 +77,8 @@ pub(super) fn bytes(arcs: usize) -> Bytes {
 #[derive(Debug, Default)]
 pub(super) struct HeadBuckets {
     range: Range<u32>,
+    /// Whether all arcs to them are taken, also the first one of a row and those before the cursor.
+    all: bool,
     /// The bucket of each group.
     buckets: Vec<u16>,
     /// The first head of each bucket.
@@ -102,7 +107,7 @@ impl HeadBuckets {
             left = (left.0.saturating_sub(*arcs), left.1 - 1);
             buckets.push((firsts.len() - 1) as u16);
         }
-        Self { range, buckets, firsts }
+        Self { range, all: false, buckets, firsts }
     }
 
     /// Takes the first heads of `range` that save the most in sum, where a batch has up to `room` arcs. No head pays off if its rows are
@@ -114,8 +119,8 @@ impl HeadBuckets {
         room: usize,
     ) -> Self {
         let range = range.start..range.end.min(range.start.saturating_add(MOST));
-        let samples = sample(resident, successors, &range);
-        let batches = resident.arcs().div_ceil(room as u64).max(1);
+        let samples = sample(resident, &range, |head| pack::probes(successors.row(head)));
+        let batches = batches_of(resident, room);
         let (mut best, mut most_saved, mut sum) = (0, 0, 0);
         for (group, sample) in (1..).zip(&samples) {
             // Marks are set and cleared.
@@ -126,9 +131,19 @@ impl HeadBuckets {
                 (best, most_saved) = (group, sum);
             }
         }
-        let arcs: Vec<u64> = samples[..best].iter().map(|sample| SAMPLED as u64 * sample.arcs).collect();
+        Self::of_samples(range.start..range.end.min(range.start + (GROUP * best) as u32), &samples[..best], batches)
+    }
+
+    /// All heads below `end`, and all arcs to them of rows with a middle corner among them.
+    pub(super) fn all_below(end: u32, resident: &Resident, room: usize) -> Self {
+        let samples = sample(resident, &(0..end), |_| 0);
+        Self { all: true, ..Self::of_samples(0..end, &samples, batches_of(resident, room)) }
+    }
+
+    fn of_samples(range: Range<u32>, samples: &[GroupSample], batches: u64) -> Self {
+        let arcs: Vec<u64> = samples.iter().map(|sample| SAMPLED as u64 * sample.arcs).collect();
         let least = (arcs.iter().sum::<u64>() / BUCKETS).max(LEAST_ARCS * batches);
-        Self::new(range.start..range.end.min(range.start + (GROUP * best) as u32), &arcs, least)
+        Self::new(range, &arcs, least)
     }
 
     pub(super) fn range(&self) -> &Range<u32> {
@@ -139,7 +154,7 @@ impl HeadBuckets {
         self.firsts.is_empty()
     }
 
-    /// Where in a row that is not packed the arcs are that are counted by their heads; none of them is before the cursor.
+    /// Where in a row that is not packed the arcs are that are counted by their heads.
     #[inline(always)]
     pub(super) fn places(&self, row: &[u32], cursor: usize) -> Range<usize> {
         if self.is_empty() || row.get(cursor).is_none_or(|&next| next >= self.range.end) {
@@ -147,7 +162,8 @@ impl HeadBuckets {
         }
         // The first entry has no entry before it that could close a triangle.
         let start = before(row, cursor, self.range.start).max(1);
-        start..before(row, start.min(row.len()), self.range.end).min(LONGEST).max(start)
+        let end = before(row, start.min(row.len()), self.range.end).min(PLACES).max(start);
+        if self.all && start < end { 0..end } else { start..end }
     }
 
     #[inline(always)]
@@ -200,10 +216,22 @@ impl HeadBuckets {
         parallel::map(of_runs, |(run, room)| self.of_run(resident, run, room))
     }
 
-    /// The first head of each bucket, and its arcs in a batch.
-    pub(super) fn buckets<'a>(&'a self, batch: &'a [RunArcs<'_>]) -> impl Iterator<Item = HeadBucket<'a>> {
-        let of = |bucket: usize| batch.iter().map(|run| run.of(bucket)).filter(|arcs| !arcs.is_empty()).collect();
-        self.firsts.iter().enumerate().map(move |(bucket, &first)| HeadBucket { first, pieces: of(bucket) })
+    /// The arcs of a batch, in parts of up to `most` whose heads are in one bucket.
+    pub(super) fn parts<'a>(&self, batch: &'a [RunArcs<'_>], most: usize) -> Vec<HeadPart<'a>> {
+        let mut parts = Vec::new();
+        for (bucket, &first) in self.firsts.iter().enumerate() {
+            let mut part = HeadPart { first, pieces: Vec::new(), arcs: 0 };
+            for piece in batch.iter().flat_map(|run| run.of(bucket).chunks(most)) {
+                if part.arcs + piece.len() > most {
+                    parts.push(std::mem::replace(&mut part, HeadPart { first, pieces: Vec::new(), arcs: 0 }));
+                }
+                part.arcs += piece.len();
+                part.pieces.push(piece);
+            }
+            parts.push(part);
+        }
+        parts.retain(|part| part.arcs > 0);
+        parts
     }
 }
 
@@ -221,12 +249,20 @@ impl RunArcs<'_> {
 }
 
 /// Arcs of several runs whose heads are in one bucket.
-pub(super) struct HeadBucket<'a> {
-    first: u32,
+pub(super) struct HeadPart<'a> {
+    /// The first head of the bucket.
+    pub(super) first: u32,
     pieces: Vec<&'a [PostponedArc]>,
+    pub(super) arcs: usize,
 }
 
-impl HeadBucket<'_> {
+impl HeadPart<'_> {
+    /// Sorts the arcs by their heads.
+    #[inline(always)]
+    pub(super) fn sort<'a>(&self, room: &'a mut SortedArcs) -> &'a [PostponedArc] {
+        room.sort(self.pieces.iter().copied().flatten(), 0)
+    }
+
     /// Counts the triangles whose largest and middle corners are an arc of these.
     pub(super) fn count(
         &self,
@@ -234,30 +270,48 @@ impl HeadBucket<'_> {
         successors: &SuccessorRows<'_>,
         counters: Option<&HostVertexCounters>,
     ) -> u64 {
-        let most = worker.postponed.room.arcs;
-        let (mut count, mut part, mut len) = (0, Vec::new(), 0);
-        let mut count_part = |part: &[&[PostponedArc]]| {
-            count += match counters {
-                None => count_part(worker, self.first, part, successors),
-                Some(all) => count_part_at_vertices(worker, self.first, part, successors, all),
-            };
-        };
-        for piece in self.pieces.iter().flat_map(|piece| piece.chunks(most)) {
-            if len + piece.len() > most {
-                count_part(&part);
-                part.clear();
-                len = 0;
-            }
-            len += piece.len();
-            part.push(piece);
+        match counters {
+            None => count_part(worker, self, successors),
+            Some(all) => count_part_at_vertices(worker, self, successors, all),
         }
-        count_part(&part);
-        count
     }
 }
 
-/// Adds up what a sample of the arcs would save, for each group of heads.
-fn sample(resident: &Resident, successors: &SuccessorRows<'_>, range: &Range<u32>) -> Vec<GroupSample> {
+/// In how many batches all arcs are counted, at least.
+fn batches_of(resident: &Resident, room: usize) -> u64 {
+    resident.arcs().div_ceil(room as u64).max(1)
+}
+
+/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
+pub(super) fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let (mut batches, mut sum) = (Vec::new(), 0);
+    for run in runs {
+        let arcs = arcs(&run);
+        match batches.last_mut() {
+            Some(batch) if arcs <= most - sum.min(most) => {
+                let batch: &mut Vec<T> = batch;
+                batch.push(run);
+                sum += arcs;
+            }
+            _ => {
+                batches.push(vec![run]);
+                sum = arcs;
+            }
+        }
+    }
+    batches
+}
+
+/// Takes the memory of a batch's arcs, on the threads that will write them.
+pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
+    if arcs.is_empty() {
+        *arcs = with_capacity(room);
+        repeat_n(PostponedArc::default(), room).collect_into_vec(arcs);
+    }
+}
+
+/// Adds up what a sample of the arcs would save, for each group of heads; `entries` tells how many probes the row of one takes.
+fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usize + Sync) -> Vec<GroupSample> {
     let locals = resident.numbers.len();
     let (groups, threads) = (range.len().div_ceil(GROUP), rayon::current_num_threads());
     let of_thread = |thread: usize| {
@@ -267,7 +321,7 @@ fn sample(resident: &Resident, successors: &SuccessorRows<'_>, range: &Range<u32
                 let others = if pack::words(row).is_some() { row.len() } else { before(row, 0, range.start) };
                 for (place, &head) in row.iter().enumerate().skip(others.max(1)).take_while(|(_, b)| range.contains(b))
                 {
-                    let entries = pack::probes(successors.row(head));
+                    let entries = entries(head);
                     let sample = &mut samples[(head - range.start) as usize / GROUP];
                     sample.arcs += 1;
                     sample.saved += entries as i64 - place as i64 - COST_OF_SORTING;
@@ -289,21 +343,20 @@ fn sample(resident: &Resident, successors: &SuccessorRows<'_>, range: &Range<u32
 
 /// Compiled for several instruction sets, as [`super::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_part(worker: &mut CpuWorker, first: u32, part: &[&[PostponedArc]], successors: &SuccessorRows<'_>) -> u64 {
-    count_of_part(worker, first, part, successors, &mut TotalOnly)
+fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &SuccessorRows<'_>) -> u64 {
+    count_of_part(worker, part, successors, &mut TotalOnly)
 }
 
 /// The same, with the triangles at each vertex.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part_at_vertices(
     worker: &mut CpuWorker,
-    first: u32,
-    part: &[&[PostponedArc]],
+    part: &HeadPart<'_>,
     successors: &SuccessorRows<'_>,
     all: &HostVertexCounters,
 ) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_part(worker, first, part, successors, &mut WorkerVertices { all, near: &mut near });
+    let count = count_of_part(worker, part, successors, &mut WorkerVertices { all, near: &mut near });
     worker.near = near;
     count
 }
@@ -311,16 +364,15 @@ fn count_part_at_vertices(
 #[inline(always)]
 fn count_of_part<C: Corners>(
     worker: &mut CpuWorker,
-    first: u32,
-    part: &[&[PostponedArc]],
+    part: &HeadPart<'_>,
     successors: &SuccessorRows<'_>,
     corners: &mut C,
 ) -> u64 {
     let CpuWorker { marks, postponed, .. } = worker;
-    let sorted = postponed.sort_others(part.iter().copied().flatten());
+    let sorted = part.sort(&mut postponed.sorted);
     let (mut count, mut i) = (0, 0);
     for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
-        let head = first + u32::from(arcs[0].head);
+        let head = part.first + u32::from(arcs[0].head);
         let row = successors.row(head);
         mark(row, marks);
         for arc in arcs {
@@ -329,7 +381,7 @@ fn count_of_part<C: Corners>(
                 successors.prefetch_offset(later.tail as usize);
             }
             if let Some(later) = sorted.get(i + AHEAD) {
-                mapped::prefetch_all(entries(later, successors));
+                prefetch_all(entries(later, successors));
             }
             let found = probe(entries(arc, successors), marks, corners);
             corners.number(head, found);

@@ -1,20 +1,23 @@
 //! Counts the triangles on each arc on the CPU.
 //!
-//! For each local `a` and each successor `b` the common successors `c` are found as for a total: the rows of hubs are bits, other rows
-//! probe a bitmap of `a`'s row.
+//! For each local `a` and each successor `b` the common successors `c` are found as for a total, and each triangle adds 1 to the counters
+//! of its three arcs.
 //!
-//! A triangle adds 1 to the counters of its arcs `a -> b` and `a -> c`, which only the worker that counts `a` adds to until the row
-//! is done (module `own`), and to the counter of `b -> c`, which any worker may. If `b` is a hub, the arc `a -> b` waits, and what `a`'s row
-//! and `b`'s have in common is added to `b`'s counters together with the rows of many other `a` (module `middle`). For other `b` the
-//! additions are collected by ranges of counters, a mask for 64 of them, and made when there are many for a range (module `counters`): an
-//! atomic addition each would move its cache line from core to core.
+//! Arcs to hubs are counted hub by hub (module `hub_arcs`), for a batch of locals at a time, whose rows are packed (module `packed`).
+//! All other rows of successors probe a bitmap of `a`'s row: the counters of the arcs from `a` are only added to by the worker that counts
+//! `a` until the row is done (module `own`); additions to the counter of `b -> c`, which any worker may make, are collected by ranges of counters, a mask for
+//! 64 of them, and made when there are many for a range (module `counters`): an atomic addition each would move its cache line from core
+//! to core.
 //!
 //! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row
-//! with their planes, its collected additions, the arcs that wait and the planes of a block of hubs.
+//! with their planes, its collected additions, the counters of a hub's arcs; two bits for each pair of hubs; and 20 bytes for each arc of a
+//! batch.
 
+mod above;
 mod counters;
-mod middle;
+mod hub_arcs;
 mod own;
+mod packed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -22,21 +25,27 @@ mod worker;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
 
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, PartitionExtent, Resident, RowBlockView};
 
-use super::hubs::Hubs;
-use super::postponed::Capacity;
+use super::by_head::{self, HeadBuckets, batches};
+use super::hubs::{self, Hubs};
+use super::postponed::PostponedArc;
+use super::worker::LocalsRun;
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
+use above::HubsAbove;
 use counters::{Additions, HostEdgeCounters};
-pub(super) use middle::{hubs_within, per_block, postponed};
+pub(super) use hub_arcs::per_worker as per_worker_of_hubs;
+use hub_arcs::{HubBatch, OF_PART};
 use own::Own;
+use packed::PackedRows;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use worker::{Around, EdgeWorker, count_run};
+use worker::{Around, EdgeWorker, FoundByHub, count_run};
 
 /// A partition that is being counted.
 pub(super) struct CpuEdgeCounter {
@@ -46,6 +55,8 @@ pub(super) struct CpuEdgeCounter {
     cursors: Vec<u32>,
     workers: Vec<Mutex<EdgeWorker>>,
     hubs: Hubs,
+    above: HubsAbove,
+    batch: BatchRoom,
     counters: HostEdgeCounters,
     /// The counts of row blocks before the last one that were not read.
     unread: VecDeque<Vec<u32>>,
@@ -54,6 +65,24 @@ pub(super) struct CpuEdgeCounter {
     populated: bool,
     triangles: u64,
     progress: Option<Progress>,
+}
+
+/// Room for a batch of locals whose arcs to hubs are counted.
+#[derive(Debug, Default)]
+struct BatchRoom {
+    /// So many arcs.
+    most: usize,
+    arcs: Vec<PostponedArc>,
+    packed: PackedRows,
+    found: Vec<AtomicU32>,
+}
+
+impl BatchRoom {
+    fn bytes(&self) -> Bytes {
+        Bytes::of::<PostponedArc>(self.arcs.capacity() as u64)
+            + self.packed.bytes()
+            + Bytes::of::<AtomicU32>(self.found.capacity() as u64)
+    }
 }
 
 /// What the counters of a row block's arcs hold.
@@ -77,18 +106,40 @@ pub(super) fn per_row(longest: u32) -> Bytes {
 /// Bytes of the counters' bookkeeping.
 pub(super) const FIXED: Bytes = HostEdgeCounters::FIXED;
 
+/// Bytes for a local: where its packed row begins, and while it is packed how long it is.
+pub(super) const PER_LOCAL: u64 = 8;
+
+/// The fewest arcs of a batch.
+const LEAST_ROOM: u64 = 1 << 16;
+
+/// Bytes of a batch of so many arcs.
+pub(super) fn batch_bytes(arcs: usize) -> Bytes {
+    by_head::bytes(arcs) + Bytes((packed::PER_ARC.get() + 4) * arcs as u64)
+}
+
+/// Bytes of tables for so many hubs.
+pub(super) fn hub_bytes(hubs: u32) -> Bytes {
+    hubs::bytes(hubs) + above::bytes(hubs)
+}
+
+/// How many arcs of a batch there is room for within `share`, of `all` arcs at most; 0: too few, so that none are counted hub by hub.
+pub(super) fn room(share: Bytes, all: u64) -> usize {
+    let room = share.get() / batch_bytes(1).get();
+    if room < LEAST_ROOM { 0 } else { room.min(by_head::MOST_ROOM).min(all) as usize }
+}
+
 impl CpuEdgeCounter {
-    /// With `workers` workers, whose arcs to hubs have `room`.
+    /// With `workers` workers, and batches of at most `room` arcs.
     pub(super) fn new(
         size: PartitionExtent,
         workers: u64,
         most_hubs: u32,
-        room: Capacity,
+        room: usize,
         progress: Option<Progress>,
     ) -> Self {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let counters = HostEdgeCounters::new(arcs, row_block_limit / 4);
-        let worker = || Mutex::new(EdgeWorker::new(numbered, room, &counters));
+        let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
         Self {
             resident: Resident::default(),
             numbered,
@@ -96,6 +147,8 @@ impl CpuEdgeCounter {
             cursors: zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
             hubs: Hubs::new(),
+            above: HubsAbove::default(),
+            batch: BatchRoom { most: by_head::room_taken(room, arcs), ..BatchRoom::default() },
             counters,
             unread: VecDeque::new(),
             last: LastRowBlock::Zeros,
@@ -122,35 +175,83 @@ impl CpuEdgeCounter {
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
         let unread = self.unread.iter().map(|counts| counts.capacity() as u64).sum::<u64>();
-        workers + Bytes::of::<u32>(self.cursors.capacity() as u64 + unread) + self.hubs.bytes() + self.counters.bytes()
+        workers
+            + Bytes::of::<u32>(self.cursors.capacity() as u64 + unread)
+            + self.hubs.bytes()
+            + self.above.bytes()
+            + self.batch.bytes()
+            + self.counters.bytes()
     }
 
     /// Counts with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
-        let Self { resident, numbered, most_hubs, workers, hubs, counters, progress, .. } = self;
+        let Self { resident, numbered, most_hubs, workers, hubs, above, batch: room, counters, progress, .. } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
-        if !hubs.range().is_empty() {
-            // All workers at once, so that the memory taken does not depend on which of them run.
-            parallel::each(&*workers, |worker| lock(worker).middle.allocate(*most_hubs));
-        }
+        above.take(hubs);
+        let heads = match hubs.range().is_empty() {
+            true => HeadBuckets::default(),
+            false => {
+                // All workers at once, so that the memory taken does not depend on which of them run.
+                parallel::each(&*workers, |worker| lock(worker).hub_arcs.allocate(*most_hubs));
+                by_head::allocate(&mut room.arcs, room.most);
+                if room.found.is_empty() {
+                    room.found = zeros(room.most);
+                }
+                HeadBuckets::all_below(end_of_hubs, resident, room.most)
+            }
+        };
         let around = Around { range, successors: &successors, hubs, counters, arcs: resident.successors.len() };
-        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
-            progress.map_or(Ok(()), Progress::check)?;
-            let (first, end) = (run.first, run.first + run.cursors.len());
-            let triangles = count_run(&mut free(workers), run, resident, &around);
-            // Each row block has a share of the run's arcs.
-            let arcs = resident.offsets[end] - resident.offsets[first];
-            let share = arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
-            progress.into_iter().for_each(|progress| progress.advance(share));
-            Ok(triangles)
-        })?;
-        self.triangles += counted.into_iter().sum::<u64>();
-        parallel::each(&*workers, |worker| lock(worker).add_rest(&around));
+        let most_arcs = if heads.is_empty() { u64::MAX } else { room.most as u64 };
+        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| run.arcs(resident)) {
+            let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
+            // A row alone may have more arcs than there is room for.
+            let heads = if in_batch <= most_arcs { &heads } else { &HeadBuckets::default() };
+            let first_local = batch.first().map_or(0, |run| run.first);
+            let by_hub = FoundByHub { heads, found: &room.found, first_arc: resident.offsets[first_local] };
+            // Each row block has a share of the arcs.
+            let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
+            let mut in_parts = 0;
+            if !heads.is_empty() {
+                pack_rows(&mut room.packed, &batch, resident, &by_hub);
+                let arcs = heads.of_batch(resident, &batch, &mut room.arcs);
+                let parts = heads.parts(&arcs, OF_PART);
+                in_parts = parts.iter().map(|part| part.arcs as u64).sum();
+                let batch = HubBatch { first_local, packed: &room.packed, above, found: &room.found };
+                let counted = parallel::try_map(parts, |part| {
+                    progress.map_or(Ok(()), Progress::check)?;
+                    let triangles = hub_arcs::count_part(&mut free(workers).hub_arcs, &part, &batch, &around);
+                    progress.into_iter().for_each(|progress| progress.advance(share(part.arcs as u64)));
+                    Ok(triangles)
+                })?;
+                self.triangles += counted.into_iter().sum::<u64>();
+            }
+            let counted = parallel::try_map(batch, |run| {
+                progress.map_or(Ok(()), Progress::check)?;
+                let arcs = run.arcs(resident);
+                let triangles = count_run(&mut free(workers), run, resident, &by_hub, &around);
+                let others = u128::from(arcs) * u128::from(in_batch - in_parts) / u128::from(in_batch.max(1));
+                progress.into_iter().for_each(|progress| progress.advance(share(others as u64)));
+                Ok(triangles)
+            })?;
+            self.triangles += counted.into_iter().sum::<u64>();
+        }
+        parallel::each(&*workers, |worker| lock(worker).additions.flush(around.counters));
         self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
     }
+}
+
+/// Packs what the rows of a batch have up to the end of the hubs.
+fn pack_rows(packed: &mut PackedRows, batch: &[LocalsRun<'_>], resident: &Resident, by_hub: &FoundByHub<'_>) {
+    let cursors: Vec<&[u32]> = batch.iter().map(|run| &*run.cursors).collect();
+    let runs: Vec<_> = batch.iter().map(LocalsRun::locals).collect();
+    let row = |run: usize, local: usize| {
+        let row = resident.row(local);
+        &row[by_hub.heads.places(row, cursors[run][local - runs[run].start] as usize)]
+    };
+    packed.take(&runs, row, |local| (resident.offsets[local] - by_hub.first_arc) as u32);
 }
 
 impl PartitionCounter for CpuEdgeCounter {

@@ -36,8 +36,8 @@ pub(super) const fn bytes(count: u32) -> Bytes {
     Bytes(words_before(count) as u64 * 8)
 }
 
-/// The largest triangle, a multiple of 64 hubs, that takes at most `share`.
-pub(super) fn largest_count(share: Bytes) -> u32 {
+/// The largest number of hubs, a multiple of 64, that takes at most `share`.
+pub(super) fn largest_count(share: Bytes, bytes: impl Fn(u32) -> Bytes) -> u32 {
     (0..=MOST / 64).rev().map(|blocks| blocks * 64).find(|&count| bytes(count) <= share).unwrap_or(0)
 }
 
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_largest_triangle_fits_its_share() {
         for share in [0, 511, 512, 1535, 1536, 1 << 20, 1 << 40] {
-            let count = largest_count(Bytes(share));
+            let count = largest_count(Bytes(share), bytes);
             assert!(bytes(count).get() <= share);
             assert!(count == MOST || bytes(count + 64).get() > share);
         }

@@ -34,6 +34,9 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
+    /// No arc waits.
+    pub(super) const NONE: Self = Self { arcs: 0, words: 0, first: 0, heads: 0, vertices: false };
+
     /// The largest useful capacity for arcs to `hubs` that takes at most `share` bytes, but never less than one row needs.
     pub(super) fn new(hubs: Range<u32>, share: Bytes, of: impl Fn(Range<u32>, usize) -> Self) -> Self {
         if hubs.is_empty() {
@@ -53,10 +56,10 @@ impl Capacity {
     }
 
     pub(super) const fn bytes(&self) -> Bytes {
-        let arcs = 2 * self.arcs * size_of::<PostponedArc>();
+        let arcs = self.arcs * size_of::<PostponedArc>();
         let locals = if self.vertices { size_of::<u32>() } else { 0 };
         let words = self.words * (size_of::<u64>() + size_of::<u16>() + locals);
-        Bytes((arcs + words + (self.heads + 1) * size_of::<u32>()) as u64)
+        Bytes((arcs + words) as u64 + SortedArcs::bytes_for(self.arcs, self.heads).get())
     }
 }
 
@@ -67,34 +70,30 @@ pub(super) struct PostponedArcs {
     bits: Vec<u64>,
     places: Vec<u16>,
     arcs: Vec<PostponedArc>,
-    sorted: Vec<PostponedArc>,
-    /// Where the arcs of each head end in them.
-    ends: Vec<u32>,
+    pub(super) sorted: SortedArcs,
 }
 
 impl PostponedArcs {
     pub(super) fn new(room: Capacity) -> Self {
-        let (bits, places, arcs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { room, bits, places, arcs, sorted: Vec::new(), ends: Vec::new() }
+        Self { room, bits: Vec::new(), places: Vec::new(), arcs: Vec::new(), sorted: SortedArcs::default() }
     }
 
     /// Makes the arrays, which a graph without hubs does not need.
     pub(super) fn allocate(&mut self) {
-        if !self.ends.is_empty() {
+        if self.sorted.is_allocated() {
             return;
         }
         self.bits.reserve_exact(self.room.words);
         self.places.reserve_exact(self.room.words);
         self.arcs.reserve_exact(self.room.arcs);
-        self.sorted = vec![PostponedArc::default(); self.room.arcs];
-        self.ends = vec![0; self.room.heads + 1];
+        self.sorted = SortedArcs::new(self.room.arcs, self.room.heads);
     }
 
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::of::<u64>(self.bits.capacity() as u64)
             + Bytes::of::<u16>(self.places.capacity() as u64)
-            + Bytes::of::<PostponedArc>((self.arcs.capacity() + self.sorted.capacity()) as u64)
-            + Bytes::of::<u32>(self.ends.capacity() as u64)
+            + Bytes::of::<PostponedArc>(self.arcs.capacity() as u64)
+            + self.sorted.bytes()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -160,19 +159,12 @@ impl PostponedArcs {
 
     #[inline(always)]
     pub(super) fn sort(&mut self) {
-        sort_by_head(self.arcs.iter(), self.room.first, &mut self.ends, &mut self.sorted);
+        self.sorted.sort(self.arcs.iter(), self.room.first);
     }
 
     #[inline(always)]
     pub(super) fn sorted(&self) -> &[PostponedArc] {
-        &self.sorted[..self.arcs.len()]
-    }
-
-    /// Sorts `arcs` instead, at most as many as may wait, with heads from 0 on. Those that wait have to be sorted again.
-    #[inline(always)]
-    pub(super) fn sort_others<'a>(&mut self, arcs: impl Iterator<Item = &'a PostponedArc> + Clone) -> &[PostponedArc] {
-        let end = sort_by_head(arcs, 0, &mut self.ends, &mut self.sorted);
-        &self.sorted[..end]
+        &self.sorted.arcs[..self.arcs.len()]
     }
 
     /// Forgets the arcs; their words stay.
@@ -189,27 +181,54 @@ impl PostponedArcs {
     }
 }
 
-/// Sorts arcs by their heads, the least of which is `first`; returns how many there are.
-#[inline(always)]
-fn sort_by_head<'a>(
-    arcs: impl Iterator<Item = &'a PostponedArc> + Clone,
-    first: u32,
-    ends: &mut [u32],
-    sorted: &mut [PostponedArc],
-) -> usize {
-    let place = |arc: &PostponedArc| (u32::from(arc.head) - first) as usize;
-    ends.fill(0);
-    for arc in arcs.clone() {
-        ends[place(arc)] += 1;
+/// Arcs in the order of their heads.
+#[derive(Debug, Default)]
+pub(super) struct SortedArcs {
+    arcs: Vec<PostponedArc>,
+    /// Where the arcs of each head end.
+    ends: Vec<u32>,
+}
+
+impl SortedArcs {
+    /// Room for so many arcs to so many heads.
+    pub(super) fn new(arcs: usize, heads: usize) -> Self {
+        Self { arcs: vec![PostponedArc::default(); arcs], ends: vec![0; heads + 1] }
     }
-    let mut sum = 0;
-    for end in &mut *ends {
-        sum += std::mem::replace(end, sum);
+
+    pub(super) const fn bytes_for(arcs: usize, heads: usize) -> Bytes {
+        Bytes((arcs * size_of::<PostponedArc>() + (heads + 1) * size_of::<u32>()) as u64)
     }
-    for arc in arcs {
-        let next = &mut ends[place(arc)];
-        sorted[*next as usize] = *arc;
-        *next += 1;
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Self::bytes_for(self.arcs.capacity(), self.ends.capacity().saturating_sub(1))
     }
-    sum as usize
+
+    pub(super) fn is_allocated(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// Sorts arcs by their heads, of which `first` is the least.
+    #[inline(always)]
+    pub(super) fn sort<'a>(
+        &mut self,
+        arcs: impl Iterator<Item = &'a PostponedArc> + Clone,
+        first: u32,
+    ) -> &[PostponedArc] {
+        let Self { arcs: sorted, ends } = self;
+        let place = |arc: &PostponedArc| (u32::from(arc.head) - first) as usize;
+        ends.fill(0);
+        for arc in arcs.clone() {
+            ends[place(arc)] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut *ends {
+            sum += std::mem::replace(end, sum);
+        }
+        for arc in arcs {
+            let next = &mut ends[place(arc)];
+            sorted[*next as usize] = *arc;
+            *next += 1;
+        }
+        &sorted[..sum as usize]
+    }
 }

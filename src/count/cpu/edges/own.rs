@@ -2,15 +2,14 @@
 //!
 //! Words of few entries have no planes, which would fill the cache: their counters are added to one by one.
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::planes::{self, FULL, Planes};
-use trimill_system::{Bytes, mapped};
+use trimill_system::Bytes;
 
 /// The fewest entries for each word of a row with planes.
 const DENSE: usize = 4;
-
-/// Words of the next hub's row that are prefetched. Every second of them is slower; twice as far into the row, or one hub further ahead,
-/// is no faster.
-const PREFETCHED: usize = 32;
 
 /// A marked row.
 #[derive(Debug)]
@@ -24,8 +23,6 @@ pub(super) struct Own {
     bits: Vec<u64>,
     before: Vec<u32>,
     planes: Vec<Planes>,
-    /// Places of words that have a bit in common with a successor's row.
-    common: Vec<u32>,
     /// Triangles on each arc, but for those in the planes.
     counts: Vec<u32>,
     dense: bool,
@@ -40,7 +37,7 @@ impl Own {
     }
 
     /// Bytes for each entry of the longest row.
-    pub(super) const PER_ENTRY: Bytes = Bytes((2 * size_of::<(Planes, u64, [u32; 4])>()) as u64);
+    pub(super) const PER_ENTRY: Bytes = Bytes((2 * size_of::<(Planes, u64, [u32; 3])>()) as u64);
 
     pub(super) fn new(numbered: u32) -> Self {
         let words = (numbered as usize).div_ceil(64);
@@ -52,7 +49,6 @@ impl Own {
             bits: Vec::new(),
             before: nothing(),
             planes: Vec::new(),
-            common: nothing(),
             counts: nothing(),
             dense: false,
             added: 0,
@@ -60,7 +56,7 @@ impl Own {
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        let of_row = [&self.slots, &self.words, &self.before, &self.common, &self.counts];
+        let of_row = [&self.slots, &self.words, &self.before, &self.counts];
         Bytes::of::<u64>((self.marks.capacity() + self.bits.capacity()) as u64)
             + Bytes::of::<u32>(of_row.iter().map(|array| array.capacity() as u64).sum())
             + Bytes::of::<Planes>(self.planes.capacity() as u64)
@@ -86,7 +82,6 @@ impl Own {
         self.bits.extend(self.words.iter().map(|&word| self.marks[word as usize]));
         self.dense = DENSE * self.words.len() <= row.len();
         self.planes.resize(if self.dense { self.words.len() } else { 0 }, planes::EMPTY);
-        self.common.resize(self.words.len(), 0);
     }
 
     #[inline(always)]
@@ -97,42 +92,7 @@ impl Own {
     /// Adds 1 for each bit of `both`, which are marks of this word.
     #[inline(always)]
     pub(super) fn add(&mut self, word: usize, both: u64) {
-        self.add_at(self.slots[word] as usize, both);
-    }
-
-    /// Prefetches the words of a hub's row, which is anywhere in memory, that [`Self::find_common`] will read first.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, row: &[u64]) {
-        for &word in self.words.iter().take(PREFETCHED) {
-            mapped::prefetch(row, word as usize);
-        }
-    }
-
-    /// Finds the words that have a mark that is also in `row`, another row as bits. Returns how many there are.
-    #[inline(always)]
-    pub(super) fn find_common(&mut self, row: &[u64]) -> usize {
-        // Which words these are is hard to predict, so they are collected without a branch.
-        let mut many = 0;
-        for (place, (&word, &bits)) in (0..).zip(self.words.iter().zip(&self.bits)) {
-            let Some(other) = row.get(word as usize) else { break };
-            self.common[many] = place;
-            many += usize::from(other & bits != 0);
-        }
-        many
-    }
-
-    /// Adds 1 for each mark of the `i`-th word that was found; returns which word that is, and these bits.
-    #[inline(always)]
-    pub(super) fn add_common(&mut self, i: usize, row: &[u64]) -> (u32, u64) {
-        let place = self.common[i] as usize;
-        let word = self.words[place];
-        let both = row[word as usize] & self.bits[place];
-        self.add_at(place, both);
-        (word, both)
-    }
-
-    #[inline(always)]
-    fn add_at(&mut self, place: usize, both: u64) {
+        let place = self.slots[word] as usize;
         if self.dense {
             return planes::add(&mut self.planes[place], both);
         }
@@ -142,6 +102,19 @@ impl Own {
             self.counts[(self.before[place] + below.count_ones()) as usize] += 1;
             left &= left - 1;
         }
+    }
+
+    /// Adds what was found on the first arcs, which becomes 0; whether there was any.
+    #[inline(always)]
+    pub(super) fn add_found(&mut self, found: &[AtomicU32]) -> bool {
+        let mut all = 0;
+        for (count, found) in self.counts.iter_mut().zip(found) {
+            let triangles = found.load(Relaxed);
+            found.store(0, Relaxed);
+            *count += triangles;
+            all |= triangles;
+        }
+        all > 0
     }
 
     #[inline(always)]

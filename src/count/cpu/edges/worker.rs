@@ -1,13 +1,14 @@
 //! How a worker counts the triangles of a run of locals on their arcs.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicU32;
 
 use super::counters::{Additions, HostEdgeCounters};
-use super::middle::MiddleCorners;
+use super::hub_arcs::HubArcs;
 use super::own::Own;
 use crate::count::cpu::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
+use crate::count::cpu::by_head::HeadBuckets;
 use crate::count::cpu::hubs::Hubs;
-use crate::count::cpu::postponed::{Capacity, PostponedArc};
 use crate::count::cpu::probe::{before, may_intersect};
 use crate::count::cpu::short::NONE;
 use crate::count::cpu::worker::LocalsRun;
@@ -21,48 +22,18 @@ const SHORT: usize = 16;
 #[derive(Debug)]
 pub(super) struct EdgeWorker {
     pub(super) own: Own,
-    pub(super) middle: MiddleCorners,
+    pub(super) hub_arcs: HubArcs,
     pub(super) additions: Additions,
 }
 
 impl EdgeWorker {
-    pub(super) fn new(numbered: u32, room: Capacity, counters: &HostEdgeCounters) -> Self {
+    pub(super) fn new(numbered: u32, counters: &HostEdgeCounters) -> Self {
         let additions = Additions::new(counters);
-        Self { own: Own::new(numbered), middle: MiddleCorners::new(room), additions }
+        Self { own: Own::new(numbered), hub_arcs: HubArcs::default(), additions }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        self.own.bytes() + self.middle.bytes() + self.additions.bytes()
-    }
-
-    /// Counts the common successors of the marked row and of hub `b`; those of `b` are added later.
-    #[inline(always)]
-    fn with_hub(&mut self, b: u32, around: &Around<'_>) -> u32 {
-        let bits = around.hubs.row(b);
-        let Self { own, middle, .. } = self;
-        let common = own.find_common(bits);
-        if common == 0 {
-            own.end_successor();
-            return 0;
-        }
-        if middle.postponed.is_full() || !middle.postponed.has_room_for(common) {
-            middle.add_all(around);
-        }
-        let (first, mut found) = (middle.postponed.next_word(), 0);
-        for i in 0..common {
-            let (place, both) = own.add_common(i, bits);
-            middle.postponed.push_word(place, both);
-            found += both.count_ones();
-        }
-        own.end_successor();
-        middle.postponed.push(PostponedArc { tail: first as u32, len: common as u16, head: b as u16 });
-        found
-    }
-
-    /// Adds all that waits to the counters.
-    pub(super) fn add_rest(&mut self, around: &Around<'_>) {
-        self.middle.add_all(around);
-        self.additions.flush(around.counters);
+        self.own.bytes() + self.hub_arcs.bytes() + self.additions.bytes()
     }
 
     /// Counts the entries of a successor's row that are marked.
@@ -115,7 +86,7 @@ impl EdgeWorker {
         triangles
     }
 
-    /// Counts the triangles whose middle corners are entries of `row` from `start` on, none of them hubs.
+    /// Counts the triangles whose middle corners are entries of `row` from `start` on.
     #[inline(always)]
     fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
         let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
@@ -165,14 +136,30 @@ pub(super) struct Around<'a> {
     pub(super) arcs: usize,
 }
 
-/// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors. Compiled for several
-/// instruction sets, as [`crate::count::cpu::locals::count_run`].
+/// What was found on the arcs of a batch hub by hub ([`super::hub_arcs`]).
+pub(super) struct FoundByHub<'a> {
+    pub(super) heads: &'a HeadBuckets,
+    /// For each arc of the batch; zeros again once they are among the counts.
+    pub(super) found: &'a [AtomicU32],
+    /// The first arc of the batch.
+    pub(super) first_arc: u64,
+}
+
+/// Counts the triangles that start in the run and whose middle corner is in the row block, but for those whose middle corner is counted hub by hub, and advances the
+/// cursors. Compiled for several instruction sets, as [`crate::count::cpu::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(worker: &mut EdgeWorker, run: LocalsRun<'_>, resident: &Resident, around: &Around<'_>) -> u64 {
-    let Around { range, successors, hubs, counters, .. } = *around;
+pub(super) fn count_run(
+    worker: &mut EdgeWorker,
+    run: LocalsRun<'_>,
+    resident: &Resident,
+    by_hub: &FoundByHub<'_>,
+    around: &Around<'_>,
+) -> u64 {
+    let Around { range, successors, counters, .. } = *around;
+    let FoundByHub { heads, found, first_arc } = *by_hub;
     let mut count = 0;
-    let locals = run.first..run.first + run.cursors.len();
-    let others = hubs.range().end.max(range.start)..range.end;
+    let locals = run.locals();
+    let others = heads.range().end.max(range.start)..range.end;
     let prefetches = is_scattered(successors, &locals, &others);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let local = run.first + i;
@@ -186,31 +173,27 @@ pub(super) fn count_run(worker: &mut EdgeWorker, run: LocalsRun<'_>, resident: &
         }
         let end = before(row, start, range.end);
         *cursor = end as u32;
+        let places = heads.places(&row[..end], start);
         // The first entry has no entry before it that could close a triangle.
-        let (row, start) = (&row[..end], start.max(1));
-        if start >= end {
+        let (row, start) = (&row[..end], start.max(1).max(places.end));
+        if start >= end && places.is_empty() {
             continue;
         }
         worker.own.begin(end);
-        let hubs_end = before(row, start, hubs.range().end).min(end);
-        let marks = hubs_end > start || end > SHORT;
-        if marks {
-            worker.own.mark(row);
-        }
-        let mut of_row = 0;
-        for (k, &b) in row.iter().enumerate().take(hubs_end).skip(start) {
-            if k + 1 < hubs_end {
-                worker.own.prefetch(hubs.row(row[k + 1]));
+        let first = (resident.offsets[local] - first_arc) as usize;
+        let mut is_any = worker.own.add_found(found.get(first..first + places.end).unwrap_or_default());
+        if start < end {
+            let marks = end > SHORT;
+            if marks {
+                worker.own.mark(row);
             }
-            let found = worker.with_hub(b, around);
-            worker.own.add_to(k, found);
-            of_row += u64::from(found);
-        }
-        of_row += worker.with_others(row, start.max(hubs_end), marks, around);
-        let counts = worker.own.finish();
-        if of_row > 0 {
-            counters.add(resident.offsets[local], counts);
+            let of_row = worker.with_others(row, start, marks, around);
+            is_any |= of_row > 0;
             count += of_row;
+        }
+        let counts = worker.own.finish();
+        if is_any {
+            counters.add(resident.offsets[local], counts);
         }
     }
     count

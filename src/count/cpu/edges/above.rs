@@ -1,0 +1,135 @@
+//! For each number up to the end of the hubs: the hubs above it whose rows have it, as bits. The hubs' rows themselves ([`Hubs`]) have
+//! what is below. With both, one intersection with the row of `a` finds all triangles on the arc `a -> x` whose third corner is a hub or
+//! whose middle corner is.
+
+use trimill_system::mapped::zeros;
+use trimill_system::{Bytes, parallel};
+
+use crate::count::cpu::hubs::Hubs;
+
+/// Numbers of a block: bits of a word.
+const BLOCK: u32 = 64;
+
+/// The rows of all numbers below `end`; that of `x` begins with the word of the hub `x`, or of the first hub.
+#[derive(Debug, Default)]
+pub(super) struct HubsAbove {
+    first: u32,
+    end: u32,
+    words: Vec<u64>,
+}
+
+/// Words before the row of `x`, where hubs are numbers from `first` up to `end`.
+fn words_before(first: u32, end: u32, x: u32) -> usize {
+    let (first, end, block) = ((first / BLOCK) as usize, end.div_ceil(BLOCK) as usize, (x / BLOCK) as usize);
+    // Rows of block `j` lack the words before `first` or, behind that, before `j`.
+    let same = block.min(first);
+    let lacking = same * first + sum_below(block) - sum_below(same);
+    BLOCK as usize * (block * end - lacking) + (x % BLOCK) as usize * (end - block.max(first).min(end))
+}
+
+/// The sum of all numbers below `n`.
+const fn sum_below(n: usize) -> usize {
+    n * n.saturating_sub(1) / 2
+}
+
+/// Bytes for `hubs` hubs, at most.
+pub(super) fn bytes(hubs: u32) -> Bytes {
+    Bytes::of::<u64>(words_before(0, hubs, hubs) as u64)
+}
+
+impl HubsAbove {
+    /// Turns the rows of hubs around: bit `y` of row `x` is bit `x` of the hub `y`.
+    pub(super) fn take(&mut self, hubs: &Hubs) {
+        let range = hubs.range();
+        (self.first, self.end) = if range.is_empty() { (0, 0) } else { (range.start, range.end) };
+        let before = |x| words_before(self.first, self.end, x);
+        let len = before(self.end);
+        if self.words.len() < len {
+            // Fresh zeroed pages, which the threads that fill them touch first.
+            self.words = Vec::new();
+            self.words = zeros(len);
+        }
+        let (mut rest, mut blocks) = (&mut self.words[..len], Vec::new());
+        for first in (0..self.end).step_by(BLOCK as usize) {
+            let end = self.end.min(first + BLOCK);
+            let (block, after) = rest.split_at_mut(before(end) - before(first));
+            blocks.push((first, block));
+            rest = after;
+        }
+        parallel::each(blocks, |(first, block): (u32, &mut [u64])| {
+            let from = first.max(range.start) / BLOCK;
+            let each = (range.end.div_ceil(BLOCK) - from) as usize;
+            for (place, hub_block) in (from..).take(each).enumerate() {
+                let mut square = [0; BLOCK as usize];
+                for (row, y) in square.iter_mut().zip(BLOCK * hub_block..) {
+                    if range.contains(&y) {
+                        *row = hubs.row(y)[(first / BLOCK) as usize];
+                    }
+                }
+                transpose(&mut square);
+                block[place..].iter_mut().step_by(each).zip(square).for_each(|(to, word)| *to = word);
+            }
+        });
+    }
+
+    /// The first word of the row of `x`.
+    #[inline(always)]
+    pub(super) fn first_word(&self, x: u32) -> usize {
+        (x.max(self.first) / BLOCK) as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&self, x: u32) -> &[u64] {
+        let words = self.end.div_ceil(BLOCK) as usize - self.first_word(x);
+        &self.words[words_before(self.first, self.end, x)..][..words]
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::of::<u64>(self.words.capacity() as u64)
+    }
+}
+
+/// Bit `j` of word `i` becomes bit `i` of word `j`: squares of half the size change places, then those within them, and so on.
+fn transpose(square: &mut [u64; 64]) {
+    let (mut size, mut mask) = (32, u64::from(u32::MAX));
+    while size > 0 {
+        for i in (0..64).filter(|i| i & size == 0) {
+            let changed = (square[i] >> size ^ square[i + size]) & mask;
+            square[i] ^= changed << size;
+            square[i + size] ^= changed;
+        }
+        size /= 2;
+        mask ^= mask << size;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_those_of_the_hubs_turned_around() {
+        // Row y has the divisors of y below y.
+        let rows: Vec<Vec<u32>> = (0..300u32).map(|y| (1..y).filter(|x| y.is_multiple_of(*x)).collect()).collect();
+        let mut above = HubsAbove::default();
+        for range in [0..64, 0..65, 63..130, 130..131, 131..131, 0..300, 128..300, 64..65] {
+            let mut hubs = Hubs::new();
+            hubs.take(range.clone(), |b| &rows[b as usize]);
+            above.take(&hubs);
+            let mut begin = 0;
+            for x in 0..if range.is_empty() { 0 } else { range.end } {
+                assert_eq!(words_before(range.start, range.end, x), begin, "{range:?}, row {x}");
+                let row = above.row(x);
+                begin += row.len();
+                let bits = 64 * above.first_word(x) as u32..range.end;
+                let found: Vec<u32> = bits
+                    .clone()
+                    .filter(|y| row[((y - bits.start) / 64) as usize] >> (y % 64) & 1 != 0)
+                    .collect();
+                let divided: Vec<u32> = range.clone().filter(|&y| rows[y as usize].contains(&x)).collect();
+                assert_eq!(found, divided, "{range:?}, row {x}");
+            }
+            assert!(above.bytes() <= bytes(300) && (range.start > 0 || Bytes(8 * begin as u64) == bytes(range.len() as u32)));
+        }
+    }
+}
