@@ -98,7 +98,7 @@ impl Cpu {
         let (share, threads) = (budget.get() / 16, rayon::current_num_threads() as u64);
         let marks = (edges::per_worker(vertices) + edges::per_row(longest)).get();
         let tables = |most: u32| {
-            let worker = marks + edges::per_worker_of_hubs(most).get();
+            let worker = marks + edges::per_worker_by_head(most, longest, 1).get();
             let workers = (share / worker).clamp(1, threads);
             let left = (2 * share).saturating_sub(workers * worker + edges::hub_bytes(most).get() + 8);
             (workers, edges::room(Bytes(left), u64::from(vertices) * u64::from(longest)))
@@ -106,7 +106,7 @@ impl Cpu {
         let most = hubs::largest_count(Bytes(share), edges::hub_bytes).min(vertices);
         let (hubs, (workers, by_head)) = match tables(most) {
             // No hubs if there is no room for their arcs: partitions need the memory more.
-            (_, 0) => (0, (tables(0).0, 0)),
+            (_, 0) => (0, ((share / marks.max(1)).clamp(1, threads), 0)),
             fits => (most, fits),
         };
         Self { workers, hubs, room: Capacity::NONE, by_head, counters: 0, edges: Some(longest), progress: None }
@@ -200,7 +200,7 @@ impl CountBackend for Cpu {
             ..Footprint::NOTHING
         };
         let Some(longest) = self.edges else { return total };
-        let worker = edges::per_row(longest) + edges::per_worker_of_hubs(self.hubs);
+        let worker = edges::per_row(longest) + edges::per_worker_by_head(self.hubs, longest, self.by_head);
         Footprint {
             per_resident_arc: 4 + EDGE_COUNTER_BYTES,
             per_local: total.per_local + edges::PER_LOCAL,
@@ -238,7 +238,9 @@ impl CountBackend for Cpu {
             Detail::Edges => {
                 let workers = workers_for(self.workers, rows);
                 let progress = self.progress.clone();
-                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers, self.hubs, self.by_head, progress)));
+                let longest = self.edges.unwrap_or_default();
+                let counter = edges::CpuEdgeCounter::new(size, workers, self.hubs, longest, self.by_head, progress);
+                return Ok(Box::new(counter));
             }
         };
         Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
@@ -276,7 +278,9 @@ impl PartitionCounter for CpuCounter {
                 0 => HeadBuckets::default(),
                 // Packed rows are not counted by their heads.
                 _ if work.packed == BitRows::Most => HeadBuckets::default(),
-                room => HeadBuckets::that_pay_off(resident, &successors, end_of_hubs..range.end, room),
+                room => HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room, |head| {
+                    pack::probes(successors.row(head))
+                }),
             };
             work.count(resident, *numbered, &successors, end_of_hubs, &heads)
         })

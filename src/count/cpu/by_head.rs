@@ -110,16 +110,16 @@ impl HeadBuckets {
         Self { range, all: false, buckets, firsts }
     }
 
-    /// Takes the first heads of `range` that save the most in sum, where a batch has up to `room` arcs. No head pays off if its rows are
-    /// short, or if a batch has few arcs to it.
+    /// Takes the first heads of `range` that save the most in sum, where a batch has up to `room` arcs; `probes` tells how many the row of
+    /// a head takes. No head pays off if its rows are short, or if a batch has few arcs to it.
     pub(super) fn that_pay_off(
         resident: &Resident,
-        successors: &SuccessorRows<'_>,
         range: Range<u32>,
         room: usize,
+        probes: impl Fn(u32) -> usize + Sync,
     ) -> Self {
         let range = range.start..range.end.min(range.start.saturating_add(MOST));
-        let samples = sample(resident, &range, |head| pack::probes(successors.row(head)));
+        let samples = sample(resident, &range, probes);
         let batches = batches_of(resident, room);
         let (mut best, mut most_saved, mut sum) = (0, 0, 0);
         for (group, sample) in (1..).zip(&samples) {

@@ -15,6 +15,7 @@
 
 mod above;
 mod counters;
+mod head_arcs;
 mod hub_arcs;
 mod own;
 mod packed;
@@ -30,28 +31,30 @@ use std::sync::atomic::AtomicU32;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, PartitionExtent, Resident, RowBlockView};
 
-use super::by_head::{self, HeadBuckets, batches};
+use super::by_head::{self, HeadBuckets, OF_BUCKET, batches};
 use super::hubs::{self, Hubs};
-use super::postponed::PostponedArc;
+use super::pack;
+use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
 use super::{end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
 use counters::{Additions, HostEdgeCounters};
-pub(super) use hub_arcs::per_worker as per_worker_of_hubs;
-use hub_arcs::{HubBatch, OF_PART};
+use hub_arcs::HubBatch;
 use own::Own;
 use packed::PackedRows;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use worker::{Around, EdgeWorker, FoundByHub, count_run};
+use worker::{Around, EdgeWorker, FoundByHead, HeadBatch, OF_PART, count_run};
 
 /// A partition that is being counted.
 pub(super) struct CpuEdgeCounter {
     resident: Resident,
     numbered: u32,
     most_hubs: u32,
+    /// The longest row.
+    longest: u32,
     cursors: Vec<u32>,
     workers: Vec<Mutex<EdgeWorker>>,
     hubs: Hubs,
@@ -70,7 +73,7 @@ pub(super) struct CpuEdgeCounter {
 /// Room for a batch of locals whose arcs to hubs are counted.
 #[derive(Debug, Default)]
 struct BatchRoom {
-    /// So many arcs.
+    /// So many arcs; 0: none is counted by its head.
     most: usize,
     arcs: Vec<PostponedArc>,
     packed: PackedRows,
@@ -78,6 +81,13 @@ struct BatchRoom {
 }
 
 impl BatchRoom {
+    fn allocate(&mut self) {
+        by_head::allocate(&mut self.arcs, self.most);
+        if self.found.is_empty() {
+            self.found = zeros(self.most);
+        }
+    }
+
     fn bytes(&self) -> Bytes {
         Bytes::of::<PostponedArc>(self.arcs.capacity() as u64)
             + self.packed.bytes()
@@ -103,6 +113,14 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
+/// Bytes of a worker for arcs that are counted by their heads; `batch`: so many at a time.
+pub(super) fn per_worker_by_head(hubs: u32, longest: u32, batch: usize) -> Bytes {
+    match batch {
+        0 => Bytes::ZERO,
+        _ => SortedArcs::bytes_for(OF_PART, OF_BUCKET) + Bytes::of::<u32>(longest.into()) + hub_arcs::per_worker(hubs),
+    }
+}
+
 /// Bytes of the counters' bookkeeping.
 pub(super) const FIXED: Bytes = HostEdgeCounters::FIXED;
 
@@ -111,6 +129,11 @@ pub(super) const PER_LOCAL: u64 = 8;
 
 /// The fewest arcs of a batch.
 const LEAST_ROOM: u64 = 1 << 16;
+
+/// A graph of more arcs than the first number is counted in so many batches, if there is room for larger ones: 16 times as many arcs take
+/// as long on GAP-kron 22, and their memory takes time, too.
+const ENOUGH_ROOM: u64 = 1 << 23;
+const BATCHES: u64 = 32;
 
 /// Bytes of a batch of so many arcs.
 pub(super) fn batch_bytes(arcs: usize) -> Bytes {
@@ -134,6 +157,7 @@ impl CpuEdgeCounter {
         size: PartitionExtent,
         workers: u64,
         most_hubs: u32,
+        longest: u32,
         room: usize,
         progress: Option<Progress>,
     ) -> Self {
@@ -144,11 +168,15 @@ impl CpuEdgeCounter {
             resident: Resident::default(),
             numbered,
             most_hubs: most_hubs.min(numbered),
+            longest,
             cursors: zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             above: HubsAbove::default(),
-            batch: BatchRoom { most: by_head::room_taken(room, arcs), ..BatchRoom::default() },
+            batch: BatchRoom {
+                most: room.min(arcs.min(ENOUGH_ROOM.max(arcs / BATCHES)) as usize),
+                ..BatchRoom::default()
+            },
             counters,
             unread: VecDeque::new(),
             last: LastRowBlock::Zeros,
@@ -185,54 +213,67 @@ impl CpuEdgeCounter {
 
     /// Counts with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
-        let Self { resident, numbered, most_hubs, workers, hubs, above, batch: room, counters, progress, .. } = self;
+        let Self {
+            resident, numbered, most_hubs, workers, hubs, above, batch: room, longest, counters, progress, ..
+        } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         above.take(hubs);
-        let heads = match hubs.range().is_empty() {
-            true => HeadBuckets::default(),
-            false => {
-                // All workers at once, so that the memory taken does not depend on which of them run.
-                parallel::each(&*workers, |worker| lock(worker).hub_arcs.allocate(*most_hubs));
-                by_head::allocate(&mut room.arcs, room.most);
-                if room.found.is_empty() {
-                    room.found = zeros(room.most);
-                }
-                HeadBuckets::all_below(end_of_hubs, resident, room.most)
-            }
-        };
+        let mut heads = [HeadBuckets::default(), HeadBuckets::default()];
+        if !hubs.range().is_empty() {
+            heads[0] = HeadBuckets::all_below(end_of_hubs, resident, room.most);
+        }
+        if room.most > 0 {
+            // A word of a row takes a few instructions, however many of its numbers are marked; arcs by head take some for each.
+            let probes = |head| pack::steps(successors.row(head)) as usize;
+            heads[1] = HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room.most, probes);
+        }
+        let by_head = !(heads[0].is_empty() && heads[1].is_empty());
+        if by_head {
+            // All workers at once, so that the memory taken does not depend on which of them run.
+            parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
+            room.allocate();
+        }
         let around = Around { range, successors: &successors, hubs, counters, arcs: resident.successors.len() };
-        let most_arcs = if heads.is_empty() { u64::MAX } else { room.most as u64 };
+        let most_arcs = if by_head { room.most as u64 } else { u64::MAX };
         for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| run.arcs(resident)) {
             let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
+            let none = HeadBuckets::default();
             // A row alone may have more arcs than there is room for.
-            let heads = if in_batch <= most_arcs { &heads } else { &HeadBuckets::default() };
-            let first_local = batch.first().map_or(0, |run| run.first);
-            let by_hub = FoundByHub { heads, found: &room.found, first_arc: resident.offsets[first_local] };
+            let heads = if in_batch <= most_arcs { heads.each_ref() } else { [&none; 2] };
+            let first_arc = resident.offsets[batch.first().map_or(0, |run| run.first)];
+            let BatchRoom { arcs, packed, found, .. } = &mut *room;
+            let found = FoundByHead { heads, found, first_arc };
             // Each row block has a share of the arcs.
             let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
+            let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
             let mut in_parts = 0;
-            if !heads.is_empty() {
-                pack_rows(&mut room.packed, &batch, resident, &by_hub);
-                let arcs = heads.of_batch(resident, &batch, &mut room.arcs);
+            let mut count_parts = |heads: &HeadBuckets, batch_of: HeadBatch<'_>| -> Result<u64> {
+                let arcs = heads.of_batch(resident, &batch, arcs);
                 let parts = heads.parts(&arcs, OF_PART);
-                in_parts = parts.iter().map(|part| part.arcs as u64).sum();
-                let batch = HubBatch { first_local, packed: &room.packed, above, found: &room.found };
+                in_parts += parts.iter().map(|part| part.arcs as u64).sum::<u64>();
                 let counted = parallel::try_map(parts, |part| {
                     progress.map_or(Ok(()), Progress::check)?;
-                    let triangles = hub_arcs::count_part(&mut free(workers).hub_arcs, &part, &batch, &around);
-                    progress.into_iter().for_each(|progress| progress.advance(share(part.arcs as u64)));
+                    let triangles = free(workers).count_part(&part, &batch_of, &around);
+                    advance(part.arcs as u64);
                     Ok(triangles)
                 })?;
-                self.triangles += counted.into_iter().sum::<u64>();
+                Ok(counted.into_iter().sum())
+            };
+            if !heads[0].is_empty() {
+                pack_rows(packed, &batch, resident, &found);
+                let batch_of = HubBatch { first_local: batch[0].first, packed, above, found: found.found };
+                self.triangles += count_parts(heads[0], HeadBatch::Hubs(batch_of))?;
+            }
+            if !heads[1].is_empty() {
+                self.triangles += count_parts(heads[1], HeadBatch::Others(resident, &found))?;
             }
             let counted = parallel::try_map(batch, |run| {
                 progress.map_or(Ok(()), Progress::check)?;
                 let arcs = run.arcs(resident);
-                let triangles = count_run(&mut free(workers), run, resident, &by_hub, &around);
-                let others = u128::from(arcs) * u128::from(in_batch - in_parts) / u128::from(in_batch.max(1));
-                progress.into_iter().for_each(|progress| progress.advance(share(others as u64)));
+                let triangles = count_run(&mut free(workers), run, resident, &found, &around);
+                advance((u128::from(arcs) * u128::from(in_batch - in_parts) / u128::from(in_batch.max(1))) as u64);
                 Ok(triangles)
             })?;
             self.triangles += counted.into_iter().sum::<u64>();
@@ -244,14 +285,13 @@ impl CpuEdgeCounter {
 }
 
 /// Packs what the rows of a batch have up to the end of the hubs.
-fn pack_rows(packed: &mut PackedRows, batch: &[LocalsRun<'_>], resident: &Resident, by_hub: &FoundByHub<'_>) {
-    let cursors: Vec<&[u32]> = batch.iter().map(|run| &*run.cursors).collect();
+fn pack_rows(packed: &mut PackedRows, batch: &[LocalsRun<'_>], resident: &Resident, found: &FoundByHead<'_>) {
     let runs: Vec<_> = batch.iter().map(LocalsRun::locals).collect();
     let row = |run: usize, local: usize| {
-        let row = resident.row(local);
-        &row[by_hub.heads.places(row, cursors[run][local - runs[run].start] as usize)]
+        let (row, cursor) = (resident.row(local), batch[run].cursors[local - batch[run].first]);
+        &row[found.heads[0].places(row, cursor as usize)]
     };
-    packed.take(&runs, row, |local| (resident.offsets[local] - by_hub.first_arc) as u32);
+    packed.take(&runs, row, |local| (resident.offsets[local] - found.first_arc) as u32);
 }
 
 impl PartitionCounter for CpuEdgeCounter {

@@ -131,7 +131,7 @@ fn heads_with_long_rows_and_many_arcs_pay_off() {
         let row_block = rows.row_block(0..n, |_| true);
         let row_block = row_block.view();
         let successors = SuccessorRows::new(&resident, &row_block);
-        HeadBuckets::that_pay_off(&resident, &successors, 1000..n, room).range().clone()
+        HeadBuckets::that_pay_off(&resident, 1000..n, room, |head| successors.row(head).len()).range().clone()
     };
     // Rows of 1,000 up to number 3,000, and behind them short ones that begin with a few of these.
     let row = |b: u32| if b < 3000 { (b.saturating_sub(1000)..b).collect() } else { (1500..1503).collect() };

@@ -72,14 +72,24 @@ impl HubsAbove {
         });
     }
 
+    /// Puts the bits of `x` together: those of the row `below`, if `x` is a hub, and those of hubs above it.
+    #[inline(always)]
+    pub(super) fn put(&self, x: u32, below: &[u64], bits: &mut [u64]) {
+        let (first, row) = (self.first_word(x), self.row(x));
+        bits[..first].fill(0);
+        bits[first..first + row.len()].copy_from_slice(row);
+        // One word has bits of both.
+        bits.iter_mut().zip(below).for_each(|(bits, below)| *bits |= below);
+    }
+
     /// The first word of the row of `x`.
     #[inline(always)]
-    pub(super) fn first_word(&self, x: u32) -> usize {
+    fn first_word(&self, x: u32) -> usize {
         (x.max(self.first) / BLOCK) as usize
     }
 
     #[inline(always)]
-    pub(super) fn row(&self, x: u32) -> &[u64] {
+    fn row(&self, x: u32) -> &[u64] {
         let words = self.end.div_ceil(BLOCK) as usize - self.first_word(x);
         &self.words[words_before(self.first, self.end, x)..][..words]
     }
@@ -122,14 +132,15 @@ mod tests {
                 let row = above.row(x);
                 begin += row.len();
                 let bits = 64 * above.first_word(x) as u32..range.end;
-                let found: Vec<u32> = bits
-                    .clone()
-                    .filter(|y| row[((y - bits.start) / 64) as usize] >> (y % 64) & 1 != 0)
-                    .collect();
+                let found: Vec<u32> =
+                    bits.clone().filter(|y| row[((y - bits.start) / 64) as usize] >> (y % 64) & 1 != 0).collect();
                 let divided: Vec<u32> = range.clone().filter(|&y| rows[y as usize].contains(&x)).collect();
                 assert_eq!(found, divided, "{range:?}, row {x}");
             }
-            assert!(above.bytes() <= bytes(300) && (range.start > 0 || Bytes(8 * begin as u64) == bytes(range.len() as u32)));
+            assert!(
+                above.bytes() <= bytes(300)
+                    && (range.start > 0 || Bytes(8 * begin as u64) == bytes(range.len() as u32))
+            );
         }
     }
 }

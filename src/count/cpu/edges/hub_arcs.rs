@@ -9,17 +9,15 @@ use std::mem::take;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use bytemuck::zeroed_box;
+
 use super::above::HubsAbove;
-use super::counters::HostEdgeCounters;
 use super::packed::{PackedRow, PackedRows};
 use super::worker::Around;
-use crate::count::cpu::by_head::{HeadPart, OF_BUCKET};
-use crate::count::cpu::postponed::SortedArcs;
+use crate::count::cpu::hubs::MOST;
+use crate::count::cpu::postponed::PostponedArc;
 use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
-
-/// The most arcs of a part: 512 KiB.
-pub(super) const OF_PART: usize = 1 << 16;
 
 /// How many arcs ahead of the current one its row is prefetched; where that is is prefetched twice as far ahead.
 const AHEAD: usize = 8;
@@ -33,71 +31,91 @@ pub(super) struct HubBatch<'a> {
     pub(super) found: &'a [AtomicU32],
 }
 
-/// Counters of a hub's arcs, and room for the arcs of a part.
+/// Hubs, and words of their bits.
+const HUBS: usize = MOST as usize;
+const WORDS: usize = HUBS / 64;
+
+/// What a worker has for the hub whose arcs it counts, once there is one.
 #[derive(Debug, Default)]
-pub(super) struct HubArcs {
-    sorted: SortedArcs,
-    /// For each word of the hub's row.
-    planes: Vec<Planes>,
-    /// For each number below the hub.
-    of_number: Vec<u32>,
-    /// For each arc of the hub.
+pub(super) struct HubArcs(Option<HubRoom>);
+
+/// The lengths of arrays are constants, so that a place or a number of 16 bits needs no check.
+#[derive(Debug)]
+struct HubRoom {
+    /// All hubs that the hub has an arc from or to.
+    bits: Box<[u64; WORDS]>,
+    /// The counters of its arcs to the numbers of each word.
+    planes: Box<[Planes; WORDS]>,
+    /// The same to each number.
+    of_number: Box<[u32; HUBS]>,
+    /// The same for each arc.
     counts: Vec<u32>,
 }
 
 /// Bytes for `hubs` hubs, of a worker.
 pub(in crate::count::cpu) fn per_worker(hubs: u32) -> Bytes {
+    let arrays = size_of::<[(u64, Planes); WORDS]>() + size_of::<[u32; HUBS]>();
     match hubs {
         0 => Bytes::ZERO,
-        _ => {
-            SortedArcs::bytes_for(OF_PART, OF_BUCKET)
-                + Bytes::of::<Planes>(hubs.div_ceil(64).into())
-                + Bytes::of::<u32>(2 * u64::from(hubs))
-        }
+        _ => Bytes(arrays as u64) + Bytes::of::<u32>(hubs.into()),
     }
 }
 
 impl HubArcs {
     /// Makes the arrays, for up to `hubs` hubs.
     pub(super) fn allocate(&mut self, hubs: u32) {
-        if !self.sorted.is_allocated() {
-            self.sorted = SortedArcs::new(OF_PART, OF_BUCKET);
-            self.planes = vec![planes::EMPTY; hubs.div_ceil(64) as usize];
-            self.of_number = vec![0; hubs as usize];
-            self.counts.reserve_exact(hubs as usize);
-        }
+        self.0.get_or_insert_with(|| HubRoom {
+            bits: zeroed_box(),
+            planes: zeroed_box(),
+            of_number: zeroed_box(),
+            counts: Vec::with_capacity(hubs as usize),
+        });
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        self.sorted.bytes()
-            + Bytes::of::<Planes>(self.planes.capacity() as u64)
-            + Bytes::of::<u32>((self.of_number.capacity() + self.counts.capacity()) as u64)
+        let of = |room: &HubRoom| per_worker(1) + Bytes::of::<u32>(room.counts.capacity() as u64 - 1);
+        self.0.as_ref().map_or(Bytes::ZERO, of)
+    }
+
+    /// Counts the triangles of the arcs of a part, which are sorted; returns how many have the head of one of them as middle corner.
+    pub(super) fn count_part(
+        &mut self,
+        first: u32,
+        sorted: &[PostponedArc],
+        batch: &HubBatch<'_>,
+        around: &Around<'_>,
+    ) -> u64 {
+        self.0.as_mut().map_or(0, |room| count_part(room, first, sorted, batch, around))
     }
 }
 
-/// Counts the triangles of the arcs of a part; returns how many have the head of one of them as middle corner.
-///
 /// Compiled for several instruction sets, as [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_part(arcs: &mut HubArcs, part: &HeadPart<'_>, batch: &HubBatch<'_>, around: &Around<'_>) -> u64 {
-    let HubArcs { sorted, planes, of_number, counts } = arcs;
+fn count_part(
+    room: &mut HubRoom,
+    first: u32,
+    sorted: &[PostponedArc],
+    batch: &HubBatch<'_>,
+    around: &Around<'_>,
+) -> u64 {
+    let HubRoom { bits, planes, of_number, counts } = room;
     let HubBatch { first_local, packed, above, found } = *batch;
-    let sorted = part.sort(sorted);
     let local = |tail: u32| tail as usize - first_local;
     let (mut all, mut i) = (0, 0);
     for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
-        let head = part.first + u32::from(arcs[0].head);
-        let is_hub = around.hubs.range().contains(&head);
-        let hub = HubRow {
-            below: if is_hub { around.hubs.row(head) } else { &[] },
-            above: above.row(head),
-            first_above: above.first_word(head),
-            number: if is_hub { head } else { 0 },
+        let head = first + u32::from(arcs[0].head);
+        let (row, first_arc, below): (&[u32], _, &[u64]) = match around.hubs.range().contains(&head) {
+            true => {
+                let (row, first_arc) = around.successors.row_at(head, around.arcs as u64);
+                (row, first_arc, around.hubs.row(head))
+            }
+            false => (&[], 0, &[]),
         };
-        let mut counters = HubCounters { planes, of_number };
+        above.put(head, below, &mut bits[..]);
         counts.clear();
-        counts.resize(if is_hub { around.successors.row(head).len() } else { 0 }, 0);
-        let (mut below, mut added) = (0, 0);
+        counts.resize(row.len(), 0);
+        let mut hub = HubCounters { head, is_hub: !below.is_empty(), bits, planes, of_number };
+        let (mut triangles, mut added) = (0, 0);
         for arc in arcs {
             i += 1;
             if let Some(later) = sorted.get(i + 2 * AHEAD) {
@@ -107,46 +125,78 @@ pub(super) fn count_part(arcs: &mut HubArcs, part: &HeadPart<'_>, batch: &HubBat
                 packed.prefetch(local(later.tail));
             }
             let row = packed.row(local(arc.tail));
-            let found_below = hub.count_below(&row, &mut counters);
-            let triangles = found_below + hub.count_above(&row);
-            below += u64::from(found_below);
-            if triangles > 0 {
-                found[row.first_arc as usize + usize::from(arc.len)].store(triangles, Relaxed);
+            let Common { below: found_below, above } = hub.count(&row);
+            if found_below + above > 0 {
+                found[row.first_arc as usize + usize::from(arc.len)].store(found_below + above, Relaxed);
             }
-            added += u32::from(found_below > 0);
+            triangles += u64::from(found_below);
+            added += 1;
             if added == FULL {
                 added = 0;
-                counters.take_planes(hub.below, counts);
+                hub.take_planes(below, counts);
             }
         }
-        if below > 0 {
-            counters.take_planes(hub.below, counts);
-            let (row, first) = around.successors.row_at(head, around.arcs as u64);
+        if triangles > 0 {
+            hub.take_planes(below, counts);
             for (count, &c) in counts.iter_mut().zip(row) {
-                *count += take(&mut counters.of_number[c as usize]);
+                *count += take(&mut hub.of_number[c as usize]);
             }
-            HostEdgeCounters::add(around.counters, first, counts);
+            around.counters.add(first_arc, counts);
         }
-        all += below;
+        all += triangles;
     }
     all
 }
 
-/// A hub, or a number below the first hub, of which there are only those above it.
-struct HubRow<'a> {
-    below: &'a [u64],
-    above: &'a [u64],
-    /// The first word of `above`.
-    first_above: usize,
-    number: u32,
+/// How many numbers below a hub, or above, it has in common with a row.
+struct Common {
+    below: u32,
+    above: u32,
 }
 
 struct HubCounters<'a> {
-    planes: &'a mut [Planes],
-    of_number: &'a mut [u32],
+    head: u32,
+    /// Or a number below all hubs, which is no middle corner.
+    is_hub: bool,
+    bits: &'a [u64; WORDS],
+    planes: &'a mut [Planes; WORDS],
+    of_number: &'a mut [u32; HUBS],
 }
 
 impl HubCounters<'_> {
+    /// Counts what the hub has in common with `row`, and each number below the hub.
+    #[inline(always)]
+    fn count(&mut self, row: &PackedRow<'_>) -> Common {
+        let PackedRow { places, words, entries, .. } = *row;
+        let (word_of_head, bit_of_head) = (self.head as usize / 64, self.head % 64);
+        let (mut below, mut above) = (0, 0);
+        let many = if self.is_hub { places.partition_point(|&place| usize::from(place) <= word_of_head) } else { 0 };
+        for (&place, &word) in places[..many].iter().zip(words) {
+            let place = usize::from(place) % WORDS;
+            let mut both = self.bits[place] & word;
+            if place == word_of_head {
+                above += (both >> bit_of_head).count_ones();
+                both &= (1 << bit_of_head) - 1;
+            }
+            below += both.count_ones();
+            planes::add(&mut self.planes[place], both);
+        }
+        for (&place, &word) in places[many..].iter().zip(&words[many..]) {
+            above += (self.bits[usize::from(place) % WORDS] & word).count_ones();
+        }
+        let bit = |bits: &[u64; WORDS], c: u16| (bits[usize::from(c) / 64] >> (c % 64)) as u32 & 1;
+        let many = if self.is_hub { entries.partition_point(|&c| u32::from(c) < self.head) } else { 0 };
+        for &c in &entries[..many] {
+            let both = bit(self.bits, c);
+            self.of_number[usize::from(c)] += both;
+            below += both;
+        }
+        for &c in &entries[many..] {
+            above += bit(self.bits, c);
+        }
+        Common { below, above }
+    }
+
     /// Adds the planes to the counts of the hub's arcs, whose bits are `row`.
     #[inline(always)]
     fn take_planes(&mut self, row: &[u64], counts: &mut [u32]) {
@@ -155,47 +205,5 @@ impl HubCounters<'_> {
             planes::take(planes, bits, &mut counts[before..]);
             before += bits.count_ones() as usize;
         }
-    }
-}
-
-#[inline(always)]
-fn bit(words: &[u64], first: usize, c: u16) -> u32 {
-    (words[usize::from(c) / 64 - first] >> (c % 64)) as u32 & 1
-}
-
-impl HubRow<'_> {
-    /// How many numbers below the hub both rows have, each of which is counted.
-    #[inline(always)]
-    fn count_below(&self, row: &PackedRow<'_>, counters: &mut HubCounters<'_>) -> u32 {
-        let mut found = 0;
-        // The word of the hub itself may have larger numbers, too, but the hub's row has not.
-        let many = row.places.partition_point(|&place| usize::from(place) < self.below.len());
-        for (&place, &word) in row.places[..many].iter().zip(row.words) {
-            let both = self.below[usize::from(place)] & word;
-            found += both.count_ones();
-            planes::add(&mut counters.planes[usize::from(place)], both);
-        }
-        let many = row.entries.partition_point(|&c| u32::from(c) < self.number);
-        for &c in &row.entries[..many] {
-            let both = bit(self.below, 0, c);
-            counters.of_number[usize::from(c)] += both;
-            found += both;
-        }
-        found
-    }
-
-    /// How many hubs above this one are in `row` and have this one in theirs.
-    #[inline(always)]
-    fn count_above(&self, row: &PackedRow<'_>) -> u32 {
-        let first = row.places.partition_point(|&place| usize::from(place) < self.first_above);
-        let mut found = 0;
-        for (&place, &word) in row.places[first..].iter().zip(&row.words[first..]) {
-            found += (self.above[usize::from(place) - self.first_above] & word).count_ones();
-        }
-        let first = row.entries.partition_point(|&c| usize::from(c) / 64 < self.first_above);
-        for &c in &row.entries[first..] {
-            found += bit(self.above, self.first_above, c);
-        }
-        found
     }
 }

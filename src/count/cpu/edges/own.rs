@@ -84,6 +84,12 @@ impl Own {
         self.planes.resize(if self.dense { self.words.len() } else { 0 }, planes::EMPTY);
     }
 
+    /// Marks that are free to use between rows, and zeros again afterwards.
+    #[inline(always)]
+    pub(super) fn all_marks(&mut self) -> &mut [u64] {
+        &mut self.marks
+    }
+
     #[inline(always)]
     pub(super) fn marks(&self, word: usize) -> u64 {
         self.marks[word]

@@ -154,7 +154,8 @@ mod tests {
         let some = vec![1, 2, 3, 64, 65, 66, 67, 65_535];
         let rows = [vec![0, 65_535], vec![], some, spread(1, 65_536), spread(22, 65_536), vec![], spread(16, 65_536)];
         let mut packed = PackedRows::default();
-        let (runs, arcs) = ([0..2, 2..2, 2..7], |local: usize| rows[..local].iter().map(Vec::len).sum::<usize>() as u32);
+        let (runs, arcs) =
+            ([0..2, 2..2, 2..7], |local: usize| rows[..local].iter().map(Vec::len).sum::<usize>() as u32);
         for _ in 0..2 {
             packed.take(&runs, |_, local| &rows[local], arcs);
             for (local, row) in rows.iter().enumerate() {

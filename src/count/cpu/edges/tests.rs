@@ -7,6 +7,7 @@ use rayon::ThreadPoolBuilder;
 use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionCounter, PartitionExtent};
 
 use crate::count::cpu::Cpu;
+use crate::count::cpu::by_head::HeadBuckets;
 use crate::count::testing::Rows;
 use trimill_system::Bytes;
 
@@ -127,6 +128,28 @@ fn hubs_and_long_rows_are_counted_on_their_arcs() {
         assert_eq!(cpu.hubs > 2000, budget > 0);
         assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{budget}");
         assert!(rows.counted_on_arcs(&mut cpu, &[1000, 2000], |_| true, |_| false) == expected, "{budget}");
+    }
+}
+
+#[test]
+fn heads_that_pay_off_are_counted_on_their_arcs() {
+    // Every 30th number, so that rows are not packed: 200 of them up to number 6,000, and behind that a few in the middle of these.
+    let row = |b: u32| match b {
+        ..6000 => (b % 30..b).step_by(30).rev().take(200).rev().collect(),
+        _ => (3000 + b % 30..6000).step_by(30).take((b % 12) as usize).collect(),
+    };
+    let rows = Rows((0..24_000).map(row).collect());
+    let n = rows.0.len() as u32;
+    let resident = rows.resident(|_| true);
+    let pays_off = HeadBuckets::that_pay_off(&resident, 64..n, 1 << 20, |head| rows.0[head as usize].len());
+    assert!(pays_off.range().contains(&3300), "{:?}", pays_off.range());
+    let expected = rows.on_arcs(|_| true);
+    for room in [60_000, 1 << 20] {
+        let mut cpu = Cpu::with_edges(Bytes(1 << 30), n, n);
+        assert!(cpu.by_head >= room);
+        (cpu.hubs, cpu.by_head) = (64, room);
+        assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{room}");
+        assert!(rows.counted_on_arcs(&mut cpu, &[3200, 3500], |_| true, |_| false) == expected, "{room}, row blocks");
     }
 }
 

@@ -4,11 +4,13 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 use super::counters::{Additions, HostEdgeCounters};
-use super::hub_arcs::HubArcs;
+use super::head_arcs;
+use super::hub_arcs::{HubArcs, HubBatch};
 use super::own::Own;
 use crate::count::cpu::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
-use crate::count::cpu::by_head::HeadBuckets;
+use crate::count::cpu::by_head::{HeadBuckets, HeadPart, OF_BUCKET};
 use crate::count::cpu::hubs::Hubs;
+use crate::count::cpu::postponed::SortedArcs;
 use crate::count::cpu::probe::{before, may_intersect};
 use crate::count::cpu::short::NONE;
 use crate::count::cpu::worker::LocalsRun;
@@ -24,16 +26,55 @@ pub(super) struct EdgeWorker {
     pub(super) own: Own,
     pub(super) hub_arcs: HubArcs,
     pub(super) additions: Additions,
+    /// The arcs of a part that are counted by their heads.
+    sorted: SortedArcs,
+    /// The triangles on each arc of a head.
+    pub(super) counts: Vec<u32>,
 }
 
 impl EdgeWorker {
     pub(super) fn new(numbered: u32, counters: &HostEdgeCounters) -> Self {
         let additions = Additions::new(counters);
-        Self { own: Own::new(numbered), hub_arcs: HubArcs::default(), additions }
+        Self {
+            own: Own::new(numbered),
+            hub_arcs: HubArcs::default(),
+            additions,
+            sorted: SortedArcs::default(),
+            counts: Vec::new(),
+        }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        self.own.bytes() + self.hub_arcs.bytes() + self.additions.bytes()
+        self.own.bytes()
+            + self.hub_arcs.bytes()
+            + self.additions.bytes()
+            + self.sorted.bytes()
+            + Bytes::of::<u32>(self.counts.capacity() as u64)
+    }
+
+    /// Makes the arrays for arcs that are counted by their heads, of rows of up to `longest` entries.
+    pub(super) fn allocate(&mut self, hubs: u32, longest: u32) {
+        if hubs > 0 {
+            self.hub_arcs.allocate(hubs);
+        }
+        if !self.sorted.is_allocated() {
+            self.sorted = SortedArcs::new(OF_PART, OF_BUCKET);
+            self.counts.reserve_exact(longest as usize);
+        }
+    }
+
+    /// Counts the triangles of the arcs of a part; returns how many have the head of one of them as middle corner.
+    pub(super) fn count_part(&mut self, part: &HeadPart<'_>, batch: &HeadBatch<'_>, around: &Around<'_>) -> u64 {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let arcs = part.sort(&mut sorted);
+        let triangles = match batch {
+            HeadBatch::Hubs(batch) => self.hub_arcs.count_part(part.first, arcs, batch, around),
+            HeadBatch::Others(resident, batch) => {
+                head_arcs::count_part(self, part.first, arcs, resident, batch, around)
+            }
+        };
+        self.sorted = sorted;
+        triangles
     }
 
     /// Counts the entries of a successor's row that are marked.
@@ -136,30 +177,53 @@ pub(super) struct Around<'a> {
     pub(super) arcs: usize,
 }
 
-/// What was found on the arcs of a batch hub by hub ([`super::hub_arcs`]).
-pub(super) struct FoundByHub<'a> {
-    pub(super) heads: &'a HeadBuckets,
-    /// For each arc of the batch; zeros again once they are among the counts.
+/// The most arcs of a part: 512 KiB.
+pub(super) const OF_PART: usize = 1 << 16;
+
+/// What was found on the arcs of a batch head by head.
+pub(super) struct FoundByHead<'a> {
+    /// The hubs, and other heads.
+    pub(super) heads: [&'a HeadBuckets; 2],
+    /// For each arc of the batch; zeros again once they are among the counts. Each is written once.
     pub(super) found: &'a [AtomicU32],
     /// The first arc of the batch.
     pub(super) first_arc: u64,
 }
 
-/// Counts the triangles that start in the run and whose middle corner is in the row block, but for those whose middle corner is counted hub by hub, and advances the
-/// cursors. Compiled for several instruction sets, as [`crate::count::cpu::locals::count_run`].
+impl FoundByHead<'_> {
+    /// Where in a row the arcs end that are counted by their heads; 0: none is.
+    #[inline(always)]
+    fn end(&self, row: &[u32], cursor: usize) -> usize {
+        self.heads
+            .iter()
+            .map(|heads| heads.places(row, cursor))
+            .filter(|places| !places.is_empty())
+            .map(|places| places.end)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// Which arcs of a batch are counted.
+pub(super) enum HeadBatch<'a> {
+    Hubs(HubBatch<'a>),
+    Others(&'a Resident, &'a FoundByHead<'a>),
+}
+
+/// Counts the triangles that start in the run and whose middle corner is in the row block, but for those that were
+/// found by their heads, and advances the cursors. Compiled for several instruction sets, as [`crate::count::cpu::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(
     worker: &mut EdgeWorker,
     run: LocalsRun<'_>,
     resident: &Resident,
-    by_hub: &FoundByHub<'_>,
+    by_head: &FoundByHead<'_>,
     around: &Around<'_>,
 ) -> u64 {
     let Around { range, successors, counters, .. } = *around;
-    let FoundByHub { heads, found, first_arc } = *by_hub;
     let mut count = 0;
     let locals = run.locals();
-    let others = heads.range().end.max(range.start)..range.end;
+    let others = by_head.heads[1].range().end.max(by_head.heads[0].range().end).max(range.start)..range.end;
     let prefetches = is_scattered(successors, &locals, &others);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let local = run.first + i;
@@ -173,15 +237,16 @@ pub(super) fn count_run(
         }
         let end = before(row, start, range.end);
         *cursor = end as u32;
-        let places = heads.places(&row[..end], start);
+        let row = &row[..end];
+        let counted = by_head.end(row, start);
         // The first entry has no entry before it that could close a triangle.
-        let (row, start) = (&row[..end], start.max(1).max(places.end));
-        if start >= end && places.is_empty() {
+        let start = start.max(1).max(counted);
+        if start >= end && counted == 0 {
             continue;
         }
         worker.own.begin(end);
-        let first = (resident.offsets[local] - first_arc) as usize;
-        let mut is_any = worker.own.add_found(found.get(first..first + places.end).unwrap_or_default());
+        let first = (resident.offsets[local] - by_head.first_arc) as usize;
+        let mut is_any = worker.own.add_found(by_head.found.get(first..first + counted).unwrap_or_default());
         if start < end {
             let marks = end > SHORT;
             if marks {

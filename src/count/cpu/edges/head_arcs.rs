@@ -1,0 +1,72 @@
+//! The triangles whose largest and middle corners are arcs that are counted by their heads ([`crate::count::cpu::by_head`]): the row of a
+//! head is marked once, and probed by what the rows of its tails have before it, of which little is in common.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::worker::{Around, EdgeWorker, FoundByHead};
+use crate::count::cpu::postponed::PostponedArc;
+use crate::count::cpu::probe::{mark, unmark};
+use trimill_counting::Resident;
+use trimill_system::mapped::prefetch_all;
+
+/// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
+const AHEAD: usize = 16;
+
+/// Counts the triangles of the arcs of a part, which are sorted. Compiled for several instruction sets, as [`super::worker::count_run`].
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_part(
+    worker: &mut EdgeWorker,
+    first: u32,
+    sorted: &[PostponedArc],
+    resident: &Resident,
+    batch: &FoundByHead<'_>,
+    around: &Around<'_>,
+) -> u64 {
+    let EdgeWorker { own, additions, counts, .. } = worker;
+    let marks = own.all_marks();
+    let (mut all, mut i) = (0, 0);
+    for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
+        let (row, first_of_head) = around.successors.row_at(first + u32::from(arcs[0].head), around.arcs as u64);
+        mark(row, marks);
+        counts.clear();
+        counts.resize(row.len(), 0);
+        let mut triangles = 0;
+        for arc in arcs {
+            i += 1;
+            if let Some(later) = sorted.get(i + 2 * AHEAD) {
+                around.successors.prefetch_offset(later.tail as usize);
+            }
+            if let Some(later) = sorted.get(i + AHEAD) {
+                prefetch_all(&resident.row(later.tail as usize)[..usize::from(later.len)]);
+            }
+            let (tail, place) = (arc.tail as usize, usize::from(arc.len));
+            let (first_of_tail, mut found) = (resident.offsets[tail], 0);
+            for (begin, entries) in (first_of_tail..).step_by(64).zip(resident.row(tail)[..place].chunks(64)) {
+                let mut mask = 0u64;
+                for (bit, &c) in entries.iter().enumerate() {
+                    mask |= (marks[c as usize / 64] >> (c % 64) & 1) << bit;
+                }
+                if mask == 0 {
+                    continue;
+                }
+                additions.push(begin, mask, around.counters);
+                found += mask.count_ones();
+                while mask != 0 {
+                    let c = entries[mask.trailing_zeros() as usize];
+                    counts[row.partition_point(|&other| other < c)] += 1;
+                    mask &= mask - 1;
+                }
+            }
+            if found > 0 {
+                batch.found[(first_of_tail - batch.first_arc) as usize + place].store(found, Relaxed);
+            }
+            triangles += u64::from(found);
+        }
+        unmark(row, marks);
+        if triangles > 0 {
+            around.counters.add(first_of_head, counts);
+        }
+        all += triangles;
+    }
+    all
+}
