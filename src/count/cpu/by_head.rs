@@ -9,7 +9,8 @@
 
 use std::ops::Range;
 
-use rayon::iter::{IndexedParallelIterator, repeat_n};
+use rayon::iter::repeat_n;
+use rayon::prelude::*;
 
 use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
@@ -118,6 +119,10 @@ impl HeadBuckets {
         room: usize,
         probes: impl Fn(u32) -> usize + Sync,
     ) -> Self {
+        let sampled = (0..resident.numbers.len()).into_par_iter().step_by(SAMPLED);
+        if !sampled.any(|local| resident.row(local).len() as i64 > COST_OF_SORTING) {
+            return Self::default();
+        }
         let range = range.start..range.end.min(range.start.saturating_add(MOST));
         let samples = sample(resident, &range, probes);
         let batches = batches_of(resident, room);

@@ -46,7 +46,7 @@ use packed::PackedRows;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use worker::{Around, EdgeWorker, FoundByHead, HeadBatch, OF_PART, count_run};
+use worker::{Around, Counted, EdgeWorker, FoundByHead, HeadBatch, Heads, OF_PART, count_run};
 
 /// A partition that is being counted.
 pub(super) struct CpuEdgeCounter {
@@ -213,10 +213,8 @@ impl CpuEdgeCounter {
 
     /// Counts with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
-        let Self {
-            resident, numbered, most_hubs, workers, hubs, above, batch: room, longest, counters, progress, ..
-        } = self;
-        let (resident, range, progress) = (&*resident, &row_block.range, progress.as_ref());
+        let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
+        let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         above.take(hubs);
@@ -229,69 +227,85 @@ impl CpuEdgeCounter {
             let probes = |head| pack::steps(successors.row(head)) as usize;
             heads[1] = HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room.most, probes);
         }
-        let by_head = !(heads[0].is_empty() && heads[1].is_empty());
-        if by_head {
+        let heads = Heads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
+        // Each row block has a share of the arcs.
+        let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
+        let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
+        let around = Around { range, successors: &successors, hubs, above, counters, resident };
+        if !heads.are_none() {
             // All workers at once, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate();
-        }
-        let around = Around { range, successors: &successors, hubs, counters, arcs: resident.successors.len() };
-        let most_arcs = if by_head { room.most as u64 } else { u64::MAX };
-        for batch in batches(runs(resident, &mut self.cursors), most_arcs, |run| run.arcs(resident)) {
-            let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
-            let none = HeadBuckets::default();
-            // A row alone may have more arcs than there is room for.
-            let heads = if in_batch <= most_arcs { heads.each_ref() } else { [&none; 2] };
-            let first_arc = resident.offsets[batch.first().map_or(0, |run| run.first)];
-            let BatchRoom { arcs, packed, found, .. } = &mut *room;
-            let found = FoundByHead { heads, found, first_arc };
-            // Each row block has a share of the arcs.
-            let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
-            let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
-            let mut in_parts = 0;
-            let mut count_parts = |heads: &HeadBuckets, batch_of: HeadBatch<'_>| -> Result<u64> {
-                let arcs = heads.of_batch(resident, &batch, arcs);
-                let parts = heads.parts(&arcs, OF_PART);
-                in_parts += parts.iter().map(|part| part.arcs as u64).sum::<u64>();
-                let counted = parallel::try_map(parts, |part| {
-                    progress.map_or(Ok(()), Progress::check)?;
-                    let triangles = free(workers).count_part(&part, &batch_of, &around);
-                    advance(part.arcs as u64);
-                    Ok(triangles)
+            let runs = runs(resident, &mut self.cursors).into_iter().filter(|run| heads.has_room_for(run, resident));
+            for batch in batches(runs.collect(), heads.most_arcs, |run| run.arcs(resident)) {
+                let counting = BatchCounting { heads: &heads, runs: &batch, workers, around: &around };
+                self.triangles += counting.count(room, &|arcs| {
+                    advance(arcs as u64);
+                    progress.map_or(Ok(()), Progress::check)
                 })?;
-                Ok(counted.into_iter().sum())
-            };
-            if !heads[0].is_empty() {
-                pack_rows(packed, &batch, resident, &found);
-                let batch_of = HubBatch { first_local: batch[0].first, packed, above, found: found.found };
-                self.triangles += count_parts(heads[0], HeadBatch::Hubs(batch_of))?;
             }
-            if !heads[1].is_empty() {
-                self.triangles += count_parts(heads[1], HeadBatch::Others(resident, &found))?;
-            }
-            let counted = parallel::try_map(batch, |run| {
-                progress.map_or(Ok(()), Progress::check)?;
-                let arcs = run.arcs(resident);
-                let triangles = count_run(&mut free(workers), run, resident, &found, &around);
-                advance((u128::from(arcs) * u128::from(in_batch - in_parts) / u128::from(in_batch.max(1))) as u64);
-                Ok(triangles)
-            })?;
-            self.triangles += counted.into_iter().sum::<u64>();
         }
+        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
+            progress.map_or(Ok(()), Progress::check)?;
+            let all = run.arcs(resident);
+            let Counted { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
+            advance(all - by_head);
+            Ok(triangles)
+        })?;
+        self.triangles += counted.into_iter().sum::<u64>();
         parallel::each(&*workers, |worker| lock(worker).additions.flush(around.counters));
         self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
     }
 }
 
+/// A batch of runs of locals whose arcs are counted by their heads.
+struct BatchCounting<'a> {
+    heads: &'a Heads<'a>,
+    runs: &'a [LocalsRun<'a>],
+    workers: &'a [Mutex<EdgeWorker>],
+    around: &'a Around<'a>,
+}
+
+impl BatchCounting<'_> {
+    /// Counts the triangles on these arcs; `counted` gets how many arcs were counted, and may end it.
+    fn count(&self, room: &mut BatchRoom, counted: &(impl Fn(usize) -> Result<()> + Sync)) -> Result<u64> {
+        let Self { heads, runs, workers, around } = *self;
+        let resident = around.resident;
+        let BatchRoom { arcs, packed, found, .. } = room;
+        let found = FoundByHead { found, first_arc: resident.offsets[runs.first().map_or(0, |run| run.first)] };
+        let mut count_parts = |heads: &HeadBuckets, batch: &HeadBatch<'_>| -> Result<u64> {
+            let arcs = heads.of_batch(resident, runs, arcs);
+            let triangles = parallel::try_map(heads.parts(&arcs, OF_PART), |part| {
+                let triangles = free(workers).count_part(&part, batch, around);
+                counted(part.arcs)?;
+                Ok(triangles)
+            })?;
+            Ok(triangles.into_iter().sum())
+        };
+        let mut triangles = 0;
+        if !heads.hubs.is_empty() {
+            pack_rows(packed, runs, resident, heads.hubs);
+            let first_local = runs.first().map_or(0, |run| run.first);
+            triangles += count_parts(heads.hubs, &HeadBatch::Hubs(HubBatch { packed, first_local, found: &found }))?;
+        }
+        if !heads.others.is_empty() {
+            triangles += count_parts(heads.others, &HeadBatch::Others(&found))?;
+        }
+        parallel::each(runs, |run| free(workers).add_found(run, heads, &found, around));
+        Ok(triangles)
+    }
+}
+
 /// Packs what the rows of a batch have up to the end of the hubs.
-fn pack_rows(packed: &mut PackedRows, batch: &[LocalsRun<'_>], resident: &Resident, found: &FoundByHead<'_>) {
+fn pack_rows(packed: &mut PackedRows, batch: &[LocalsRun<'_>], resident: &Resident, hubs: &HeadBuckets) {
     let runs: Vec<_> = batch.iter().map(LocalsRun::locals).collect();
     let row = |run: usize, local: usize| {
         let (row, cursor) = (resident.row(local), batch[run].cursors[local - batch[run].first]);
-        &row[found.heads[0].places(row, cursor as usize)]
+        &row[hubs.places(row, cursor as usize)]
     };
-    packed.take(&runs, row, |local| (resident.offsets[local] - found.first_arc) as u32);
+    let first_arc = resident.offsets[batch.first().map_or(0, |run| run.first)];
+    packed.take(&runs, row, |local| (resident.offsets[local] - first_arc) as u32);
 }
 
 impl PartitionCounter for CpuEdgeCounter {

@@ -1,12 +1,9 @@
 //! The triangles whose largest and middle corners are arcs that are counted by their heads ([`crate::count::cpu::by_head`]): the row of a
 //! head is marked once, and probed by what the rows of its tails have before it, of which little is in common.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::worker::{Around, EdgeWorker, FoundByHead};
 use crate::count::cpu::postponed::PostponedArc;
 use crate::count::cpu::probe::{mark, unmark};
-use trimill_counting::Resident;
 use trimill_system::mapped::prefetch_all;
 
 /// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
@@ -18,15 +15,15 @@ pub(super) fn count_part(
     worker: &mut EdgeWorker,
     first: u32,
     sorted: &[PostponedArc],
-    resident: &Resident,
-    batch: &FoundByHead<'_>,
+    found: &FoundByHead<'_>,
     around: &Around<'_>,
 ) -> u64 {
     let EdgeWorker { own, additions, counts, .. } = worker;
+    let resident = around.resident;
     let marks = own.all_marks();
     let (mut all, mut i) = (0, 0);
     for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
-        let (row, first_of_head) = around.successors.row_at(first + u32::from(arcs[0].head), around.arcs as u64);
+        let (row, first_of_head) = around.row_at(first + u32::from(arcs[0].head));
         mark(row, marks);
         counts.clear();
         counts.resize(row.len(), 0);
@@ -40,7 +37,7 @@ pub(super) fn count_part(
                 prefetch_all(&resident.row(later.tail as usize)[..usize::from(later.len)]);
             }
             let (tail, place) = (arc.tail as usize, usize::from(arc.len));
-            let (first_of_tail, mut found) = (resident.offsets[tail], 0);
+            let (first_of_tail, mut of_arc) = (resident.offsets[tail], 0);
             for (begin, entries) in (first_of_tail..).step_by(64).zip(resident.row(tail)[..place].chunks(64)) {
                 let mut mask = 0u64;
                 for (bit, &c) in entries.iter().enumerate() {
@@ -50,17 +47,15 @@ pub(super) fn count_part(
                     continue;
                 }
                 additions.push(begin, mask, around.counters);
-                found += mask.count_ones();
+                of_arc += mask.count_ones();
                 while mask != 0 {
                     let c = entries[mask.trailing_zeros() as usize];
                     counts[row.partition_point(|&other| other < c)] += 1;
                     mask &= mask - 1;
                 }
             }
-            if found > 0 {
-                batch.found[(first_of_tail - batch.first_arc) as usize + place].store(found, Relaxed);
-            }
-            triangles += u64::from(found);
+            found.put(found.place(first_of_tail, arc.len), of_arc);
+            triangles += u64::from(of_arc);
         }
         unmark(row, marks);
         if triangles > 0 {

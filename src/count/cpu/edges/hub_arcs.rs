@@ -6,14 +6,11 @@
 //! are not packed into words to a counter.
 
 use std::mem::take;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
 
 use bytemuck::zeroed_box;
 
-use super::above::HubsAbove;
 use super::packed::{PackedRow, PackedRows};
-use super::worker::Around;
+use super::worker::{Around, FoundByHead};
 use crate::count::cpu::hubs::MOST;
 use crate::count::cpu::postponed::PostponedArc;
 use crate::planes::{self, FULL, Planes};
@@ -22,13 +19,11 @@ use trimill_system::Bytes;
 /// How many arcs ahead of the current one its row is prefetched; where that is is prefetched twice as far ahead.
 const AHEAD: usize = 8;
 
-/// The rows of a batch of locals, and what was found on their arcs.
+/// The packed rows of a batch of locals.
 pub(super) struct HubBatch<'a> {
-    pub(super) first_local: usize,
     pub(super) packed: &'a PackedRows,
-    pub(super) above: &'a HubsAbove,
-    /// For each arc of these rows. Each is written once.
-    pub(super) found: &'a [AtomicU32],
+    pub(super) first_local: usize,
+    pub(super) found: &'a FoundByHead<'a>,
 }
 
 /// Hubs, and words of their bits.
@@ -99,19 +94,19 @@ fn count_part(
     around: &Around<'_>,
 ) -> u64 {
     let HubRoom { bits, planes, of_number, counts } = room;
-    let HubBatch { first_local, packed, above, found } = *batch;
+    let HubBatch { packed, first_local, found } = *batch;
     let local = |tail: u32| tail as usize - first_local;
     let (mut all, mut i) = (0, 0);
     for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
         let head = first + u32::from(arcs[0].head);
         let (row, first_arc, below): (&[u32], _, &[u64]) = match around.hubs.range().contains(&head) {
             true => {
-                let (row, first_arc) = around.successors.row_at(head, around.arcs as u64);
+                let (row, first_arc) = around.row_at(head);
                 (row, first_arc, around.hubs.row(head))
             }
             false => (&[], 0, &[]),
         };
-        above.put(head, below, &mut bits[..]);
+        around.above.put(head, below, &mut bits[..]);
         counts.clear();
         counts.resize(row.len(), 0);
         let mut hub = HubCounters { head, is_hub: !below.is_empty(), bits, planes, of_number };
@@ -126,9 +121,7 @@ fn count_part(
             }
             let row = packed.row(local(arc.tail));
             let Common { below: found_below, above } = hub.count(&row);
-            if found_below + above > 0 {
-                found[row.first_arc as usize + usize::from(arc.len)].store(found_below + above, Relaxed);
-            }
+            found.put(row.first_arc as usize + usize::from(arc.len), found_below + above);
             triangles += u64::from(found_below);
             added += 1;
             if added == FULL {

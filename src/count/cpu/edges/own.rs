@@ -2,9 +2,6 @@
 //!
 //! Words of few entries have no planes, which would fill the cache: their counters are added to one by one.
 
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
-
 use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
@@ -108,19 +105,6 @@ impl Own {
             self.counts[(self.before[place] + below.count_ones()) as usize] += 1;
             left &= left - 1;
         }
-    }
-
-    /// Adds what was found on the first arcs, which becomes 0; whether there was any.
-    #[inline(always)]
-    pub(super) fn add_found(&mut self, found: &[AtomicU32]) -> bool {
-        let mut all = 0;
-        for (count, found) in self.counts.iter_mut().zip(found) {
-            let triangles = found.load(Relaxed);
-            found.store(0, Relaxed);
-            *count += triangles;
-            all |= triangles;
-        }
-        all > 0
     }
 
     #[inline(always)]

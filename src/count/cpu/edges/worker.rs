@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
+use super::above::HubsAbove;
 use super::counters::{Additions, HostEdgeCounters};
 use super::head_arcs;
 use super::hub_arcs::{HubArcs, HubBatch};
@@ -69,12 +71,35 @@ impl EdgeWorker {
         let arcs = part.sort(&mut sorted);
         let triangles = match batch {
             HeadBatch::Hubs(batch) => self.hub_arcs.count_part(part.first, arcs, batch, around),
-            HeadBatch::Others(resident, batch) => {
-                head_arcs::count_part(self, part.first, arcs, resident, batch, around)
-            }
+            HeadBatch::Others(found) => head_arcs::count_part(self, part.first, arcs, found, around),
         };
         self.sorted = sorted;
         triangles
+    }
+
+    /// Adds what was found on the arcs of a run to their counters.
+    pub(super) fn add_found(
+        &mut self,
+        run: &LocalsRun<'_>,
+        heads: &Heads<'_>,
+        found: &FoundByHead<'_>,
+        around: &Around<'_>,
+    ) {
+        let Around { resident, range, counters, .. } = around;
+        for (local, &cursor) in run.locals().zip(&*run.cursors) {
+            let (row, cursor) = (resident.row(local), cursor as usize);
+            let end = heads.end(&row[..before(row, cursor, range.end)], cursor);
+            let first = found.place(resident.offsets[local], 0);
+            self.counts.clear();
+            self.counts.extend(found.found[first..first + end].iter().map(|found| {
+                let triangles = found.load(Relaxed);
+                found.store(0, Relaxed);
+                triangles
+            }));
+            if self.counts.iter().any(|&triangles| triangles > 0) {
+                counters.add(resident.offsets[local], &self.counts);
+            }
+        }
     }
 
     /// Counts the entries of a successor's row that are marked.
@@ -137,7 +162,7 @@ impl EdgeWorker {
             let mut many = 0;
             for (place, &b) in (begin..).zip(some) {
                 // Reads both ends of every row before the first row is compared.
-                let (row, first_arc) = around.successors.row_at(b, around.arcs as u64);
+                let (row, first_arc) = around.row_at(b);
                 ahead[many] = Successor { place, row, first: first_arc };
                 if may_intersect(row, first, last) {
                     prefetch_row(row);
@@ -172,42 +197,89 @@ pub(super) struct Around<'a> {
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
+    pub(super) above: &'a HubsAbove,
     pub(super) counters: &'a HostEdgeCounters,
-    /// Resident arcs: the counters of the row block's arcs come after theirs.
-    pub(super) arcs: usize,
+    pub(super) resident: &'a Resident,
+}
+
+impl<'a> Around<'a> {
+    /// The row of `b`, and the counter of its first arc: those of the row block's arcs come after those of the resident arcs.
+    #[inline(always)]
+    pub(super) fn row_at(&self, b: u32) -> (&'a [u32], u64) {
+        self.successors.row_at(b, self.resident.successors.len() as u64)
+    }
 }
 
 /// The most arcs of a part: 512 KiB.
 pub(super) const OF_PART: usize = 1 << 16;
 
-/// What was found on the arcs of a batch head by head.
+/// The heads whose arcs are counted in batches, of up to `most_arcs` of all arcs.
+pub(super) struct Heads<'a> {
+    pub(super) hubs: &'a HeadBuckets,
+    pub(super) others: &'a HeadBuckets,
+    pub(super) most_arcs: u64,
+}
+
+impl Heads<'_> {
+    pub(super) fn are_none(&self) -> bool {
+        self.hubs.is_empty() && self.others.is_empty()
+    }
+
+    /// A row alone may have more arcs than there is room for: none of its run's arcs is counted by its head.
+    pub(super) fn has_room_for(&self, run: &LocalsRun<'_>, resident: &Resident) -> bool {
+        run.arcs(resident) <= self.most_arcs
+    }
+
+    /// Where in a row the arcs end that are counted by their heads; 0: none is.
+    #[inline(always)]
+    fn end(&self, row: &[u32], cursor: usize) -> usize {
+        let end = |heads: &HeadBuckets| match heads.places(row, cursor) {
+            places if places.is_empty() => 0,
+            places => places.end,
+        };
+        end(self.hubs).max(end(self.others))
+    }
+
+    /// The end of all of them.
+    fn end_of_all(&self) -> u32 {
+        self.hubs.range().end.max(self.others.range().end)
+    }
+}
+
+/// What was found on the arcs of a batch.
 pub(super) struct FoundByHead<'a> {
-    /// The hubs, and other heads.
-    pub(super) heads: [&'a HeadBuckets; 2],
-    /// For each arc of the batch; zeros again once they are among the counts. Each is written once.
+    /// For each arc; zeros again once they are among the counters. Each is written once.
     pub(super) found: &'a [AtomicU32],
     /// The first arc of the batch.
     pub(super) first_arc: u64,
 }
 
 impl FoundByHead<'_> {
-    /// Where in a row the arcs end that are counted by their heads; 0: none is.
+    /// The place of an arc, given the first arc of its row and its place in that.
     #[inline(always)]
-    fn end(&self, row: &[u32], cursor: usize) -> usize {
-        self.heads
-            .iter()
-            .map(|heads| heads.places(row, cursor))
-            .filter(|places| !places.is_empty())
-            .map(|places| places.end)
-            .max()
-            .unwrap_or(0)
+    pub(super) fn place(&self, first: u64, place: u16) -> usize {
+        (first - self.first_arc) as usize + usize::from(place)
+    }
+
+    #[inline(always)]
+    pub(super) fn put(&self, place: usize, triangles: u32) {
+        if triangles > 0 {
+            self.found[place].store(triangles, Relaxed);
+        }
     }
 }
 
 /// Which arcs of a batch are counted.
 pub(super) enum HeadBatch<'a> {
+    /// Those to hubs.
     Hubs(HubBatch<'a>),
-    Others(&'a Resident, &'a FoundByHead<'a>),
+    Others(&'a FoundByHead<'a>),
+}
+
+/// The triangles of a run of locals, and how many of its arcs were counted by their heads.
+pub(super) struct Counted {
+    pub(super) triangles: u64,
+    pub(super) by_head: u64,
 }
 
 /// Counts the triangles that start in the run and whose middle corner is in the row block, but for those that were
@@ -216,14 +288,15 @@ pub(super) enum HeadBatch<'a> {
 pub(super) fn count_run(
     worker: &mut EdgeWorker,
     run: LocalsRun<'_>,
-    resident: &Resident,
-    by_head: &FoundByHead<'_>,
+    heads: &Heads<'_>,
     around: &Around<'_>,
-) -> u64 {
-    let Around { range, successors, counters, .. } = *around;
+) -> Counted {
+    let Around { range, successors, counters, resident, .. } = *around;
+    let is_by_head = heads.has_room_for(&run, resident);
+    let mut by_head = 0;
     let mut count = 0;
     let locals = run.locals();
-    let others = by_head.heads[1].range().end.max(by_head.heads[0].range().end).max(range.start)..range.end;
+    let others = heads.end_of_all().max(range.start)..range.end;
     let prefetches = is_scattered(successors, &locals, &others);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let local = run.first + i;
@@ -238,28 +311,24 @@ pub(super) fn count_run(
         let end = before(row, start, range.end);
         *cursor = end as u32;
         let row = &row[..end];
-        let counted = by_head.end(row, start);
+        let counted = if is_by_head { heads.end(row, start) } else { 0 };
+        by_head += counted as u64;
         // The first entry has no entry before it that could close a triangle.
         let start = start.max(1).max(counted);
-        if start >= end && counted == 0 {
+        if start >= end {
             continue;
         }
         worker.own.begin(end);
-        let first = (resident.offsets[local] - by_head.first_arc) as usize;
-        let mut is_any = worker.own.add_found(by_head.found.get(first..first + counted).unwrap_or_default());
-        if start < end {
-            let marks = end > SHORT;
-            if marks {
-                worker.own.mark(row);
-            }
-            let of_row = worker.with_others(row, start, marks, around);
-            is_any |= of_row > 0;
+        let marks = end > SHORT;
+        if marks {
+            worker.own.mark(row);
+        }
+        let of_row = worker.with_others(row, start, marks, around);
+        let counts = worker.own.finish();
+        if of_row > 0 {
+            counters.add(resident.offsets[local], counts);
             count += of_row;
         }
-        let counts = worker.own.finish();
-        if is_any {
-            counters.add(resident.offsets[local], counts);
-        }
     }
-    count
+    Counted { triangles: count, by_head }
 }
