@@ -303,13 +303,11 @@ impl PartitionCounter for CpuCounter {
 
 /// The end, at most `most`, of the hubs in the row block's range whose bits pay off; in the `whole` graph, rows will be packed.
 fn end_of_hubs(resident: &Resident, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
-    let range = successors.range();
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
     let steps = if whole { steps(most, rows) } else { Vec::new() };
     let length = |number| if whole { steps[number as usize] as usize } else { successors.row(number).len() };
-    hubs::worthwhile(resident.numbers.len(), rows, length, std::slice::from_ref(range), most)
-        .pop()
-        .unwrap_or(range.start)
+    let saves = |number| length(number) as i64 - hubs::COST_OF_POSTPONING;
+    hubs::worthwhile(resident.numbers.len(), rows, saves, successors.range(), most)
 }
 
 /// What it takes to probe each of the first `most` rows of the whole graph; `rows` visits a range of them.
@@ -365,4 +363,24 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a
         (first, cursors) = (low, rest);
     }
     runs
+}
+
+/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
+fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let (mut batches, mut sum) = (Vec::new(), 0);
+    for run in runs {
+        let arcs = arcs(&run);
+        match batches.last_mut() {
+            Some(batch) if arcs <= most - sum.min(most) => {
+                let batch: &mut Vec<T> = batch;
+                batch.push(run);
+                sum += arcs;
+            }
+            _ => {
+                batches.push(vec![run]);
+                sum = arcs;
+            }
+        }
+    }
+    batches
 }

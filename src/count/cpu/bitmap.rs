@@ -4,14 +4,14 @@ use std::sync::{Mutex, PoisonError};
 
 use trimill_counting::Resident;
 
-use super::by_head::{self, HeadBuckets, batches};
+use super::by_head::{self, HeadBuckets};
 use super::hubs::Hubs;
 use super::locals::{count_postponed, count_run, count_run_at_vertices};
 use super::pack::{self, BitRows};
 use super::postponed::PostponedArc;
 use super::vertices::HostVertexCounters;
 use super::worker::{CpuWorker, RowBlockContext};
-use super::{free, runs};
+use super::{batches, free, runs};
 use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
 use trimill_system::{Bytes, Result, lock, parallel};

@@ -287,26 +287,6 @@ fn batches_of(resident: &Resident, room: usize) -> u64 {
     resident.arcs().div_ceil(room as u64).max(1)
 }
 
-/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
-pub(super) fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
-    let (mut batches, mut sum) = (Vec::new(), 0);
-    for run in runs {
-        let arcs = arcs(&run);
-        match batches.last_mut() {
-            Some(batch) if arcs <= most - sum.min(most) => {
-                let batch: &mut Vec<T> = batch;
-                batch.push(run);
-                sum += arcs;
-            }
-            _ => {
-                batches.push(vec![run]);
-                sum = arcs;
-            }
-        }
-    }
-    batches
-}
-
 /// Takes the memory of a batch's arcs, on the threads that will write them.
 pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
     if arcs.is_empty() {
@@ -336,14 +316,15 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
         }
         samples
     };
-    let mut all = vec![GroupSample::default(); groups];
-    for samples in parallel::map(0..threads, of_thread) {
-        for (all, sample) in all.iter_mut().zip(samples) {
-            let GroupSample { arcs, saved, entries } = sample;
-            *all = GroupSample { arcs: all.arcs + arcs, saved: all.saved + saved, entries: all.entries + entries };
-        }
-    }
-    all
+    let of_threads = parallel::map(0..threads, of_thread);
+    let sum = |group: usize| {
+        of_threads.iter().map(|samples| samples[group]).fold(GroupSample::default(), |all, one| GroupSample {
+            arcs: all.arcs + one.arcs,
+            saved: all.saved + one.saved,
+            entries: all.entries + one.entries,
+        })
+    };
+    (0..groups).into_par_iter().with_min_len(1 << 10).map(sum).collect()
 }
 
 /// Compiled for several instruction sets, as [`super::locals::count_run`].

@@ -25,18 +25,19 @@ mod tests;
 mod worker;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, PartitionExtent, Resident, RowBlockView};
 
-use super::by_head::{self, HeadBuckets, OF_BUCKET, batches};
+use super::by_head::{self, HeadBuckets, OF_BUCKET};
 use super::hubs::{self, Hubs};
 use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
-use super::{end_of_hubs, free, pass_over, runs};
+use super::{batches, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
 use counters::{Additions, HostEdgeCounters};
@@ -236,8 +237,10 @@ impl CpuEdgeCounter {
             // All workers at once, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate();
-            let runs = runs(resident, &mut self.cursors).into_iter().filter(|run| heads.has_room_for(run, resident));
-            for batch in batches(runs.collect(), heads.most_arcs, |run| run.arcs(resident)) {
+            for batch in batches(runs(resident, &mut self.cursors), heads.most_arcs, |run| run.arcs(resident)) {
+                if batch.iter().any(|run| !heads.has_room_for(run, resident)) {
+                    continue;
+                }
                 let counting = BatchCounting { heads: &heads, runs: &batch, workers, around: &around };
                 self.triangles += counting.count(room, &|arcs| {
                     advance(arcs as u64);
@@ -257,6 +260,14 @@ impl CpuEdgeCounter {
         self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
     }
+}
+
+/// The end, at most `most`, of the hubs in the row block's range whose arcs are worth to be counted hub by hub.
+fn end_of_hubs(resident: &Resident, row_block: &RowBlockView<'_>, most: u32) -> u32 {
+    let successors = SuccessorRows::new(resident, row_block);
+    let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
+    let saves = |number| successors.row(number).len() as i64 - hubs::COST_OF_EDGE;
+    hubs::worthwhile(resident.numbers.len(), rows, saves, &row_block.range, most)
 }
 
 /// A batch of runs of locals whose arcs are counted by their heads.
@@ -321,10 +332,7 @@ impl PartitionCounter for CpuEdgeCounter {
                 self.unread.push_back(Vec::new());
                 return Ok(());
             }
-            let end = {
-                let successors = SuccessorRows::new(&self.resident, row_block);
-                end_of_hubs(&self.resident, &successors, self.most_hubs, false)
-            };
+            let end = end_of_hubs(&self.resident, row_block, self.most_hubs);
             if !std::mem::replace(&mut self.populated, true) {
                 self.counters.populate();
             }

@@ -19,8 +19,10 @@ pub(super) const MOST: u32 = 1 << 16;
 const GROUP: usize = 64;
 const SAMPLED: usize = 16;
 
-/// What it costs to postpone an arc, in probes. Intersecting a word costs two.
-const COST_OF_POSTPONING: i64 = 4;
+/// What it costs to postpone an arc, in probes, and to count the triangles on one hub by hub, for which the short rows of tests would be
+/// too short. Intersecting a word costs two.
+pub(super) const COST_OF_POSTPONING: i64 = 4;
+pub(super) const COST_OF_EDGE: i64 = if cfg!(test) { 4 } else { 64 };
 
 /// What zeroing and filling a word costs, in probes: mostly the page faults of the first use.
 const COST_OF_WORD: i64 = 4;
@@ -97,27 +99,21 @@ impl Hubs {
     }
 }
 
-/// For each of some consecutive row blocks, which cover `ranges`: the end, at most `most`, of the hubs whose bits pay off.
+/// The end, at most `most`, of the hubs in a `range` of heads whose bits pay off.
 ///
-/// `rows` visits the rows of a range of the `locals`, `length` gives the length of a successor's row. With bits an arc costs as many
-/// words as the part of its tail's row before its successor occupies, without them as many probes as its successor's row is long.
-/// The first blocks of hubs that save the most in sum are taken.
+/// `rows` visits the rows of a range of the `locals`. With bits an arc costs as many words as the part of its tail's row before its
+/// successor occupies, without them what `saves` says, in probes, less what it costs to postpone it. The first blocks of hubs that save the most
+/// in sum are taken.
 pub(super) fn worthwhile(
     locals: usize,
     rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
-    length: impl Fn(u32) -> usize + Sync,
-    ranges: &[Range<u32>],
+    saves: impl Fn(u32) -> i64 + Sync,
+    range: &Range<u32>,
     most: u32,
-) -> Vec<u32> {
-    let Some(first) = ranges.first().map(|range| range.start) else { return Vec::new() };
-    let end_of = |range: &Range<u32>| most.min(range.end).max(range.start);
-    let end = ranges.last().map_or(first, end_of);
-    // Where the blocks of each range begin among those of all: a block that two ranges share occurs twice.
-    let (mut begins, mut blocks) = (Vec::with_capacity(ranges.len()), 0);
-    for range in ranges {
-        begins.push(blocks);
-        blocks += (end_of(range).div_ceil(64) - range.start / 64) as usize;
-    }
+) -> u32 {
+    let first = range.start;
+    let end = most.min(range.end).max(first);
+    let blocks = (end.div_ceil(64) - first / 64) as usize;
     let groups = if end == first { 0 } else { locals.div_ceil(GROUP) };
     let saved = (0..groups)
         .into_par_iter()
@@ -129,18 +125,13 @@ pub(super) fn worthwhile(
             |mut saved: Vec<i64>, group| {
                 rows(group * GROUP..locals.min((group + 1) * GROUP), &mut |row| {
                     let row = &row[..row.partition_point(|&b| b < end)];
-                    let (mut words, mut last, mut at) = (0, u32::MAX, 0);
+                    let (mut words, mut last) = (0, u32::MAX);
                     for (k, &b) in row.iter().enumerate() {
                         words += i64::from(b / 64 != last);
                         last = b / 64;
-                        if k == 0 || b < first {
-                            continue;
+                        if k > 0 && b >= first {
+                            saved[(b / 64 - first / 64) as usize] += saves(b) - 2 * words;
                         }
-                        while b >= ranges[at].end {
-                            at += 1;
-                        }
-                        let block = begins[at] + (b / 64 - ranges[at].start / 64) as usize;
-                        saved[block] += length(b) as i64 - COST_OF_POSTPONING - 2 * words;
                     }
                 });
                 saved
@@ -153,18 +144,14 @@ pub(super) fn worthwhile(
                 a
             },
         );
-    let best_of = |(range, &begin): (&Range<u32>, &usize)| {
-        let (end, first) = (end_of(range), range.start / 64);
-        let (mut best, mut most_saved, mut sum) = (range.start, 0, 0);
-        for (block, saved) in (first..end.div_ceil(64)).zip(saved.get(begin..).unwrap_or_default()) {
-            sum += saved * SAMPLED as i64 - COST_OF_WORD * 64 * i64::from(block + 1);
-            if sum > most_saved {
-                (best, most_saved) = (end.min((block + 1) * 64), sum);
-            }
+    let (mut best, mut most_saved, mut sum) = (first, 0, 0);
+    for (block, saved) in (first / 64..).zip(saved) {
+        sum += saved * SAMPLED as i64 - COST_OF_WORD * 64 * i64::from(block + 1);
+        if sum > most_saved {
+            (best, most_saved) = (end.min((block + 1) * 64), sum);
         }
-        best
-    };
-    ranges.iter().zip(&begins).map(best_of).collect()
+    }
+    best
 }
 
 #[cfg(test)]
