@@ -306,8 +306,7 @@ fn end_of_hubs(resident: &Resident, successors: &SuccessorRows<'_>, most: u32, w
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
     let steps = if whole { steps(most, rows) } else { Vec::new() };
     let length = |number| if whole { steps[number as usize] as usize } else { successors.row(number).len() };
-    let saves = |number| length(number) as i64 - hubs::COST_OF_POSTPONING;
-    hubs::worthwhile(resident.numbers.len(), rows, saves, successors.range(), most)
+    hubs::worthwhile(resident.numbers.len(), rows, length, successors.range(), most)
 }
 
 /// What it takes to probe each of the first `most` rows of the whole graph; `rows` visits a range of them.

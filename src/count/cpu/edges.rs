@@ -25,7 +25,6 @@ mod tests;
 mod worker;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
@@ -37,7 +36,7 @@ use super::hubs::{self, Hubs};
 use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
-use super::{batches, free, pass_over, runs};
+use super::{batches, end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
 use counters::{Additions, HostEdgeCounters};
@@ -262,14 +261,6 @@ impl CpuEdgeCounter {
     }
 }
 
-/// The end, at most `most`, of the hubs in the row block's range whose arcs are worth to be counted hub by hub.
-fn end_of_hubs(resident: &Resident, row_block: &RowBlockView<'_>, most: u32) -> u32 {
-    let successors = SuccessorRows::new(resident, row_block);
-    let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
-    let saves = |number| successors.row(number).len() as i64 - hubs::COST_OF_EDGE;
-    hubs::worthwhile(resident.numbers.len(), rows, saves, &row_block.range, most)
-}
-
 /// A batch of runs of locals whose arcs are counted by their heads.
 struct BatchCounting<'a> {
     heads: &'a Heads<'a>,
@@ -332,7 +323,10 @@ impl PartitionCounter for CpuEdgeCounter {
                 self.unread.push_back(Vec::new());
                 return Ok(());
             }
-            let end = end_of_hubs(&self.resident, row_block, self.most_hubs);
+            let end = {
+                let successors = SuccessorRows::new(&self.resident, row_block);
+                end_of_hubs(&self.resident, &successors, self.most_hubs, false)
+            };
             if !std::mem::replace(&mut self.populated, true) {
                 self.counters.populate();
             }

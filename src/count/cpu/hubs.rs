@@ -19,10 +19,8 @@ pub(super) const MOST: u32 = 1 << 16;
 const GROUP: usize = 64;
 const SAMPLED: usize = 16;
 
-/// What it costs to postpone an arc, in probes, and to count the triangles on one hub by hub, for which the short rows of tests would be
-/// too short. Intersecting a word costs two.
-pub(super) const COST_OF_POSTPONING: i64 = 4;
-pub(super) const COST_OF_EDGE: i64 = if cfg!(test) { 4 } else { 64 };
+/// What it costs to postpone an arc, in probes. Intersecting a word costs two.
+const COST_OF_POSTPONING: i64 = 4;
 
 /// What zeroing and filling a word costs, in probes: mostly the page faults of the first use.
 const COST_OF_WORD: i64 = 4;
@@ -101,13 +99,13 @@ impl Hubs {
 
 /// The end, at most `most`, of the hubs in a `range` of heads whose bits pay off.
 ///
-/// `rows` visits the rows of a range of the `locals`. With bits an arc costs as many words as the part of its tail's row before its
-/// successor occupies, without them what `saves` says, in probes, less what it costs to postpone it. The first blocks of hubs that save the most
-/// in sum are taken.
+/// `rows` visits the rows of a range of the `locals`, `length` gives the length of a successor's row. With bits an arc costs as many
+/// words as the part of its tail's row before its successor occupies, without them as many probes as its successor's row is long.
+/// The first blocks of hubs that save the most in sum are taken.
 pub(super) fn worthwhile(
     locals: usize,
     rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
-    saves: impl Fn(u32) -> i64 + Sync,
+    length: impl Fn(u32) -> usize + Sync,
     range: &Range<u32>,
     most: u32,
 ) -> u32 {
@@ -130,7 +128,7 @@ pub(super) fn worthwhile(
                         words += i64::from(b / 64 != last);
                         last = b / 64;
                         if k > 0 && b >= first {
-                            saved[(b / 64 - first / 64) as usize] += saves(b) - 2 * words;
+                            saved[(b / 64 - first / 64) as usize] += length(b) as i64 - COST_OF_POSTPONING - 2 * words;
                         }
                     }
                 });
