@@ -236,11 +236,7 @@ impl CountBackend for Cpu {
             Detail::Total => None,
             Detail::Vertices(vertices) => Some(vertices),
             Detail::Edges => {
-                let workers = workers_for(self.workers, rows);
-                let progress = self.progress.clone();
-                let longest = self.edges.unwrap_or_default();
-                let counter = edges::CpuEdgeCounter::new(size, workers, self.hubs, longest, self.by_head, progress);
-                return Ok(Box::new(counter));
+                return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers_for(self.workers, rows), self)));
             }
         };
         Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))

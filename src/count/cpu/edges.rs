@@ -14,6 +14,7 @@
 //! batch.
 
 mod above;
+mod context;
 mod counters;
 mod head_arcs;
 mod hub_arcs;
@@ -36,9 +37,10 @@ use super::hubs::{self, Hubs};
 use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
-use super::{batches, end_of_hubs, free, pass_over, runs};
+use super::{Cpu, batches, end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
+use context::{Around, FoundByHead, Heads};
 use counters::{Additions, HostEdgeCounters};
 use hub_arcs::HubBatch;
 use own::Own;
@@ -46,7 +48,7 @@ use packed::PackedRows;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use worker::{Around, Counted, EdgeWorker, FoundByHead, HeadBatch, Heads, OF_PART, count_run};
+use worker::{Counted, EdgeWorker, HeadBatch, OF_PART, count_run};
 
 /// A partition that is being counted.
 pub(super) struct CpuEdgeCounter {
@@ -152,37 +154,28 @@ pub(super) fn room(share: Bytes, all: u64) -> usize {
 }
 
 impl CpuEdgeCounter {
-    /// With `workers` workers, and batches of at most `room` arcs.
-    pub(super) fn new(
-        size: PartitionExtent,
-        workers: u64,
-        most_hubs: u32,
-        longest: u32,
-        room: usize,
-        progress: Option<Progress>,
-    ) -> Self {
+    /// With so many of the workers of `cpu`.
+    pub(super) fn new(size: PartitionExtent, workers: u64, cpu: &Cpu) -> Self {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
+        let most = cpu.by_head.min(arcs.min(ENOUGH_ROOM.max(arcs / BATCHES)) as usize);
         let counters = HostEdgeCounters::new(arcs, row_block_limit / 4);
         let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
         Self {
             resident: Resident::default(),
             numbered,
-            most_hubs: most_hubs.min(numbered),
-            longest,
+            most_hubs: cpu.hubs.min(numbered),
+            longest: cpu.edges.unwrap_or_default(),
             cursors: zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             above: HubsAbove::default(),
-            batch: BatchRoom {
-                most: room.min(arcs.min(ENOUGH_ROOM.max(arcs / BATCHES)) as usize),
-                ..BatchRoom::default()
-            },
+            batch: BatchRoom { most, ..BatchRoom::default() },
             counters,
             unread: VecDeque::new(),
             last: LastRowBlock::Zeros,
             populated: false,
             triangles: 0,
-            progress,
+            progress: cpu.progress.clone(),
         }
     }
 

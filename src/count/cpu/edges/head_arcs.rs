@@ -1,7 +1,9 @@
 //! The triangles whose largest and middle corners are arcs that are counted by their heads ([`crate::count::cpu::by_head`]): the row of a
 //! head is marked once, and probed by what the rows of its tails have before it, of which little is in common.
 
-use super::worker::{Around, EdgeWorker, FoundByHead};
+use super::context::{Around, FoundByHead};
+use super::counters::Additions;
+use super::own::Own;
 use crate::count::cpu::postponed::PostponedArc;
 use crate::count::cpu::probe::{mark, unmark};
 use trimill_system::mapped::prefetch_all;
@@ -9,16 +11,25 @@ use trimill_system::mapped::prefetch_all;
 /// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
 const AHEAD: usize = 16;
 
+/// What a worker needs for them.
+pub(super) struct HeadArcs<'a> {
+    /// For its marks.
+    pub(super) own: &'a mut Own,
+    pub(super) additions: &'a mut Additions,
+    /// Room for the triangles on each arc of a head.
+    pub(super) counts: &'a mut Vec<u32>,
+}
+
 /// Counts the triangles of the arcs of a part, which are sorted. Compiled for several instruction sets, as [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_part(
-    worker: &mut EdgeWorker,
+    room: &mut HeadArcs<'_>,
     first: u32,
     sorted: &[PostponedArc],
     found: &FoundByHead<'_>,
     around: &Around<'_>,
 ) -> u64 {
-    let EdgeWorker { own, additions, counts, .. } = worker;
+    let HeadArcs { own, additions, counts } = room;
     let resident = around.resident;
     let marks = own.all_marks();
     let (mut all, mut i) = (0, 0);

@@ -9,8 +9,8 @@ use std::mem::take;
 
 use bytemuck::zeroed_box;
 
+use super::context::{Around, FoundByHead};
 use super::packed::{PackedRow, PackedRows};
-use super::worker::{Around, FoundByHead};
 use crate::count::cpu::hubs::MOST;
 use crate::count::cpu::postponed::PostponedArc;
 use crate::planes::{self, FULL, Planes};

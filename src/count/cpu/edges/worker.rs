@@ -1,23 +1,18 @@
 //! How a worker counts the triangles of a run of locals on their arcs.
 
-use std::ops::Range;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::above::HubsAbove;
+use super::context::{Around, FoundByHead, Heads};
 use super::counters::{Additions, HostEdgeCounters};
-use super::head_arcs;
+use super::head_arcs::{self, HeadArcs};
 use super::hub_arcs::{HubArcs, HubBatch};
 use super::own::Own;
 use crate::count::cpu::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
-use crate::count::cpu::by_head::{HeadBuckets, HeadPart, OF_BUCKET};
-use crate::count::cpu::hubs::Hubs;
+use crate::count::cpu::by_head::{HeadPart, OF_BUCKET};
 use crate::count::cpu::postponed::SortedArcs;
 use crate::count::cpu::probe::{before, may_intersect};
 use crate::count::cpu::short::NONE;
 use crate::count::cpu::worker::LocalsRun;
-use crate::count::successors::SuccessorRows;
-use trimill_counting::Resident;
 use trimill_system::Bytes;
 
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
@@ -26,12 +21,12 @@ const SHORT: usize = 16;
 #[derive(Debug)]
 pub(super) struct EdgeWorker {
     pub(super) own: Own,
-    pub(super) hub_arcs: HubArcs,
+    hub_arcs: HubArcs,
     pub(super) additions: Additions,
     /// The arcs of a part that are counted by their heads.
     sorted: SortedArcs,
     /// The triangles on each arc of a head.
-    pub(super) counts: Vec<u32>,
+    counts: Vec<u32>,
 }
 
 impl EdgeWorker {
@@ -71,7 +66,10 @@ impl EdgeWorker {
         let arcs = part.sort(&mut sorted);
         let triangles = match batch {
             HeadBatch::Hubs(batch) => self.hub_arcs.count_part(part.first, arcs, batch, around),
-            HeadBatch::Others(found) => head_arcs::count_part(self, part.first, arcs, found, around),
+            HeadBatch::Others(found) => {
+                let Self { own, additions, counts, .. } = self;
+                head_arcs::count_part(&mut HeadArcs { own, additions, counts }, part.first, arcs, found, around)
+            }
         };
         self.sorted = sorted;
         triangles
@@ -192,82 +190,8 @@ struct Successor<'a> {
     first: u64,
 }
 
-/// What all runs of a row block share.
-pub(super) struct Around<'a> {
-    pub(super) range: &'a Range<u32>,
-    pub(super) successors: &'a SuccessorRows<'a>,
-    pub(super) hubs: &'a Hubs,
-    pub(super) above: &'a HubsAbove,
-    pub(super) counters: &'a HostEdgeCounters,
-    pub(super) resident: &'a Resident,
-}
-
-impl<'a> Around<'a> {
-    /// The row of `b`, and the counter of its first arc: those of the row block's arcs come after those of the resident arcs.
-    #[inline(always)]
-    pub(super) fn row_at(&self, b: u32) -> (&'a [u32], u64) {
-        self.successors.row_at(b, self.resident.successors.len() as u64)
-    }
-}
-
 /// The most arcs of a part: 512 KiB.
 pub(super) const OF_PART: usize = 1 << 16;
-
-/// The heads whose arcs are counted in batches, of up to `most_arcs` of all arcs.
-pub(super) struct Heads<'a> {
-    pub(super) hubs: &'a HeadBuckets,
-    pub(super) others: &'a HeadBuckets,
-    pub(super) most_arcs: u64,
-}
-
-impl Heads<'_> {
-    pub(super) fn are_none(&self) -> bool {
-        self.hubs.is_empty() && self.others.is_empty()
-    }
-
-    /// A row alone may have more arcs than there is room for: none of its run's arcs is counted by its head.
-    pub(super) fn has_room_for(&self, run: &LocalsRun<'_>, resident: &Resident) -> bool {
-        run.arcs(resident) <= self.most_arcs
-    }
-
-    /// Where in a row the arcs end that are counted by their heads; 0: none is.
-    #[inline(always)]
-    fn end(&self, row: &[u32], cursor: usize) -> usize {
-        let end = |heads: &HeadBuckets| match heads.places(row, cursor) {
-            places if places.is_empty() => 0,
-            places => places.end,
-        };
-        end(self.hubs).max(end(self.others))
-    }
-
-    /// The end of all of them.
-    fn end_of_all(&self) -> u32 {
-        self.hubs.range().end.max(self.others.range().end)
-    }
-}
-
-/// What was found on the arcs of a batch.
-pub(super) struct FoundByHead<'a> {
-    /// For each arc; zeros again once they are among the counters. Each is written once.
-    pub(super) found: &'a [AtomicU32],
-    /// The first arc of the batch.
-    pub(super) first_arc: u64,
-}
-
-impl FoundByHead<'_> {
-    /// The place of an arc, given the first arc of its row and its place in that.
-    #[inline(always)]
-    pub(super) fn place(&self, first: u64, place: u16) -> usize {
-        (first - self.first_arc) as usize + usize::from(place)
-    }
-
-    #[inline(always)]
-    pub(super) fn put(&self, place: usize, triangles: u32) {
-        if triangles > 0 {
-            self.found[place].store(triangles, Relaxed);
-        }
-    }
-}
 
 /// Which arcs of a batch are counted.
 pub(super) enum HeadBatch<'a> {
