@@ -135,7 +135,7 @@ impl Cache {
 
     /// Whether a job continues without the cache after `error`; if so, logs a warning.
     pub fn continues_without(&self, error: &Error) -> bool {
-        // Names of temporary files are absolute, whatever the folder is called.
+        // Paths of temporary files are absolute, that of the folder may be relative.
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let ours = |path: &Path| absolute(path).starts_with(absolute(&self.dir));
         let ours = error.kind() == Kind::Resource && error.path().is_some_and(ours);

@@ -63,7 +63,7 @@ pub fn orient(
         InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
     };
     let shares = space.beside(&needs(of_ids, edges, space))?;
-    // At least it takes nothing of its own: the file of pairs gives its space to it, and it to the graph file.
+    // At least it takes no more space: that of the file of pairs is freed for it, and its own for the graph file.
     let [_, most] = bytes_on_disk(edges, shares.buckets());
     let waiting = shares.on_disk(BEYOND_MEMORY, [Bytes::ZERO, most]);
     let later = space.later_needs(layout.vertices.into(), edges);

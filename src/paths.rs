@@ -1,4 +1,4 @@
-//! Every path that a job reads or writes, announced before it begins, and compared with all others and with what is there.
+//! Every path that a job reads or writes, announced before it begins, and compared with all others and with existing files.
 //!
 //! Input: jobs, and what a command reads or writes beside them. Output: nothing, or the first error:
 //!
@@ -159,7 +159,7 @@ pub fn file_of(output: &Path) -> Option<PathBuf> {
     disk::file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
-/// Compares the paths of all jobs with each other and with what is there. Changes nothing that is there. Errors, `Kind::Usage`: see the
+/// Compares the paths of all jobs with each other and with existing files, none of which it changes. Errors, `Kind::Usage`: see the
 /// table above. `Kind::Resource`: a report or a trace that cannot be written.
 pub fn check(all: &[Paths]) -> Result<()> {
     let mut found: Vec<ResolvedPath<'_>> = Vec::new();
@@ -288,7 +288,7 @@ impl<'a> ResolvedPath<'a> {
             .expected("a place outside: what is in a run directory may be removed")
     }
 
-    /// Refuses to replace what is there, unless that was announced.
+    /// Refuses to replace an existing file, unless that was announced.
     fn is_free(&self) -> Result<()> {
         let (path, paths) = (&self.announced.path, self.of);
         match self.announced.how {

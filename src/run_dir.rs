@@ -177,7 +177,7 @@ impl RunDir {
         }
     }
 
-    /// Whether there is a complete result, of whatever job.
+    /// Whether there is a complete result, of any job.
     pub fn has_result(&self) -> bool {
         self.path.join(RESULT).exists()
     }

@@ -100,7 +100,7 @@ pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Byte
 /// A graph that is decomposed, with the triangles on its edges.
 pub(crate) struct TrussDecomposition<'a> {
     pub graph: &'a OrientedGraph,
-    /// In the end, the trussness of each edge.
+    /// Afterwards, the trussness of each edge.
     pub sums: &'a Sums<ByArc>,
     /// Bytes that a pass over the graph reads at a time.
     pub block: Bytes,

@@ -29,7 +29,7 @@ pub struct Identity {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
-    /// The canonical path; of a remote object its URL, as far as it may be shown.
+    /// The canonical path; of a remote object its URL, without credentials.
     #[serde(with = "path_text::exact")]
     pub path: PathBuf,
     #[serde(flatten)]

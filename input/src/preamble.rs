@@ -40,7 +40,7 @@ pub(super) struct FirstLine {
     pub(super) metis_rows: Option<u64>,
 }
 
-/// What the first line is, as far as the first lines of the file show.
+/// What the first line is, judged by the first lines of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FirstLineKind {
     Arc,

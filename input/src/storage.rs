@@ -17,7 +17,7 @@ use trimill_system::{Error, Result, disk};
 
 /// An object on a server. Any range of its bytes can be fetched; a fetch fails if the object has changed since the first one.
 pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
-    /// Its URL, as far as it may be shown.
+    /// Its URL, without credentials.
     fn name(&self) -> &Path;
 
     fn bytes(&self) -> u64;

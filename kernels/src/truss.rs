@@ -228,7 +228,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         self.for_each("reset_rows", self.graph.vertices, THREADS, &[])
     }
 
-    /// Takes the triangles of falling edges, with their rows fetched, as far as there is room.
+    /// Takes the triangles of as many falling edges as there is room for, with their rows fetched.
     fn take_fetched(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
         let (mut from, room) = (from, self.graph.room);
         while from < to {

@@ -31,6 +31,7 @@ use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::spill::file_name;
 use trimill_system::Result;
+use trimill_system::control::Unit;
 use trimill_system::disk::check_room;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
@@ -64,15 +65,16 @@ impl Planned {
         };
         let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
         let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
-        let (task, per_partition) = task_of(backends, u64::from(parts), graph.edges(), control);
+        let (task, unit) = task_of(backends, u64::from(parts), graph.edges(), control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
             let spills = keeps.then_some((path.as_path(), *fingerprint));
             before.resume(journal, spills, details, session)?;
-            let arcs = |result: &PartitionFigures| plan.sizes[result.id as usize].resident_arcs;
-            let done =
-                before.results.iter().map(|result| if per_partition == 0 { arcs(result) } else { per_partition });
-            task.advance(done.sum());
+            let done = |result: &PartitionFigures| match unit {
+                Unit::Arcs => plan.sizes[result.id as usize].resident_arcs,
+                _ => 1,
+            };
+            task.advance(before.results.iter().map(done).sum());
         }
         let mut order = plan.order(backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));
@@ -95,7 +97,7 @@ impl Planned {
             queue: &queue,
             spills: spilling.as_ref().map(|(spills, _)| spills),
             task: &task,
-            per_partition,
+            unit,
             control: &together,
         };
         let start = Instant::now();

@@ -46,34 +46,32 @@ impl PartitionsToCount<'_> {
         }
         let Session { pool, control, .. } = session;
         let arcs = items.iter().map(|item| known.sizes[item.part() as usize].resident_arcs).sum();
-        let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);
+        let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());
-        let work = SharedWork {
-            partitions: self,
-            pool,
-            queue: &queue,
-            spills: None,
-            task: &task,
-            per_partition,
-            control: &together,
-        };
+        let work =
+            SharedWork { partitions: self, pool, queue: &queue, spills: None, task: &task, unit, control: &together };
         let outcomes = count_all(backends, &work);
         Ok(together_of(all_or_first_error(outcomes, control)?, backends))
     }
 }
 
-/// The task of counting `parts` partitions with so many `arcs` of their own together, and how many of its units a partition is. If a
-/// single backend counts, and reports its progress, the task is measured in arcs, and a finished partition adds 0.
-pub(super) fn task_of(backends: &mut [Box<dyn CountBackend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
+/// The task of counting `parts` partitions with so many `arcs` of their own together, and its unit: arcs if a single backend counts and
+/// reports its progress, else partitions.
+pub(super) fn task_of(
+    backends: &mut [Box<dyn CountBackend>],
+    parts: u64,
+    arcs: u64,
+    control: &Control,
+) -> (Task, Unit) {
     if let [backend] = backends
         && let Some(progress) = backend.progress()
     {
         let task = control.task("count", Some(arcs), Unit::Arcs);
         *progress = Some(task.progress(control));
-        return (task, 0);
+        return (task, Unit::Arcs);
     }
-    (control.task("count", Some(parts), Unit::Partitions), 1)
+    (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
 }
 
 /// The results of all devices together, and the result of each device.
@@ -200,7 +198,9 @@ fn count_queue<'a>(
                 disk::remove(&built.spill.path)?;
             }
         }
-        work.task.advance(work.per_partition);
+        if work.unit == Unit::Partitions {
+            work.task.advance(1);
+        }
     }
 }
 

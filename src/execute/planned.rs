@@ -156,7 +156,7 @@ impl Prepared {
         let Session { job, control, .. } = &session;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
         let recorded = session.recorded(&identity, graph.vertices())?;
-        // The mode that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
+        // The mode that an earlier start chose needs its share of the host's memory, even if this one would choose another.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.cut.mode);
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
         let start = Instant::now();

@@ -30,7 +30,7 @@ use trimill_system::memory::{self, HostMemory};
 use trimill_system::threads::{self, JobPool};
 use trimill_system::{Bytes, Control, Error, Result, lock, machine};
 
-/// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
+/// The environment variable that says how many bytes of a set of buckets stay in memory, regardless of the budget; for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

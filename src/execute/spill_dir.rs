@@ -10,7 +10,7 @@ use trimill_system::{Error, Result};
 pub enum SpillDir {
     /// Removed when this value is dropped: after the job, after an error, after an interruption.
     Temporary(TemporaryDir),
-    /// Kept with its run directory, so that later starts find what is there.
+    /// Kept with its run directory, so that later starts find them.
     Lasting {
         dir: PathBuf,
         /// Whether spills stay when the job has ended.

@@ -19,7 +19,7 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::spill::{SpillReader, SpillSummary, Spilled};
-use trimill_system::control::{Control, Task};
+use trimill_system::control::{Control, Task, Unit};
 use trimill_system::{Bytes, Error, Result};
 
 #[derive(Default)]
@@ -77,8 +77,8 @@ pub(super) struct SharedWork<'a> {
     /// In the spilled mode, what builds spills and removes them once they were counted.
     pub(super) spills: Option<&'a SpillWork<'a>>,
     pub(super) task: &'a Task,
-    /// By how much the task advances when a partition is counted; 0 if the backend reports its progress by itself.
-    pub(super) per_partition: u64,
+    /// What the task counts: partitions, or arcs, whose progress the backend reports.
+    pub(super) unit: Unit,
     /// Stops builder and devices together when one of them fails.
     pub(super) control: &'a Control,
 }

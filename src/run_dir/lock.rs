@@ -44,7 +44,7 @@ impl Lock {
         }
         let mut said = String::new();
         let file = match disk::open_plain_to_write(&path).map_err(|e| Error::write(&path, e))? {
-            // Only the beginning of the file is read, whatever it is.
+            // Only the beginning of the file is read: it may be any file.
             Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && said.starts_with(MAGIC) => file,
             _ => {
                 return Err(Error::resource("holds files and is no run directory")

@@ -1,4 +1,4 @@
-//! Reads the triangles on arcs from a counter: those of a row block while the next one is counted, those of resident arcs in the end.
+//! Reads the triangles on arcs from a counter: those of a row block while the next one is counted, those of resident arcs after the last one.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -24,7 +24,7 @@ struct AwsFile {
     sections: HashMap<String, SectionValues>,
 }
 
-/// A profile, as far as the files have it.
+/// The keys of a profile in the files of AWS; either file may lack it.
 pub(super) struct AwsProfile {
     name: String,
     config: AwsFile,

@@ -187,7 +187,7 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
         assert!(error.starts_with(&format!("{}: {said}", server.url("a"))), "{error}");
         assert_eq!(server.asked().len(), 1, "{status}");
     }
-    // What passes is tried again.
+    // Temporary failures are tried again.
     let server = Server::start(move |asked| match asked.number {
         0 => Answer::status(500),
         1 => Answer::status(429),

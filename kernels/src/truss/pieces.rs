@@ -1,4 +1,4 @@
-//! Where the pieces of a graph that is peeled are: on the device as far as they fit, else in page-locked memory of the host, which kernels
+//! Where the pieces of a graph that is peeled are: those that fit are on the device, the others in page-locked memory of the host, which kernels
 //! read and write over the bus.
 //!
 //! Values are changed at random by all threads at once, so they are always on the device, with what has the size of the vertices. Rows of

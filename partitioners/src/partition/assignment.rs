@@ -82,7 +82,7 @@ impl Assignment {
     }
 }
 
-/// Cuts `locals` into the fewest runs of at most `most`, then evens them out as far as that number allows.
+/// Cuts `locals` into the fewest runs of at most `most`, of about the same weight.
 fn runs(locals: &[u32], most: u64, weight: impl Fn(u32) -> u64) -> Vec<Range<usize>> {
     let cut = |limit: u64| {
         let mut runs = Vec::new();

@@ -179,7 +179,7 @@ impl CpuEdgeCounter {
         }
     }
 
-    /// Makes the counters of a row block zeros again; what was not read is kept apart.
+    /// Makes the counters of a row block zeros again; counts that were not read are kept.
     fn end_last(&mut self) {
         match std::mem::take(&mut self.last) {
             LastRowBlock::Zeros => {}

@@ -28,7 +28,7 @@ impl Forward {
         for a in 0..vertices {
             resident_row(resident, a).iter().for_each(|&b| later[b as usize].push(a as u32));
         }
-        // In the end they are the rows, so their sizes are known.
+        // They become the rows, so their sizes are known.
         let met = (0..vertices).map(|a| Vec::with_capacity(resident_row(resident, a).len())).collect();
         Self { met, later }
     }
