@@ -40,7 +40,7 @@ use super::worker::LocalsRun;
 use super::{Cpu, batches, end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
-use context::{Around, FoundByHead, Heads};
+use context::{Around, BatchedHeads, FoundByHead};
 use counters::{Additions, HostEdgeCounters};
 use hub_arcs::HubBatch;
 use own::Own;
@@ -48,7 +48,7 @@ use packed::PackedRows;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use worker::{Counted, EdgeWorker, HeadBatch, OF_PART, count_run};
+use worker::{EdgeWorker, HeadBatch, OF_PART, RunCount, count_run};
 
 /// A partition that is being counted.
 pub(super) struct CpuEdgeCounter {
@@ -220,7 +220,7 @@ impl CpuEdgeCounter {
             let probes = |head| pack::steps(successors.row(head)) as usize;
             heads[1] = HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room.most, probes);
         }
-        let heads = Heads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
+        let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
         // Each row block has a share of the arcs.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
@@ -243,7 +243,7 @@ impl CpuEdgeCounter {
         let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
             progress.map_or(Ok(()), Progress::check)?;
             let all = run.arcs(resident);
-            let Counted { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
+            let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
             advance(all - by_head);
             Ok(triangles)
         })?;
@@ -256,7 +256,7 @@ impl CpuEdgeCounter {
 
 /// A batch of runs of locals whose arcs are counted by their heads.
 struct BatchCounting<'a> {
-    heads: &'a Heads<'a>,
+    heads: &'a BatchedHeads<'a>,
     runs: &'a [LocalsRun<'a>],
     workers: &'a [Mutex<EdgeWorker>],
     around: &'a Around<'a>,

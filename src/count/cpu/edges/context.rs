@@ -31,13 +31,13 @@ impl<'a> Around<'a> {
 }
 
 /// The heads whose arcs are counted in batches, of up to `most_arcs` of all arcs.
-pub(super) struct Heads<'a> {
+pub(super) struct BatchedHeads<'a> {
     pub(super) hubs: &'a HeadBuckets,
     pub(super) others: &'a HeadBuckets,
     pub(super) most_arcs: u64,
 }
 
-impl Heads<'_> {
+impl BatchedHeads<'_> {
     pub(super) fn are_none(&self) -> bool {
         self.hubs.is_empty() && self.others.is_empty()
     }

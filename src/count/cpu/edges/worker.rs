@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::context::{Around, FoundByHead, Heads};
+use super::context::{Around, BatchedHeads, FoundByHead};
 use super::counters::{Additions, HostEdgeCounters};
 use super::head_arcs::{self, HeadArcs};
 use super::hub_arcs::{HubArcs, HubBatch};
@@ -79,7 +79,7 @@ impl EdgeWorker {
     pub(super) fn add_found(
         &mut self,
         run: &LocalsRun<'_>,
-        heads: &Heads<'_>,
+        heads: &BatchedHeads<'_>,
         found: &FoundByHead<'_>,
         around: &Around<'_>,
     ) {
@@ -201,7 +201,7 @@ pub(super) enum HeadBatch<'a> {
 }
 
 /// The triangles of a run of locals, and how many of its arcs were counted by their heads.
-pub(super) struct Counted {
+pub(super) struct RunCount {
     pub(super) triangles: u64,
     pub(super) by_head: u64,
 }
@@ -212,9 +212,9 @@ pub(super) struct Counted {
 pub(super) fn count_run(
     worker: &mut EdgeWorker,
     run: LocalsRun<'_>,
-    heads: &Heads<'_>,
+    heads: &BatchedHeads<'_>,
     around: &Around<'_>,
-) -> Counted {
+) -> RunCount {
     let Around { range, successors, counters, resident, .. } = *around;
     let is_by_head = heads.has_room_for(&run, resident);
     let mut by_head = 0;
@@ -254,5 +254,5 @@ pub(super) fn count_run(
             count += of_row;
         }
     }
-    Counted { triangles: count, by_head }
+    RunCount { triangles: count, by_head }
 }
