@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionCounter, PartitionExtent};
 
-use crate::count::cpu::Cpu;
 use crate::count::cpu::by_head::HeadBuckets;
+use crate::count::cpu::worker::LocalsRun;
+use crate::count::cpu::{Cpu, runs};
 use crate::count::testing::Rows;
 use trimill_system::Bytes;
 
@@ -151,6 +152,32 @@ fn heads_that_pay_off_are_counted_on_their_arcs() {
         assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{room}");
         assert!(rows.counted_on_arcs(&mut cpu, &[3200, 3500], |_| true, |_| false) == expected, "{room}, row blocks");
     }
+}
+
+#[test]
+fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
+    const ROOM: u64 = 7000;
+    // A clique, and behind it few arcs, many arcs, and few arcs.
+    let row = |b: u32| match b {
+        ..64 => (0..b).collect(),
+        10_000..10_400 => (0..60).collect(),
+        _ if b.is_multiple_of(5) => vec![1, 5, 9],
+        _ => Vec::new(),
+    };
+    let rows = Rows((0..20_400).map(row).collect());
+    let n = rows.0.len() as u32;
+    let resident = rows.resident(|_| true);
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let arcs = |run: &LocalsRun<'_>| run.arcs(&resident);
+    let runs: Vec<u64> = pool.install(|| runs(&resident, &mut vec![0; n as usize]).iter().map(arcs).collect());
+    let large = runs.iter().position(|&arcs| arcs > ROOM).unwrap();
+    let after = runs.iter().skip(large).find(|&&arcs| arcs <= ROOM).unwrap();
+    assert!(large > 0 && runs[large - 1] + after <= ROOM, "{runs:?}");
+    let mut cpu = Cpu::with_edges(Bytes(1 << 28), n, n);
+    cpu.by_head = ROOM as usize;
+    let expected = rows.on_arcs(|_| true);
+    assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected);
+    assert!(rows.counted_on_arcs(&mut cpu, &[40], |_| true, |_| false) == expected);
 }
 
 #[test]
