@@ -203,7 +203,7 @@ impl CountBackend for Cpu {
         let worker = edges::per_row(longest) + edges::per_worker_by_head(self.hubs, longest, self.by_head);
         Footprint {
             per_resident_arc: 4 + EDGE_COUNTER_BYTES,
-            per_local: total.per_local + edges::PER_LOCAL,
+            per_local: total.per_local + if self.by_head > 0 { edges::PER_LOCAL } else { 0 },
             table: edges::per_worker,
             // The counts of a row block, and of the one before while they are not read.
             row_blocks: RowBlockRoom::Always(5),
