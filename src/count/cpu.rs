@@ -135,7 +135,7 @@ impl Cpu {
         let worker = || Mutex::new(CpuWorker::new(numbered, self.room, near));
         BitmapState {
             most_hubs: self.hubs.min(numbered),
-            room_by_head: by_head::room_taken(self.by_head, size.arcs),
+            room_by_head: by_head::room_taken(self.by_head, size.arcs, by_head::ENOUGH_ROOM),
             sorted_by_head: self.room.arcs,
             by_head: Vec::new(),
             cursors: zeros(size.locals as usize),

@@ -71,7 +71,7 @@ impl RemainingEdges {
         let lengths: Vec<u32> = each()
             .map(|v| {
                 let heads = row(v).filter(|&edge| left(edge)).map(|edge| self.heads[edge]);
-                // Threads that write a value again that is there would wait for each other.
+                // Writing an unchanged value would make threads wait for each other.
                 let use_head = |&head: &u32| {
                     if used[head as usize].load(Relaxed) == 0 {
                         used[head as usize].store(1, Relaxed);

@@ -52,7 +52,7 @@ const LEAST_ROOM: u64 = 1 << 20;
 
 /// A graph of more arcs than the first number is counted in so many batches, if there is room for larger ones: memory that is taken costs
 /// time, too.
-const ENOUGH_ROOM: u64 = 1 << 26;
+pub(super) const ENOUGH_ROOM: u64 = 1 << 26;
 const BATCHES: u64 = 32;
 
 /// The most arcs of a batch for each vertex: a graph of few vertices does not need more.
@@ -64,9 +64,9 @@ pub(super) fn room(share: Bytes, vertices: u32) -> usize {
     if room < LEAST_ROOM { 0 } else { room as usize }
 }
 
-/// How much of `room` a partition of so many arcs takes.
-pub(super) fn room_taken(room: usize, arcs: u64) -> usize {
-    room.min(arcs.min(ENOUGH_ROOM.max(arcs / BATCHES)) as usize)
+/// How much of `room` a partition of so many arcs takes, where more than `enough` is for graphs that would else have many batches.
+pub(super) fn room_taken(room: usize, arcs: u64, enough: u64) -> usize {
+    room.min(arcs.min(enough.max(arcs / BATCHES)) as usize)
 }
 
 /// Bytes of so many arcs of a batch.

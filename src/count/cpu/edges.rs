@@ -3,11 +3,11 @@
 //! For each local `a` and each successor `b` the common successors `c` are found as for a total, and each triangle adds 1 to the counters
 //! of its three arcs.
 //!
-//! Arcs to hubs are counted hub by hub (module `hub_arcs`), for a batch of locals at a time, whose rows are packed (module `packed`).
-//! All other rows of successors probe a bitmap of `a`'s row: the counters of the arcs from `a` are only added to by the worker that counts
-//! `a` until the row is done (module `own`); additions to the counter of `b -> c`, which any worker may make, are collected by ranges of counters, a mask for
-//! 64 of them, and made when there are many for a range (module `counters`): an atomic addition each would move its cache line from core
-//! to core.
+//! Arcs to hubs are counted hub by hub (module `hub_arcs`), for a batch of locals at a time, whose rows are packed (module `packed`). Arcs to
+//! heads behind the hubs are counted head by head where that pays off (module `head_arcs`). The rows of all other successors probe a bitmap
+//! of `a`'s row: the counters of the arcs from `a` are only added to by the worker that counts `a` until the row is done (module `own`);
+//! additions to the counter of `b -> c`, which any worker may make, are collected by ranges of counters, a mask for 64 of them, and made when
+//! there are many for a range (module `counters`): an atomic addition each would move its cache line from core to core.
 //!
 //! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row
 //! with their planes, its collected additions, the counters of a hub's arcs; two bits for each pair of hubs; and 20 bytes for each arc of a
@@ -72,7 +72,7 @@ pub(super) struct CpuEdgeCounter {
     progress: Option<Progress>,
 }
 
-/// Room for a batch of locals whose arcs to hubs are counted.
+/// Room for a batch of locals whose arcs are counted by their heads.
 #[derive(Debug, Default)]
 struct BatchRoom {
     /// So many arcs; 0: none is counted by its head.
@@ -132,10 +132,9 @@ pub(super) const PER_LOCAL: u64 = 8;
 /// The fewest arcs of a batch.
 const LEAST_ROOM: u64 = 1 << 16;
 
-/// A graph of more arcs than the first number is counted in so many batches, if there is room for larger ones: 16 times as many arcs take
-/// as long on GAP-kron 22, and their memory takes time, too.
+/// Arcs of a batch ([`by_head::room_taken`]), fewer than for totals, since each takes more memory: 4 to 64 million take about as long on
+/// GAP-kron 22.
 const ENOUGH_ROOM: u64 = 1 << 23;
-const BATCHES: u64 = 32;
 
 /// Bytes of a batch of so many arcs.
 pub(super) fn batch_bytes(arcs: usize) -> Bytes {
@@ -157,7 +156,7 @@ impl CpuEdgeCounter {
     /// With so many of the workers of `cpu`.
     pub(super) fn new(size: PartitionExtent, workers: u64, cpu: &Cpu) -> Self {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
-        let most = cpu.by_head.min(arcs.min(ENOUGH_ROOM.max(arcs / BATCHES)) as usize);
+        let most = by_head::room_taken(cpu.by_head, arcs, ENOUGH_ROOM);
         let counters = HostEdgeCounters::new(arcs, row_block_limit / 4);
         let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
         Self {
@@ -268,7 +267,8 @@ impl BatchCounting<'_> {
         let Self { heads, runs, workers, around } = *self;
         let resident = around.resident;
         let BatchRoom { arcs, packed, found, .. } = room;
-        let found = FoundByHead { found, first_arc: resident.offsets[runs.first().map_or(0, |run| run.first)] };
+        let first_local = runs.first().map_or(0, |run| run.first);
+        let found = FoundByHead { found, first_arc: resident.offsets[first_local] };
         let mut count_parts = |heads: &HeadBuckets, batch: &HeadBatch<'_>| -> Result<u64> {
             let arcs = heads.of_batch(resident, runs, arcs);
             let triangles = parallel::try_map(heads.parts(&arcs, OF_PART), |part| {
@@ -280,8 +280,7 @@ impl BatchCounting<'_> {
         };
         let mut triangles = 0;
         if !heads.hubs.is_empty() {
-            pack_rows(packed, runs, resident, heads.hubs);
-            let first_local = runs.first().map_or(0, |run| run.first);
+            self.pack_rows(packed, found.first_arc);
             triangles += count_parts(heads.hubs, &HeadBatch::Hubs(HubBatch { packed, first_local, found: &found }))?;
         }
         if !heads.others.is_empty() {
@@ -290,17 +289,17 @@ impl BatchCounting<'_> {
         parallel::each(runs, |run| free(workers).add_found(run, heads, &found, around));
         Ok(triangles)
     }
-}
 
-/// Packs what the rows of a batch have up to the end of the hubs.
-fn pack_rows(packed: &mut PackedRows, batch: &[LocalsRun<'_>], resident: &Resident, hubs: &HeadBuckets) {
-    let runs: Vec<_> = batch.iter().map(LocalsRun::locals).collect();
-    let row = |run: usize, local: usize| {
-        let (row, cursor) = (resident.row(local), batch[run].cursors[local - batch[run].first]);
-        &row[hubs.places(row, cursor as usize)]
-    };
-    let first_arc = resident.offsets[batch.first().map_or(0, |run| run.first)];
-    packed.take(&runs, row, |local| (resident.offsets[local] - first_arc) as u32);
+    /// Packs what the rows have up to the end of the hubs.
+    fn pack_rows(&self, packed: &mut PackedRows, first_arc: u64) {
+        let resident = self.around.resident;
+        let locals: Vec<_> = self.runs.iter().map(LocalsRun::locals).collect();
+        let row = |run: usize, local: usize| {
+            let (row, run) = (resident.row(local), &self.runs[run]);
+            &row[self.heads.hubs.places(row, run.cursors[local - run.first] as usize)]
+        };
+        packed.take(&locals, row, |local| (resident.offsets[local] - first_arc) as u32);
+    }
 }
 
 impl PartitionCounter for CpuEdgeCounter {

@@ -2,8 +2,8 @@
 //!
 //! All arcs `a -> x` of a batch to one hub `x` are taken one after another. What the row of `a` has in common with the hubs below `x` in
 //! its row, and with those above it ([`HubsAbove`]), are all triangles on the arc whose middle corner is a hub: one count, without
-//! additions at random. The arcs from `x` to hubs below it gain one triangle each, which is added to bit planes, or for the few entries of `a`'s row that
-//! are not packed into words to a counter.
+//! additions at random. Each number that `a`'s row has in common with `x`'s below it is also a triangle on an arc of `x`, which is added to the
+//! bit planes of its word, or, for entries of `a`'s row that are not packed into words, to a counter.
 
 use std::mem::take;
 

@@ -1,10 +1,10 @@
 //! What the rows of a batch of locals have among the hubs, packed: words of 64 numbers where there are some entries for each, and else
-//! entries of 16 bits. All of a row is in one place, since rows are read in the order of heads: from memory.
+//! entries of 16 bits. A row is contiguous, and small: in the order of heads, rows are loaded from memory for each arc.
 
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use trimill_system::mapped::{prefetch_all, zeros};
+use trimill_system::mapped::{prefetch, prefetch_all, zeros};
 use trimill_system::{Bytes, parallel};
 
 /// The fewest entries of a word. A word takes as many bytes as five entries, and less time than four.
@@ -114,7 +114,7 @@ impl PackedRows {
     /// Prefetches where the row of the `i`-th local is.
     #[inline(always)]
     pub(super) fn prefetch_start(&self, i: usize) {
-        trimill_system::mapped::prefetch(&self.starts, i);
+        prefetch(&self.starts, i);
     }
 
     #[inline(always)]
