@@ -11,6 +11,7 @@
 mod bits;
 pub(crate) mod by_k;
 mod cores;
+mod ends;
 mod falling;
 mod neighbours;
 mod remaining;

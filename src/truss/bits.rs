@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 
-use super::falling::{FallingEnd, vertex};
+use super::ends::{FallingEnd, vertex};
 use super::neighbours::{Neighbours, ROWS, gallop};
 use super::remaining::plain;
-use trimill_system::mapped::zeros;
+use trimill_system::mapped::{prefetch, zeros};
 
 /// Neighbours in each word, on average, from which on bits are faster (docs/results/truss-h100.txt). Edges are fewer than 2^32 and each is
 /// in two rows, so there are fewer than 2^32 words.
@@ -79,11 +79,16 @@ impl BitRowView<'_> {
         gallop(self.columns, from, |&other| other < column)
     }
 
-    /// The edge to the neighbour at a bit of a word.
+    /// The place among the edges of the row of that to the neighbour at a bit of a word.
     #[inline(always)]
-    pub(super) fn edge(&self, word: usize, bit: u32) -> u32 {
+    pub(super) fn place(&self, word: usize, bit: u32) -> usize {
         let below = self.all[word] & ((1 << bit) - 1);
-        self.edges[(self.before[word] + below.count_ones()) as usize].load(Relaxed)
+        (self.before[word] + below.count_ones()) as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn edge_at(&self, place: usize) -> u32 {
+        self.edges[place].load(Relaxed)
     }
 }
 
@@ -166,6 +171,13 @@ impl NeighbourBits {
             before: &self.before[at],
             edges: &self.edges[edges],
         }
+    }
+
+    /// Asks the processor for where the row of a vertex is.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, vertex: u32) {
+        prefetch(&self.rows, vertex as usize);
+        prefetch(&self.starts, vertex as usize);
     }
 
     /// Marks edges that fall in the row of one of their ends, whose sorted ends these are. No other thread changes the row.

@@ -6,9 +6,9 @@
 //! Many rounds are short, so a round has few parallel steps: the ends of edges; their order; their marks in the rows; triangles; and rows
 //! without these edges. If very many edges fall, this is done with some of them at a time: those that wait are still left.
 //!
-//! Cost of a round: for each edge that falls, a row of each end, or twice the shorter one where they differ much; and the row of each end,
-//! once or twice. Memory: that of [`Neighbours`], and where it is free that of [`NeighbourBits`]; 16 bytes for each edge that falls, of at most a quarter of the edges; and for each thread
-//! 4 bytes a vertex, and some for the edges of a task.
+//! Cost of a round: for each edge that falls, the row of one end, up to the last triangle, as lists, or those of both as bits; and the row of
+//! each end, once or twice. Memory: that of [`Neighbours`], and where it is free that of [`NeighbourBits`]; 32 bytes for each edge that
+//! falls, of at most an eighth of the edges; and for each thread 4 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
 use std::ops::Range;
@@ -19,11 +19,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::bits::NeighbourBits;
-use super::bits::search::{BitScratch, take_group};
-use super::falling::{EdgeValues, FallingEnd, vertex};
-use super::neighbours::Neighbours;
+use super::bits::search::{self, BitScratch};
+use super::ends::{EndsPart, FallingEnd, FallingEnds, vertex};
+use super::falling::{EdgeValues, TakenTriangles};
+use super::neighbours::{Neighbours, gallop};
 use super::remaining::{RemainingEdges, is_left};
-use super::triangles::{PeelingScratch, TriangleSearch, entries_read};
+use super::triangles::{self, ListScratch};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::mapped::zeros;
 use trimill_system::{Control, Result, lock, parallel};
@@ -32,29 +33,17 @@ use trimill_system::{Control, Result, lock, parallel};
 const FEW: usize = 1 << 11;
 const FEW_ENTRIES: usize = 1 << 15;
 
-/// Row entries that a task reads, more or less; of ends of one vertex, whose row is not much longer; and how many of these it has.
+/// Row entries that a task reads at least, more or less; and how many ends of one vertex it has at most.
 const TASK_ENTRIES: usize = 1 << 13;
-const GROUP_ENTRIES: usize = 1 << 16;
 const GROUP_ENDS: usize = 1 << 14;
 
 /// Tasks of a step for each thread.
 const TASKS: usize = 4;
 
-/// In the place of an end without triangles; comes last.
-const NO_END: FallingEnd = FallingEnd::MAX;
-
 /// Ends of falling edges, and about how many row entries are read for them.
 struct EndsTask {
     ends: Range<usize>,
     entries: usize,
-}
-
-impl EndsTask {
-    /// Returns this one; the next one begins at its end.
-    fn begin_next(&mut self) -> Self {
-        let next = Self { ends: self.ends.end..self.ends.end, entries: 0 };
-        std::mem::replace(self, next)
-    }
 }
 
 /// The edges of each vertex.
@@ -69,14 +58,6 @@ impl Rows {
         match self {
             Self::Lists(rows) => rows.length(vertex),
             Self::Bits(rows) => rows.length(vertex),
-        }
-    }
-
-    /// How many of them are read at the end `a` of an edge, about.
-    fn read(&self, a: u32, b: u32) -> usize {
-        match self {
-            Self::Lists(rows) => entries_read(rows, a, b),
-            Self::Bits(rows) => rows.length(a).min(rows.length(b)),
         }
     }
 
@@ -95,19 +76,37 @@ impl Rows {
     }
 }
 
+/// The buffers of a thread.
+struct Scratch {
+    lists: ListScratch,
+    bits: BitScratch,
+    taken: TakenTriangles,
+}
+
+impl Scratch {
+    fn new(vertices: usize) -> Self {
+        Self { lists: ListScratch::new(vertices), bits: BitScratch::default(), taken: TakenTriangles::new() }
+    }
+
+    fn bytes(vertices: u64) -> u64 {
+        let rows = ListScratch::bytes(vertices, GROUP_ENDS as u64) + BitScratch::bytes(vertices);
+        rows + TakenTriangles::bytes(vertices)
+    }
+}
+
 /// The edges that are left, on the cores.
 pub(super) struct OnCores<'a> {
     edges: &'a RemainingEdges,
     values: Vec<AtomicU32>,
     control: &'a Control,
     rows: Rows,
-    gathered: Vec<u32>,
+    /// In parts, which threads look through side by side.
+    gathered: Vec<Vec<u32>>,
     bound: u32,
     falling: Vec<u32>,
-    /// Memory for the ends of edges that fall.
-    ends: Vec<FallingEnd>,
-    /// Buffers that no thread is using, for lists and for bits. Only one of the two is used; that for bits is the smaller one.
-    idle: Mutex<Vec<(PeelingScratch, BitScratch)>>,
+    ends: FallingEnds,
+    /// Buffers that no thread is using.
+    idle: Mutex<Vec<Scratch>>,
 }
 
 impl<'a> OnCores<'a> {
@@ -116,16 +115,14 @@ impl<'a> OnCores<'a> {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let lists = Neighbours::new(&edges.firsts, &edges.heads);
         let rows = NeighbourBits::new(lists, room).map_or_else(Rows::Lists, Rows::Bits);
-        let (gathered, falling, ends) = (Vec::new(), Vec::new(), Vec::new());
+        let (gathered, falling, ends) = (Vec::new(), Vec::new(), FallingEnds::default());
         Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
     /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
     /// are gathered, all of them at worst; the ends of some; the buffers of threads.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
-        Neighbours::bytes(vertices, edges)
-            + (4 + 4 + 4) * edges
-            + threads * PeelingScratch::bytes(vertices, GROUP_ENDS as u64)
+        Neighbours::bytes(vertices, edges) + (4 + 4 + 4) * edges + threads * Scratch::bytes(vertices)
     }
 
     fn value(&self, edge: u32) -> u32 {
@@ -134,7 +131,7 @@ impl<'a> OnCores<'a> {
 
     /// Edges that are removed at a time.
     fn most_removed(&self) -> usize {
-        FEW.max(self.edges.edges() / 4)
+        FEW.max(self.edges.edges() / 8)
     }
 
     /// Removes edges, which ascend, and lowers the values of the others.
@@ -142,75 +139,80 @@ impl<'a> OnCores<'a> {
         let is_much = falling.len() >= FEW;
         let tasks = if is_much { TASKS * rayon::current_num_threads() } else { 1 };
         let mut ends = take(&mut self.ends);
-        ends.resize(2 * falling.len(), NO_END);
-        let each = falling.len().div_ceil(tasks);
-        in_parallel(is_much, falling.chunks(each).zip(ends.chunks_mut(2 * each)), |(falling, ends)| {
-            self.put_ends(falling, level, ends);
-        });
-        if is_much {
-            ends.par_sort_unstable()
-        } else {
-            ends.sort_unstable()
+        if ends.all.is_empty() {
+            ends = FallingEnds::new(self.most_removed());
         }
-        ends.truncate(ends.partition_point(|&end| end != NO_END));
-        let parts = by_vertex(&ends, ends.len().div_ceil(tasks));
-        let mut rest = &mut ends[..];
-        let marked = parts.iter().map(|part| {
-            let (now, after) = take(&mut rest).split_at_mut(part.len());
+        let each = falling.len().div_ceil(tasks);
+        let put = falling.chunks(each).zip(ends.of_tails.chunks_mut(each).zip(ends.of_heads.chunks_mut(each)));
+        let put =
+            in_parallel(is_much, put, |(falling, (of_tails, of_heads))| self.put_ends(falling, of_tails, of_heads));
+        let parts = ends.sort(each, &put, tasks);
+        let FallingEnds { of_tails, of_heads, all } = &mut ends;
+        let mut rest = &mut all[..];
+        let merged = parts.iter().map(|part| {
+            let (now, after) = take(&mut rest).split_at_mut(part.all().len());
             rest = after;
-            (part.start, now)
+            (part, now)
         });
-        let tasks = in_parallel(is_much, marked, |(first, ends)| self.mark(first, ends));
-        let is_much_to_read = tasks.iter().flatten().map(|task| task.entries).sum::<usize>() >= FEW_ENTRIES;
-        in_parallel(is_much_to_read, tasks.into_iter().flatten(), |task| self.take_triangles(&ends[task.ends], level));
+        let tasks = in_parallel(is_much, merged, |(part, ends): (&EndsPart, &mut [FallingEnd])| {
+            part.merge(of_tails, of_heads, ends);
+            self.mark(part.all().start, ends)
+        });
+        let entries = tasks.iter().flatten().map(|task| task.entries).sum::<usize>();
+        let most = TASK_ENTRIES.max(entries / (TASKS * rayon::current_num_threads()));
+        let tasks = tasks.into_iter().flatten().flat_map(|task| self.divide(task, all, most));
+        in_parallel(entries >= FEW_ENTRIES, tasks, |ends| self.take_triangles(ends, level));
         in_parallel(is_much, parts, |part| {
-            for ends in ends[part].chunk_by(|&a, &b| vertex(a) == vertex(b)) {
+            for ends in all[part.all()].chunk_by(|&a, &b| vertex(a) == vertex(b)) {
                 self.rows.settle(ends);
             }
         });
-        for (scratch, _) in lock(&self.idle).iter_mut() {
-            self.falling.append(&mut scratch.reached.falling);
-            self.gathered.append(&mut scratch.reached.gathered);
+        in_parallel(is_much, falling.chunks(each), |falling| {
+            falling.iter().for_each(|&edge| self.values[edge as usize].store(FALLEN | level, Relaxed));
+        });
+        for (i, Scratch { taken, .. }) in lock(&self.idle).iter_mut().enumerate() {
+            self.falling.append(&mut taken.reached.falling);
+            let part = i % self.gathered.len();
+            self.gathered[part].append(&mut taken.reached.gathered);
         }
-        ends.clear();
         self.ends = ends;
     }
 
-    /// Marks the values of edges, which ascend, and puts down their ends, but for edges without triangles.
-    fn put_ends(&self, falling: &[u32], level: u32, put: &mut [FallingEnd]) {
+    /// Marks the values of edges, which ascend, and puts down their ends, but for edges without triangles. Returns how many edges have ends.
+    fn put_ends(&self, falling: &[u32], of_tails: &mut [FallingEnd], of_heads: &mut [FallingEnd]) -> usize {
         let RemainingEdges { firsts, heads, .. } = self.edges;
-        let mut tail = 0;
-        for (&edge, put) in falling.iter().zip(put.chunks_exact_mut(2)) {
+        let (mut tail, mut put) = (0, 0);
+        for &edge in falling {
+            let value = &self.values[edge as usize];
+            let triangles = value.load(Relaxed);
+            value.store(FALLEN | triangles, Relaxed);
+            if triangles == 0 {
+                continue;
+            }
             // The next tail is near, but for the first one.
             if firsts[tail + 1] <= u64::from(edge) {
-                tail += firsts[tail..].partition_point(|&first| first <= u64::from(edge)) - 1;
+                tail += gallop(&firsts[tail..], 0, |&first| first <= u64::from(edge)) - 1;
             }
             let (tail, head) = (tail as u64, u64::from(heads[edge as usize]));
-            if self.values[edge as usize].swap(FALLEN | level, Relaxed) > 0 {
-                put.copy_from_slice(&[tail << 32 | head, head << 32 | tail]);
-            }
+            (of_tails[put], of_heads[put]) = (tail << 32 | head, head << 32 | tail);
+            put += 1;
         }
+        put
     }
 
-    /// Marks edges in the rows of their ends, which are those from the end `first` on, sorted, and cuts them into tasks.
+    /// Marks edges in the rows of their ends, which are those from the end `first` on, sorted, and cuts them into tasks between vertices.
     fn mark(&self, first: usize, ends: &mut [FallingEnd]) -> Vec<EndsTask> {
         let rows = &self.rows;
         let mut tasks = Vec::new();
         let mut task = EndsTask { ends: first..first, entries: 0 };
         for group in ends.chunk_by_mut(|&a, &b| vertex(a) == vertex(b)) {
-            let a = vertex(group[0]);
-            let length = rows.length(a);
-            let most = TASK_ENTRIES + GROUP_ENTRIES.max(4 * length);
-            task.entries += length.min(TASK_ENTRIES);
-            for (i, &end) in (1..).zip(&*group) {
-                task.ends.end += 1;
-                task.entries += rows.read(a, end as u32);
-                if task.entries > most || i % GROUP_ENDS == 0 {
-                    tasks.push(task.begin_next());
-                }
-            }
+            let length = rows.length(vertex(group[0]));
+            let read = group.iter().map(|&end| length.min(rows.length(end as u32))).sum::<usize>();
+            task.entries += length.min(TASK_ENTRIES) + read;
+            task.ends.end += group.len();
             if task.entries > TASK_ENTRIES {
-                tasks.push(task.begin_next());
+                let next = EndsTask { ends: task.ends.end..task.ends.end, entries: 0 };
+                tasks.push(std::mem::replace(&mut task, next));
             }
             rows.mark(group);
         }
@@ -218,33 +220,28 @@ impl<'a> OnCores<'a> {
         tasks
     }
 
+    /// Cuts a task of many edges at one vertex, of which `most` entries are read in a part, or four times the row of the vertex.
+    fn divide<'e>(&self, task: EndsTask, ends: &'e [FallingEnd], most: usize) -> std::slice::Chunks<'e, FallingEnd> {
+        let ends = &ends[task.ends];
+        let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));
+        let parts = (task.entries / most.max(4 * length)).max(ends.len().div_ceil(GROUP_ENDS)).max(1);
+        ends.chunks(ends.len().div_ceil(parts).max(1))
+    }
+
     /// Lowers values for all ends of a task.
     fn take_triangles(&self, ends: &[FallingEnd], level: u32) {
         let idle = lock(&self.idle).pop();
-        let new = || (PeelingScratch::new(self.edges.vertices()), BitScratch::default());
-        let (mut scratch, mut bits) = idle.unwrap_or_else(new);
+        let mut scratch = idle.unwrap_or_else(|| Scratch::new(self.edges.vertices()));
+        let Scratch { lists, bits, taken } = &mut scratch;
         let values = EdgeValues { values: &self.values, level, bound: self.bound };
         for group in ends.chunk_by(|&a, &b| vertex(a) == vertex(b)) {
             match &self.rows {
-                Rows::Lists(neighbours) => TriangleSearch { neighbours, values }.take_group(group, &mut scratch),
-                Rows::Bits(rows) => take_group(rows, group, values, &mut bits, &mut scratch.reached),
+                Rows::Lists(rows) => triangles::take_group(rows, group, values, lists, taken),
+                Rows::Bits(rows) => search::take_group(rows, group, values, bits, taken),
             }
         }
-        lock(&self.idle).push((scratch, bits));
+        lock(&self.idle).push(scratch);
     }
-}
-
-/// Cuts sorted ends into parts of about so many, with all those of a vertex in one.
-fn by_vertex(ends: &[FallingEnd], many: usize) -> Vec<Range<usize>> {
-    let (mut parts, mut start) = (Vec::new(), 0);
-    while start < ends.len() {
-        let end = (start + many).min(ends.len());
-        let last = vertex(ends[end - 1]);
-        let end = end + ends[end..].partition_point(|&end| vertex(end) == last);
-        parts.push(start..end);
-        start = end;
-    }
-    parts
 }
 
 /// What `part` makes of each of `items`, in their order.
@@ -256,13 +253,6 @@ fn in_parallel<T: Send, R: Send>(
     if is_much { parallel::map(items, part) } else { items.into_iter().map(part).collect() }
 }
 
-fn those(items: &[u32], is: impl Fn(u32) -> bool + Sync + Send) -> Vec<u32> {
-    match items.len() < FEW {
-        true => items.iter().copied().filter(|&item| is(item)).collect(),
-        false => items.par_iter().copied().filter(|&item| is(item)).collect(),
-    }
-}
-
 impl Peeling for OnCores<'_> {
     fn least(&mut self) -> Result<Option<u32>> {
         let left = self.values.par_iter().map(|value| value.load(Relaxed)).filter(|&value| is_left(value));
@@ -271,18 +261,34 @@ impl Peeling for OnCores<'_> {
 
     fn gather(&mut self, bound: u32) -> Result<()> {
         self.bound = bound;
-        let all = (0..self.edges.edges() as u32).into_par_iter();
-        self.gathered = all.filter(|&edge| self.value(edge) <= bound).collect();
+        let each = FEW.max(self.values.len().div_ceil(TASKS * rayon::current_num_threads()));
+        self.gathered = parallel::map((0u32..).step_by(each).zip(self.values.chunks(each)), |(first, values)| {
+            let edges = (first..).zip(values).filter(|(_, value)| value.load(Relaxed) <= bound);
+            edges.map(|(edge, _)| edge).collect()
+        });
         Ok(())
     }
 
     fn least_gathered(&mut self) -> Result<Option<u32>> {
-        self.gathered = those(&take(&mut self.gathered), |edge| is_left(self.value(edge)));
-        Ok(self.gathered.iter().map(|&edge| self.value(edge)).min())
+        let values = &self.values;
+        let value = |edge: u32| values[edge as usize].load(Relaxed);
+        let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
+        let least = in_parallel(is_much, &mut self.gathered, |part| {
+            let mut least = FALLEN;
+            part.retain(|&edge| {
+                least = least.min(value(edge));
+                is_left(value(edge))
+            });
+            least
+        });
+        Ok(least.into_iter().min().filter(|&least| is_left(least)))
     }
 
     fn begin(&mut self, level: u32) -> Result<u64> {
-        self.falling = those(&self.gathered, |edge| self.value(edge) <= level);
+        let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
+        let falls =
+            |part: &Vec<u32>| -> Vec<u32> { part.iter().copied().filter(|&edge| self.value(edge) <= level).collect() };
+        self.falling = in_parallel(is_much, &self.gathered, falls).concat();
         Ok(self.falling.len() as u64)
     }
 
@@ -306,7 +312,7 @@ impl Peeling for OnCores<'_> {
 
     fn values(&mut self) -> Result<Vec<u32>> {
         // No round needs its buffers now.
-        (self.ends, self.idle) = (Vec::new(), Mutex::default());
+        (self.ends, self.idle) = (FallingEnds::default(), Mutex::default());
         let mut values = zeros(self.values.len());
         values.par_iter_mut().zip(&self.values).for_each(|(to, value): (&mut u32, _)| *to = value.load(Relaxed));
         Ok(values)

@@ -1,19 +1,19 @@
-//! What a round of peeling on the cores does to edges: those that fall, and those whose values it lowers.
+//! What a round of peeling on the cores takes from the values of edges.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use trimill_system::mapped::prefetch;
+use trimill_counting::FALLEN;
+use trimill_system::mapped::{prefetch, zeros};
 
 /// Entries of a row or edges that are treated together, so that the processor waits for many values at the same time.
 pub(super) const TOGETHER: usize = 64;
 
-/// An end of an edge that falls: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
-pub(super) type FallingEnd = u64;
+/// How many edges are collected before their values are lowered, at least.
+const COLLECTED: usize = 1 << 8;
 
-pub(super) fn vertex(end: FallingEnd) -> u32 {
-    (end >> 32) as u32
-}
+/// Edges of a row that are lowered together, at most.
+const TOUCHED: usize = 1 << 14;
 
 /// The values of edges, in a round.
 #[derive(Clone, Copy)]
@@ -32,12 +32,18 @@ pub(super) struct Reached {
 }
 
 impl EdgeValues<'_> {
+    /// The triangles on an edge that falls.
+    #[inline(always)]
+    pub(super) fn of_falling(&self, edge: u32) -> u32 {
+        self.values[edge as usize].load(Relaxed) & !FALLEN
+    }
+
     /// Takes from the values of edges that are left.
     #[inline(always)]
-    pub(super) fn lower(&self, lowered: &[(u32, u32)], reached: &mut Reached) {
-        for lowered in lowered.chunks(TOGETHER) {
-            lowered.iter().for_each(|&(edge, _)| prefetch(self.values, edge as usize));
-            for &(edge, by) in lowered {
+    fn lower(&self, edges: &[(u32, u32)], reached: &mut Reached) {
+        for edges in edges.chunks(TOGETHER) {
+            edges.iter().for_each(|&(edge, _)| prefetch(self.values, edge as usize));
+            for &(edge, by) in edges {
                 let before = self.values[edge as usize].fetch_sub(by, Relaxed);
                 let after = before - by;
                 if before > self.level && after <= self.level {
@@ -46,6 +52,75 @@ impl EdgeValues<'_> {
                     reached.gathered.push(edge);
                 }
             }
+        }
+    }
+}
+
+/// The triangles that a thread takes, before their number is subtracted from the values of edges.
+pub(super) struct TakenTriangles {
+    /// At each place of a row, and the places where there are any.
+    at_places: Vec<u32>,
+    touched: Vec<u32>,
+    /// From any edges.
+    from_edges: Vec<(u32, u32)>,
+    pub(super) reached: Reached,
+}
+
+impl TakenTriangles {
+    /// Bytes for rows of at most so many vertices.
+    pub(super) fn bytes(vertices: u64) -> u64 {
+        4 * vertices + 4 * TOUCHED as u64 + 16 * COLLECTED as u64
+    }
+
+    pub(super) fn new() -> Self {
+        let (touched, from_edges) = (Vec::with_capacity(TOUCHED), Vec::with_capacity(2 * COLLECTED));
+        Self { at_places: Vec::new(), touched, from_edges, reached: Reached::default() }
+    }
+
+    /// Makes room for a row of this length.
+    #[inline(always)]
+    pub(super) fn fit(&mut self, length: usize) {
+        if self.at_places.len() < length {
+            self.at_places = zeros(length);
+        }
+    }
+
+    /// Takes a triangle from the edge at a place of the row.
+    #[inline(always)]
+    pub(super) fn take_at(&mut self, place: usize) {
+        if self.at_places[place] == 0 {
+            self.touched.push(place as u32);
+        }
+        self.at_places[place] += 1;
+    }
+
+    #[inline(always)]
+    pub(super) fn take_from(&mut self, edge: u32, by: u32) {
+        self.from_edges.push((edge, by));
+    }
+
+    /// Subtracts what was taken from edges; unless `all`, where there are many.
+    #[inline(always)]
+    pub(super) fn lower_edges(&mut self, values: EdgeValues<'_>, all: bool) {
+        if all || self.from_edges.len() >= COLLECTED {
+            values.lower(&self.from_edges, &mut self.reached);
+            self.from_edges.clear();
+        }
+    }
+
+    /// Subtracts what was taken at the places of the row, in which `edge` is at a place; unless `all`, where up to [`TOGETHER`] more might
+    /// have no room.
+    #[inline(always)]
+    pub(super) fn lower_row(&mut self, values: EdgeValues<'_>, edge: impl Fn(usize) -> u32, all: bool) {
+        if all || self.touched.len() > TOUCHED - TOGETHER {
+            let mut edges = [(0, 0); TOGETHER];
+            for touched in self.touched.chunks(TOGETHER) {
+                for (to, &place) in edges.iter_mut().zip(touched) {
+                    *to = (edge(place as usize), std::mem::take(&mut self.at_places[place as usize]));
+                }
+                values.lower(&edges[..touched.len()], &mut self.reached);
+            }
+            self.touched.clear();
         }
     }
 }

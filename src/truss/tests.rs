@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::bits::NeighbourBits;
+use super::ends::FallingEnds;
 use super::neighbours::Neighbours;
 use super::*;
 use trimill_system::lock;
@@ -244,6 +245,41 @@ fn long_rows_and_short_ones() {
                 assert_eq!(k, expected, "{u} {v}");
             }
         }
+    }
+}
+
+proptest! {
+    /// Some edges of each chunk have no ends: the parts, one after another, have those of all others, sorted, and each vertex is in one part.
+    #[test]
+    fn ends_are_sorted_by_vertex(
+        drawn in prop::collection::btree_set((0u32..40, 0u32..40), 1..300),
+        each in 1usize..40,
+        parts in 1usize..9,
+        left_out in 0u32..5,
+    ) {
+        let edges: Vec<Edge> = drawn.into_iter().filter(|(tail, head)| head < tail).collect();
+        let mut ends = FallingEnds::new(edges.len());
+        let end = |vertex: u32, other: u32| u64::from(vertex) << 32 | u64::from(other);
+        let (mut put, mut expected) = (Vec::new(), Vec::new());
+        for (chunk, edges) in edges.chunks(each).enumerate() {
+            let with_ends: Vec<Edge> = edges.iter().copied().filter(|edge| (edge.0 + edge.1) % 5 >= left_out).collect();
+            for (to, &(tail, head)) in (chunk * each..).zip(&with_ends) {
+                (ends.of_tails[to], ends.of_heads[to]) = (end(tail, head), end(head, tail));
+                expected.extend([end(tail, head), end(head, tail)]);
+            }
+            put.push(with_ends.len());
+        }
+        expected.sort_unstable();
+        let parts = ends.sort(each, &put, parts);
+        let mut merged = Vec::new();
+        for part in parts {
+            prop_assert_eq!(part.all().start, merged.len());
+            let mut some = vec![0; part.all().len()];
+            part.merge(&ends.of_tails, &ends.of_heads, &mut some);
+            prop_assert!(merged.last().is_none_or(|last| last >> 32 < some[0] >> 32));
+            merged.extend(some);
+        }
+        prop_assert_eq!(merged, expected);
     }
 }
 

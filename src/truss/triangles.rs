@@ -1,182 +1,264 @@
-//! The triangles of edges that fall, on the cores: what they take from the values of other edges.
+//! The triangles of edges that fall, where rows are lists: what they take from the values of other edges.
 //!
-//! A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)`, which is counted at `a`, and 1 from `(b, c)`, counted
-//! at `b`: each time a row is read from the other end, and what is taken from the edges of the own row adds up in the core's cache. Where
-//! one row is much longer, its end counts both. If two edges of a triangle fall, the third is lowered once, by the smaller of its
-//! ends; if three fall, nothing is.
+//! A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and from `(b, c)`. It is found at one of the two ends,
+//! here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up until all triangles of the edge are found.
+//! What is taken from the edges of `a` adds up before it is subtracted from their values. If two edges of a triangle fall, the third is
+//! lowered once, by the smaller of its ends; if three fall, nothing is.
 
-use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::falling::{EdgeValues, FallingEnd, Reached, TOGETHER, vertex};
+use super::ends::{FallingEnd, vertex};
+use super::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
-use trimill_system::mapped::zeros;
-
-/// With a row so many times as long as the other, the end with the longer row counts for both.
-const MUCH_LONGER: usize = 2;
+use trimill_system::mapped::{prefetch, zeros};
 
 /// Entries of a row that are put into the table, and taken out again, in the time of one look-up by galloping.
 const ENTRIES_PER_PROBE: usize = 20;
 
-/// In the table: the vertex is in the row.
-const IN_ROW: u32 = 1 << 31;
+/// Entries of the other row that are read in the time that one entry of the own row takes in the table.
+const READ_PER_ENTRY: f64 = 3.0;
 
 /// The buffers of a thread.
-pub(super) struct PeelingScratch {
-    /// For each vertex: 0; while a row is treated, for its vertices what is to be taken from the edge, with [`IN_ROW`] and [`FALLS`].
-    table: Vec<u32>,
+pub(super) struct ListScratch {
+    row: RowTable,
     pairs: Vec<FallingPair>,
-    pub(super) reached: Reached,
 }
 
-impl PeelingScratch {
+impl ListScratch {
     /// Bytes for so many vertices, and groups of at most so many edges.
     pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
-        4 * vertices + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
+        12 * vertices.div_ceil(64) + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
     }
 
     pub(super) fn new(vertices: usize) -> Self {
-        Self { table: zeros(vertices), pairs: Vec::new(), reached: Reached::default() }
+        let words = vertices.div_ceil(64);
+        Self { row: RowTable { bits: zeros(words), places: zeros(words) }, pairs: Vec::new() }
+    }
+}
+
+/// The row of a vertex, while its edges fall.
+struct RowTable {
+    /// For each 64 vertices: which of them are in the row; and the place in the row of the first one of these.
+    bits: Vec<u64>,
+    places: Vec<u32>,
+}
+
+impl RowTable {
+    /// Puts a row into the table, which is empty.
+    #[inline(always)]
+    fn put(&mut self, entries: impl Iterator<Item = u32>) {
+        let (mut word, mut bits, mut first) = (u32::MAX, 0, 0);
+        for (place, c) in (0..).zip(entries) {
+            // Words are written for each entry: there is no branch to guess.
+            let is_same = c / 64 == word;
+            (bits, first) = (if is_same { bits } else { 0 }, if is_same { first } else { place });
+            word = c / 64;
+            bits |= 1 << (c % 64);
+            (self.bits[word as usize], self.places[word as usize]) = (bits, first);
+        }
+    }
+
+    /// Empties the table, whose row has these vertices.
+    #[inline(always)]
+    fn clear(&mut self, entries: impl Iterator<Item = u32>) {
+        entries.for_each(|c| self.bits[c as usize / 64] = 0);
+    }
+
+    /// Which of the entries are in the row and did not fall before, as bits.
+    #[inline(always)]
+    fn find(&self, entries: &[u32]) -> u64 {
+        let is_found = |entry: u32| self.bits[(entry & VERTEX) as usize / 64] >> (entry % 64) & u64::from(!entry >> 31);
+        (0..).zip(entries).fold(0, |found, (i, &entry)| found | is_found(entry) << i)
+    }
+
+    /// The place of a vertex that is in the row.
+    #[inline(always)]
+    fn place(&self, c: u32) -> usize {
+        let below = self.bits[c as usize / 64] & ((1 << (c % 64)) - 1);
+        (self.places[c as usize / 64] + below.count_ones()) as usize
     }
 }
 
 /// Where triangles are searched, and what they are taken from.
 #[derive(Clone, Copy)]
-pub(super) struct TriangleSearch<'a> {
-    pub(super) neighbours: &'a Neighbours,
-    pub(super) values: EdgeValues<'a>,
+struct TriangleSearch<'a> {
+    rows: &'a Neighbours,
+    values: EdgeValues<'a>,
 }
 
-/// The triangles of an edge that falls, as its end `a` sees them.
+/// An edge that falls, and how many triangles it is on, which are found at `a`.
 #[derive(Clone, Copy)]
 struct FallingPair {
     a: u32,
     b: u32,
-    /// Whether `a` also counts what is taken from the edges of `b`.
-    for_both: bool,
+    triangles: u32,
 }
 
 /// Whether a triangle takes 1 from its edge `(of, third)`: that has to be left, and so has the third edge, `(other, third)`; if that falls,
 /// too, it takes the 1 if it is at the larger end.
+#[inline(always)]
 fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
     // Without branches: the processor could not guess them.
     (edge < FALLS) & ((third_edge < FALLS) | ((third_edge & FALLS != 0) & (of < third)))
 }
 
-/// The row entries that are read at the end `a` of an edge: none where the other end counts for both.
-pub(super) fn entries_read(rows: &Neighbours, a: u32, b: u32) -> usize {
-    let (of_a, of_b) = (rows.length(a), rows.length(b));
-    if of_b > MUCH_LONGER * of_a { 0 } else { of_b }
+/// Lowers the values of edges by the triangles of those that fall at these ends, which are of one vertex, as far as they are found there.
+/// Compiled for several instruction sets, as counting is.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn take_group(
+    rows: &Neighbours,
+    ends: &[FallingEnd],
+    values: EdgeValues<'_>,
+    scratch: &mut ListScratch,
+    taken: &mut TakenTriangles,
+) {
+    TriangleSearch { rows, values }.take_group(ends, scratch, taken);
 }
 
 impl TriangleSearch<'_> {
-    /// What is counted at `a` for the edge at a place of its row; none where `b` counts for both, or no edge is left that could be lowered.
-    fn pair(&self, end: FallingEnd) -> Option<FallingPair> {
-        let rows = self.neighbours;
-        let a = vertex(end);
-        let b = rows.vertices[rows.row(a).start + end as u32 as usize].load(Relaxed) & VERTEX;
-        let (of_a, of_b) = (rows.length(a), rows.length(b));
-        let for_both = of_a > MUCH_LONGER * of_b;
-        let lowers = rows.left(a) > 0 || for_both && rows.left(b) > 0;
-        (lowers && of_b <= MUCH_LONGER * of_a).then_some(FallingPair { a, b, for_both })
-    }
-
-    /// Lowers the values of edges at the vertex that is the end of these edges, and of others where it counts for both.
-    pub(super) fn take_group(&self, ends: &[FallingEnd], scratch: &mut PeelingScratch) {
-        let rows = self.neighbours;
+    #[inline(always)]
+    fn take_group(self, ends: &[FallingEnd], scratch: &mut ListScratch, taken: &mut TakenTriangles) {
+        let Self { rows, values } = self;
         let row = rows.row(vertex(ends[0]));
-        let mut pairs = std::mem::take(&mut scratch.pairs);
+        let ListScratch { row: table, pairs } = scratch;
         pairs.clear();
-        pairs.extend(ends.iter().filter_map(|&end| self.pair(end)));
-        let probes: usize = pairs.iter().map(|pair| rows.length(pair.b).min(row.len())).sum();
+        ends.chunks(TOGETHER).for_each(|ends| self.collect_pairs(ends, pairs));
+        let probes: usize = pairs.iter().map(|pair| rows.length(pair.b)).sum();
         if probes * ENTRIES_PER_PROBE < row.len() {
-            pairs.iter().for_each(|&pair| self.gallop(pair, scratch));
+            for &pair in &*pairs {
+                self.gallop(pair, taken);
+                taken.lower_edges(values, false);
+            }
         } else {
-            self.take_by_table(row, &pairs, scratch);
+            let entries = || rows.vertices[row.clone()].iter().map(|entry| entry.load(Relaxed) & VERTEX);
+            table.put(entries());
+            taken.fit(row.len());
+            for (i, &pair) in pairs.iter().enumerate() {
+                if let Some(next) = pairs.get(i + 1) {
+                    rows.prefetch_row(next.b);
+                }
+                self.look_up(pair, row.start, table, taken);
+            }
+            taken.lower_row(values, self.edge_of(row.start), true);
+            table.clear(entries());
         }
-        scratch.pairs = pairs;
+        taken.lower_edges(values, true);
     }
 
-    /// The same, where reading the row of the vertex pays.
-    fn take_by_table(&self, row: Range<usize>, pairs: &[FallingPair], scratch: &mut PeelingScratch) {
-        let rows = self.neighbours;
-        for entry in &rows.vertices[row.clone()] {
-            let entry = entry.load(Relaxed);
-            scratch.table[(entry & VERTEX) as usize] = (entry & (FALLS | FELL)) ^ IN_ROW;
+    /// The edge at a place of the row that begins at `start`.
+    #[inline(always)]
+    fn edge_of(&self, start: usize) -> impl Fn(usize) -> u32 {
+        move |place| self.rows.edges[start + place].load(Relaxed)
+    }
+
+    /// Adds those of the edges at these ends whose triangles are found here.
+    #[inline(always)]
+    fn collect_pairs(self, ends: &[FallingEnd], pairs: &mut Vec<FallingPair>) {
+        let rows = self.rows;
+        let a = vertex(ends[0]);
+        let start = rows.row(a).start;
+        let entry = |end: FallingEnd| {
+            let at = start + end as u32 as usize;
+            (rows.vertices[at].load(Relaxed) & VERTEX, rows.edges[at].load(Relaxed))
+        };
+        for &end in ends {
+            let (b, edge) = entry(end);
+            prefetch(self.values.values, edge as usize);
+            rows.prefetch_place(b);
         }
-        for &pair in pairs {
-            match pair.for_both {
-                true => self.look_up_for_both(pair, scratch),
-                false => self.look_up(pair, &mut scratch.table),
+        for &end in ends {
+            let (b, edge) = entry(end);
+            // Where no edge is left, none can be lowered.
+            if self.is_found_at(a, b) && (rows.left(a) > 0 || rows.left(b) > 0) {
+                pairs.push(FallingPair { a, b, triangles: self.values.of_falling(edge) });
             }
         }
+    }
+
+    /// Whether the triangles of a falling edge are found at its end `a`, because that costs less than at `b`.
+    #[inline(always)]
+    fn is_found_at(self, a: u32, b: u32) -> bool {
+        // A row is put into the table once for all edges that fall at its vertex.
+        let cost = |a, b| {
+            let (own, other) = (self.rows.length(a) as f64, self.rows.length(b) as f64);
+            READ_PER_ENTRY * own / f64::from(self.rows.falling(a)) + other
+        };
+        let (at_a, at_b) = (cost(a, b), cost(b, a));
+        at_a < at_b || at_a == at_b && a < b
+    }
+
+    /// Takes the triangles of an edge where the row of `a`, which begins at a place, is in the table.
+    #[inline(always)]
+    fn look_up(self, pair: FallingPair, start: usize, table: &RowTable, taken: &mut TakenTriangles) {
+        let FallingPair { a, b, triangles } = pair;
+        let rows = self.rows;
+        let row = rows.row(b);
+        let mut missing = triangles;
         let (row_vertices, row_edges) = (&rows.vertices[row.clone()], &rows.edges[row]);
         for (vertices, edges) in row_vertices.chunks(TOGETHER).zip(row_edges.chunks(TOGETHER)) {
-            let (mut lowered, mut many) = ([(0, 0); TOGETHER], 0);
-            for (entry, edge) in vertices.iter().zip(edges) {
-                let entry = entry.load(Relaxed);
-                let by = std::mem::take(&mut scratch.table[(entry & VERTEX) as usize]) & !IN_ROW;
-                lowered[many] = (edge.load(Relaxed), by);
-                many += usize::from(entry & (FALLS | FELL) == 0 && by > 0);
+            let mut entries = [0; TOGETHER];
+            for (to, entry) in entries.iter_mut().zip(vertices) {
+                *to = entry.load(Relaxed);
             }
-            self.values.lower(&lowered[..many], &mut scratch.reached);
-        }
-    }
-
-    /// Adds what the triangles of an edge take from the edges in the table. There are no branches to guess.
-    fn look_up(&self, FallingPair { a, b, .. }: FallingPair, table: &mut [u32]) {
-        for entry in &self.neighbours.vertices[self.neighbours.row(b)] {
-            let entry = entry.load(Relaxed);
-            let by = u32::from(entry < FALLS) | u32::from(entry & FALLS != 0) & u32::from(a < entry & VERTEX);
-            let taken = &mut table[(entry & VERTEX) as usize];
-            *taken += by & (*taken >> 31);
-        }
-    }
-
-    /// The same where the row in the table is the longer one by far: what is taken from the edges of the shorter one is lowered at once.
-    fn look_up_for_both(&self, FallingPair { a, b, .. }: FallingPair, scratch: &mut PeelingScratch) {
-        let row = self.neighbours.row(b);
-        let (row_vertices, row_edges) = (&self.neighbours.vertices[row.clone()], &self.neighbours.edges[row]);
-        for (vertices, edges) in row_vertices.chunks(TOGETHER).zip(row_edges.chunks(TOGETHER)) {
-            let (mut lowered, mut many) = ([(0, 1); TOGETHER], 0);
-            for (by_b, edge) in vertices.iter().zip(edges) {
-                let by_b = by_b.load(Relaxed);
+            let found = table.find(&entries[..vertices.len()]);
+            each_bit(found, |i| prefetch(edges, i));
+            each_bit(found, |i| {
+                let by_b = entries[i];
                 let c = by_b & VERTEX;
-                let taken = &mut scratch.table[c as usize];
-                let (is_triangle, by_a) = (*taken & IN_ROW != 0, *taken & FALLS);
-                *taken += u32::from(is_triangle & takes(by_a, by_b, a, c));
-                lowered[many].0 = edge.load(Relaxed);
-                many += usize::from(is_triangle & takes(by_b, by_a, b, c));
+                let place = table.place(c);
+                let by_a = rows.vertices[start + place].load(Relaxed);
+                missing -= u32::from(by_a & FELL == 0);
+                if takes(by_a, by_b, a, c) {
+                    taken.take_at(place);
+                }
+                if takes(by_b, by_a, b, c) {
+                    taken.take_from(edges[i].load(Relaxed), 1);
+                }
+            });
+            taken.lower_row(self.values, self.edge_of(start), false);
+            taken.lower_edges(self.values, false);
+            if missing == 0 {
+                break;
             }
-            self.values.lower(&lowered[..many], &mut scratch.reached);
         }
     }
 
-    /// The same without a table: the vertices of the shorter row are searched in the other one, each from the last one found on.
-    fn gallop(&self, FallingPair { a, b, for_both }: FallingPair, scratch: &mut PeelingScratch) {
-        let rows = self.neighbours;
-        let a_is_short = rows.length(a) < rows.length(b);
-        let (short, long) = if a_is_short { (a, b) } else { (b, a) };
-        let (long, mut place) = (rows.row(long), 0);
-        for at in rows.row(short) {
-            let by_short = rows.vertices[at].load(Relaxed);
-            let c = by_short & VERTEX;
-            place = rows.search(long.clone(), place, c);
-            if place == long.len() {
+    /// The same without a table: the vertices of one row are searched in the other one, each from the last one found on.
+    #[inline(always)]
+    fn gallop(self, FallingPair { a, b, triangles }: FallingPair, taken: &mut TakenTriangles) {
+        let rows = self.rows;
+        let (row, mut place, mut missing) = (rows.row(a), 0, triangles);
+        for at_b in rows.row(b) {
+            let by_b = rows.vertices[at_b].load(Relaxed);
+            let c = by_b & VERTEX;
+            place = rows.search(row.clone(), place, c);
+            if place == row.len() {
                 return;
             }
-            let by_long = rows.vertices[long.start + place].load(Relaxed);
-            if by_long & VERTEX != c || (by_short | by_long) & FELL != 0 {
+            let at_a = row.start + place;
+            let by_a = rows.vertices[at_a].load(Relaxed);
+            if by_a & VERTEX != c || (by_a | by_b) & FELL != 0 {
                 continue;
             }
-            let (at_short, at_long) = ((by_short, at), (by_long, long.start + place));
-            let ((by_a, at_a), (by_b, at_b)) = if a_is_short { (at_short, at_long) } else { (at_long, at_short) };
             if takes(by_a, by_b, a, c) {
-                self.values.lower(&[(rows.edges[at_a].load(Relaxed), 1)], &mut scratch.reached);
+                taken.take_from(rows.edges[at_a].load(Relaxed), 1);
             }
-            if for_both && takes(by_b, by_a, b, c) {
-                self.values.lower(&[(rows.edges[at_b].load(Relaxed), 1)], &mut scratch.reached);
+            if takes(by_b, by_a, b, c) {
+                taken.take_from(rows.edges[at_b].load(Relaxed), 1);
+            }
+            missing -= 1;
+            if missing == 0 {
+                return;
             }
         }
+    }
+}
+
+/// Calls `act` with the place of each bit.
+#[inline(always)]
+pub(super) fn each_bit(mut bits: u64, mut act: impl FnMut(usize)) {
+    while bits != 0 {
+        act(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
     }
 }

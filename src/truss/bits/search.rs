@@ -5,8 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BitRowView, NeighbourBits, larger};
 use crate::planes::{self, FULL, Planes};
-use crate::truss::falling::{EdgeValues, FallingEnd, Reached, vertex};
-use trimill_system::mapped::zeros;
+use crate::truss::ends::{FallingEnd, vertex};
+use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
+use crate::truss::triangles::each_bit;
+use trimill_system::mapped::{prefetch, zeros};
 
 /// A row that is up to so many times as long as that in the table is read as a whole. In a longer one, the words of the other are searched.
 const MUCH_LONGER: usize = 4;
@@ -14,17 +16,20 @@ const MUCH_LONGER: usize = 4;
 /// Words that are put into the table in the time of one search.
 const WORDS_PER_SEARCH: usize = 4;
 
-/// How many values are collected before they are lowered, about.
-const LOWERED: usize = 1 << 10;
-
-/// The buffers of a thread: about a byte a vertex.
+/// The buffers of a thread.
 #[derive(Default)]
 pub(in crate::truss) struct BitScratch {
     /// For each word over all vertices: the neighbours of the vertex in the table, zero if there is none, and the word's place in its row.
     marks: Vec<u64>,
     places: Vec<u32>,
     counts: TriangleCounts,
-    lowered: Vec<(u32, u32)>,
+}
+
+impl BitScratch {
+    /// Bytes for so many vertices.
+    pub(in crate::truss) fn bytes(vertices: u64) -> u64 {
+        (8 + 4 + size_of::<Planes>() as u64) * vertices.div_ceil(64) + vertices.div_ceil(64 * 8)
+    }
 }
 
 /// How many triangles are to be taken from each edge of a row.
@@ -36,20 +41,6 @@ struct TriangleCounts {
     touched: Vec<u64>,
 }
 
-impl TriangleCounts {
-    /// Takes one triangle from the edge of `own` at each bit that is in both rows' words, as [`crate::truss::triangles`] has it.
-    #[inline(always)]
-    fn add(&mut self, own: InRow<'_>, other: InRow<'_>, both: u64) {
-        let word = own.word;
-        let takes_from = larger(own.vertex, own.row.columns[word]) | !other.row.falling[other.word].load(Relaxed);
-        let taken = both & !own.row.falling[word].load(Relaxed) & takes_from;
-        if taken != 0 {
-            planes::add(&mut self.planes[word], taken);
-            self.touched[word / 64] |= 1 << (word % 64);
-        }
-    }
-}
-
 /// A word of a vertex's row.
 #[derive(Clone, Copy)]
 struct InRow<'a> {
@@ -58,10 +49,17 @@ struct InRow<'a> {
     word: usize,
 }
 
+/// The edges of `own` from which one triangle each is taken at the bits that are in both rows' words, as [`crate::truss::triangles`] has it.
+#[inline(always)]
+fn taken(own: InRow<'_>, other: InRow<'_>, both: u64) -> u64 {
+    let takes_from = larger(own.vertex, own.row.columns[own.word]) | !other.row.falling[other.word].load(Relaxed);
+    both & !own.row.falling[own.word].load(Relaxed) & takes_from
+}
+
 /// Calls `found` with the places of the words of both rows that have bits in common, and these bits. Each word of the first row is searched
 /// in the second one.
 #[inline(always)]
-fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl FnMut(usize, usize, u64)) {
+fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl FnMut(usize, usize, u64) -> bool) {
     let mut place = 0;
     for (word, (&column, bits)) in row.columns.iter().zip(row.present).enumerate() {
         let bits = bits.load(Relaxed);
@@ -71,8 +69,8 @@ fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl Fn
         place = in_row.search(place, column);
         let Some(&at) = in_row.columns.get(place) else { return };
         let both = bits & in_row.present[place].load(Relaxed);
-        if at == column && both != 0 {
-            found(word, place, both);
+        if at == column && both != 0 && found(word, place, both) {
+            return;
         }
     }
 }
@@ -84,12 +82,12 @@ pub(in crate::truss) fn take_group(
     ends: &[FallingEnd],
     values: EdgeValues<'_>,
     scratch: &mut BitScratch,
-    reached: &mut Reached,
+    all_taken: &mut TakenTriangles,
 ) {
     let vertex = vertex(ends[0]);
     let own = rows.row(vertex);
     let words = own.columns.len();
-    let BitScratch { marks, places, counts, lowered } = scratch;
+    let BitScratch { marks, places, counts } = scratch;
     if counts.planes.len() < words {
         counts.planes.resize(words, planes::EMPTY);
         counts.touched.resize(words.div_ceil(64), 0);
@@ -106,19 +104,37 @@ pub(in crate::truss) fn take_group(
             (marks[column as usize], places[column as usize]) = (bits.load(Relaxed), place);
         }
     }
-    for ends in ends.chunks(FULL as usize) {
-        for &end in ends {
+    let (mut place_of_b, mut added) = (0, 0);
+    let mut triangles = [0; TOGETHER];
+    for ends in ends.chunks(TOGETHER) {
+        for (&end, edge) in ends.iter().zip(&mut triangles) {
+            let b = end as u32;
+            place_of_b = own.search(place_of_b, b / 64);
+            *edge = own.edge_at(own.place(place_of_b, b % 64));
+            prefetch(values.values, *edge as usize);
+            rows.prefetch(b);
+        }
+        for edge in &mut triangles[..ends.len()] {
+            *edge = values.of_falling(*edge);
+        }
+        for (&end, mut missing) in ends.iter().zip(triangles) {
             let b = end as u32;
             let other = rows.row(b);
             let mut add = |word: usize, place: usize, both: u64| {
                 let of_other = InRow { vertex: b, row: &other, word: place };
-                counts.add(InRow { vertex, row: &own, word }, of_other, both);
+                let taken = taken(InRow { vertex, row: &own, word }, of_other, both);
+                if taken != 0 {
+                    planes::add(&mut counts.planes[word], taken);
+                    counts.touched[word / 64] |= 1 << (word % 64);
+                }
+                missing -= both.count_ones();
+                missing == 0
             };
             if in_table && is_read(b) {
                 for (place, (&column, bits)) in other.columns.iter().zip(other.present).enumerate() {
                     let both = marks[column as usize] & bits.load(Relaxed);
-                    if both != 0 {
-                        add(places[column as usize] as usize, place, both);
+                    if both != 0 && add(places[column as usize] as usize, place, both) {
+                        break;
                     }
                 }
             } else if (own.is_dense, words) > (other.is_dense, other.columns.len()) {
@@ -127,8 +143,13 @@ pub(in crate::truss) fn take_group(
                 each_common(&own, &other, add);
             }
         }
-        lower(&own, values, counts, lowered, reached);
+        added += ends.len();
+        if added + TOGETHER > FULL as usize {
+            lower(&own, values, counts, all_taken);
+            added = 0;
+        }
     }
+    lower(&own, values, counts, all_taken);
     if in_table {
         own.columns.iter().for_each(|&column| marks[column as usize] = 0);
     }
@@ -136,32 +157,20 @@ pub(in crate::truss) fn take_group(
 
 /// Takes what was counted from the values of a row's edges; then the counts are zeros again.
 #[inline(always)]
-fn lower(
-    row: &BitRowView<'_>,
-    values: EdgeValues<'_>,
-    counts: &mut TriangleCounts,
-    lowered: &mut Vec<(u32, u32)>,
-    reached: &mut Reached,
-) {
+fn lower(row: &BitRowView<'_>, values: EdgeValues<'_>, counts: &mut TriangleCounts, taken: &mut TakenTriangles) {
     for (first, touched) in (0..).step_by(64).zip(&mut counts.touched) {
-        let mut touched = std::mem::take(touched);
-        while touched != 0 {
-            let word = first + touched.trailing_zeros() as usize;
+        each_bit(std::mem::take(touched), |word| {
+            let word = first + word;
             let planes = &mut counts.planes[word];
-            let mut bits = planes.iter().fold(0, |bits, plane| bits | plane);
-            let mut taken = [0; 64];
-            planes::take(planes, bits, &mut taken);
-            for by in taken.iter().take(bits.count_ones() as usize) {
-                lowered.push((row.edge(word, bits.trailing_zeros()), *by));
-                bits &= bits - 1;
-            }
-            touched &= touched - 1;
-            if lowered.len() >= LOWERED {
-                values.lower(lowered, reached);
-                lowered.clear();
-            }
-        }
+            let bits = planes.iter().fold(0, |bits, plane| bits | plane);
+            let (mut of_bits, mut i) = ([0; 64], 0);
+            planes::take(planes, bits, &mut of_bits);
+            each_bit(bits, |bit| {
+                taken.take_from(row.edge_at(row.place(word, bit as u32)), of_bits[i]);
+                i += 1;
+            });
+            taken.lower_edges(values, false);
+        });
     }
-    values.lower(lowered, reached);
-    lowered.clear();
+    taken.lower_edges(values, true);
 }
