@@ -33,16 +33,20 @@ pub(super) const FELL: u32 = 1 << 31;
 /// Two bits of an entry are marks.
 pub(super) const MOST_VERTICES: u64 = 1 << 30;
 
+/// What is known of a row.
+struct RowState {
+    /// Its entries, and how many of them are edges that fall or fell.
+    length: AtomicU32,
+    fallen: AtomicU32,
+    /// How many fall in this round, if any do.
+    falling: AtomicU32,
+}
+
 /// Each edge in the rows of both of its ends.
 pub(super) struct Neighbours {
     /// Where each row begins, and the end.
     starts: Vec<u64>,
-    /// The entries of each row.
-    lengths: Vec<AtomicU32>,
-    /// How many entries of each row are edges that fall or fell.
-    fallen: Vec<AtomicU32>,
-    /// Of the vertices at which edges fall in this round, how many do.
-    falling: Vec<AtomicU32>,
+    rows: Vec<RowState>,
     /// The neighbour of each entry, with marks.
     pub(super) vertices: Vec<AtomicU32>,
     /// The edge of each entry.
@@ -79,16 +83,10 @@ impl Neighbours {
             *end += row[1] - row[0] + u64::from(larger.load(Relaxed));
             Some(*end)
         }));
-        let lengths = starts.windows(2).map(|row| AtomicU32::new((row[1] - row[0]) as u32)).collect();
+        let state = |length| RowState { length, fallen: AtomicU32::new(0), falling: AtomicU32::new(0) };
+        let rows = starts.windows(2).map(|row| state(AtomicU32::new((row[1] - row[0]) as u32))).collect();
         let entries = 2 * heads.len();
-        let all = Self {
-            starts,
-            lengths,
-            fallen: zeros(many),
-            falling: zeros(many),
-            vertices: zeros(entries),
-            edges: zeros(entries),
-        };
+        let all = Self { starts, rows, vertices: zeros(entries), edges: zeros(entries) };
         // Where the larger neighbours of a vertex are, which follow its smaller ones.
         let after = |v: usize| all.starts[v] as usize + (firsts[v + 1] - firsts[v]) as usize;
         // Those of hubs are put in order, chunk by chunk; those of others in any order, from the end, and are sorted.
@@ -128,7 +126,7 @@ impl Neighbours {
     }
 
     pub(super) fn length(&self, vertex: u32) -> usize {
-        self.lengths[vertex as usize].load(Relaxed) as usize
+        self.rows[vertex as usize].length.load(Relaxed) as usize
     }
 
     pub(super) fn row(&self, vertex: u32) -> Range<usize> {
@@ -140,8 +138,7 @@ impl Neighbours {
     #[inline(always)]
     pub(super) fn prefetch_place(&self, vertex: u32) {
         prefetch(&self.starts, vertex as usize);
-        prefetch(&self.lengths, vertex as usize);
-        prefetch(&self.falling, vertex as usize);
+        prefetch(&self.rows, vertex as usize);
     }
 
     /// Asks the processor for the beginning of a row.
@@ -153,7 +150,7 @@ impl Neighbours {
     }
 
     pub(super) fn vertices_of_rows(&self) -> u32 {
-        self.lengths.len() as u32
+        self.rows.len() as u32
     }
 
     /// Where the edges of each vertex begin, and the end; and the edges.
@@ -163,12 +160,13 @@ impl Neighbours {
 
     /// How many edges of a vertex fall in this round, if any do.
     pub(super) fn falling(&self, vertex: u32) -> u32 {
-        self.falling[vertex as usize].load(Relaxed)
+        self.rows[vertex as usize].falling.load(Relaxed)
     }
 
     /// How many edges of a vertex are left.
     pub(super) fn left(&self, vertex: u32) -> u32 {
-        self.lengths[vertex as usize].load(Relaxed) - self.fallen[vertex as usize].load(Relaxed)
+        let RowState { length, fallen, .. } = &self.rows[vertex as usize];
+        length.load(Relaxed) - fallen.load(Relaxed)
     }
 
     /// The place in a row of the first vertex that is no smaller than `vertex`, from `place` on.
@@ -181,8 +179,9 @@ impl Neighbours {
     pub(super) fn mark(&self, ends: &mut [FallingEnd]) {
         let (vertex, mut place) = (vertex(ends[0]), 0);
         let row = self.row(vertex);
-        self.fallen[vertex as usize].fetch_add(ends.len() as u32, Relaxed);
-        self.falling[vertex as usize].store(ends.len() as u32, Relaxed);
+        let RowState { fallen, falling, .. } = &self.rows[vertex as usize];
+        fallen.fetch_add(ends.len() as u32, Relaxed);
+        falling.store(ends.len() as u32, Relaxed);
         for end in ends {
             place = self.search(row.clone(), place, *end as u32);
             let entry = &self.vertices[row.start + place];
@@ -195,7 +194,7 @@ impl Neighbours {
     pub(super) fn settle(&self, ends: &[FallingEnd]) {
         let vertex = vertex(ends[0]);
         let row = self.row(vertex);
-        if self.fallen[vertex as usize].load(Relaxed) as usize > row.len() / 4 {
+        if self.rows[vertex as usize].fallen.load(Relaxed) as usize > row.len() / 4 {
             return self.shorten(vertex, row);
         }
         for &end in ends {
@@ -214,8 +213,8 @@ impl Neighbours {
                 end += 1;
             }
         }
-        self.lengths[vertex as usize].store((end - row.start) as u32, Relaxed);
-        self.fallen[vertex as usize].store(0, Relaxed);
+        self.rows[vertex as usize].length.store((end - row.start) as u32, Relaxed);
+        self.rows[vertex as usize].fallen.store(0, Relaxed);
     }
 }
 
