@@ -8,6 +8,7 @@
 //! the level, and subtracts the removed triangles from the other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and
 //! Madduri, HPEC 2017). Once half of the edges are removed, the remaining ones are compacted to a smaller graph. docs/truss.md has the cost.
 
+mod arcs_by_head;
 mod bits;
 pub(crate) mod by_k;
 mod cores;

@@ -1,7 +1,8 @@
 //! The neighbours of every vertex by the remaining edges.
 //!
 //! A row holds all neighbours of its vertex, ascending, each with the number of the edge and whether it falls or fell. Edges that fell stay
-//! in it until they are a quarter of it; then the row is compacted in place. Memory: 16 bytes an edge and 20 a vertex.
+//! in it until they are a quarter of it; then the row is compacted in place. Memory: 16 bytes an edge and 20 a vertex; while rows are made, 12 more
+//! an edge, which later rounds of peeling take.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -9,21 +10,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
+use super::arcs_by_head::ArcsByHead;
 use super::ends::{FallingEnd, vertex};
 use trimill_system::mapped::{prefetch, zeros};
-use trimill_system::parallel;
 
 /// Rows of vertices that a thread takes at a time, at least.
 pub(super) const ROWS: usize = 256;
 
-/// The first vertices, in whose rows each chunk of edges has places of its own. Threads would wait for each other at common counters.
-const HUBS: usize = 1 << 14;
-
 /// Entries of a cache line.
 const LINE: usize = 16;
-
-/// Chunks of edges for each thread.
-const CHUNKS: usize = 4;
 
 /// The vertex of an entry, and marks: the edge falls in this round; it fell before.
 pub(super) const VERTEX: u32 = FALLS - 1;
@@ -58,60 +53,33 @@ impl Neighbours {
     /// is its place in `heads`. Runs in the current thread pool.
     pub(super) fn new(firsts: &[u64], heads: &[u32]) -> Self {
         let many = firsts.len() - 1;
-        let chunks = chunks(firsts);
-        let hubs = many.min(HUBS);
-        // How many larger neighbours each vertex has; of the hubs, which most edges have for a head, in each chunk.
+        let arcs = ArcsByHead::new(firsts, heads);
+        // How many larger neighbours each vertex has; below, how many were put into its row. One thread has all arcs of a vertex.
         let larger: Vec<AtomicU32> = zeros(many);
-        let mut of_hubs = parallel::map(&chunks, |chunk| {
-            let mut of_hubs = vec![0u32; hubs];
-            for &head in &heads[firsts[chunk.start] as usize..firsts[chunk.end] as usize] {
-                match of_hubs.get_mut(head as usize) {
-                    Some(count) => *count += 1,
-                    None => _ = larger[head as usize].fetch_add(1, Relaxed),
-                }
-            }
-            of_hubs
-        });
-        for (hub, larger) in larger[..hubs].iter().enumerate() {
-            let before =
-                of_hubs.iter_mut().fold(0, |before, of_hubs| before + std::mem::replace(&mut of_hubs[hub], before));
-            larger.store(before, Relaxed);
-        }
+        let next = |v: usize| {
+            let before = larger[v].load(Relaxed);
+            larger[v].store(before + 1, Relaxed);
+            before as usize
+        };
+        arcs.each(|head, _, _| _ = next(head));
         let mut starts = Vec::with_capacity(many + 1);
         starts.push(0);
         starts.extend(firsts.windows(2).zip(&larger).scan(0, |end, (row, larger)| {
-            *end += row[1] - row[0] + u64::from(larger.load(Relaxed));
+            *end += row[1] - row[0] + u64::from(larger.swap(0, Relaxed));
             Some(*end)
         }));
         let state = |length| RowState { length, fallen: AtomicU32::new(0), falling: AtomicU32::new(0) };
         let rows = starts.windows(2).map(|row| state(AtomicU32::new((row[1] - row[0]) as u32))).collect();
         let entries = 2 * heads.len();
         let all = Self { starts, rows, vertices: zeros(entries), edges: zeros(entries) };
-        // Where the larger neighbours of a vertex are, which follow its smaller ones.
-        let after = |v: usize| all.starts[v] as usize + (firsts[v + 1] - firsts[v]) as usize;
-        // Those of hubs are put in order, chunk by chunk; those of others in any order, from the end, and are sorted.
-        parallel::each(chunks.iter().zip(&mut of_hubs), |(chunk, of_hubs)| {
-            for tail in chunk.clone() {
-                for (place, edge) in (all.starts[tail] as usize..).zip(firsts[tail]..firsts[tail + 1]) {
-                    let head = heads[edge as usize];
-                    all.put(place, head, edge as u32);
-                    let i = match of_hubs.get_mut(head as usize) {
-                        Some(next) => std::mem::replace(next, *next + 1),
-                        None => larger[head as usize].fetch_sub(1, Relaxed) - 1,
-                    };
-                    all.put(after(head as usize) + i as usize, tail as u32, edge as u32);
-                }
+        (0..many).into_par_iter().with_min_len(ROWS).for_each(|v| {
+            for (place, edge) in (all.starts[v] as usize..).zip(firsts[v]..firsts[v + 1]) {
+                all.put(place, heads[edge as usize], edge as u32);
             }
         });
-        (hubs..many).into_par_iter().with_min_len(ROWS).for_each_init(Vec::new, |sorted: &mut Vec<u64>, v| {
-            let places = after(v)..all.starts[v + 1] as usize;
-            let entry =
-                |at: usize| u64::from(all.vertices[at].load(Relaxed)) << 32 | u64::from(all.edges[at].load(Relaxed));
-            sorted.clear();
-            sorted.extend(places.clone().map(entry));
-            sorted.sort_unstable();
-            places.zip(sorted.iter()).for_each(|(at, &entry)| all.put(at, (entry >> 32) as u32, entry as u32));
-        });
+        // The larger neighbours of a vertex follow its smaller ones.
+        let after = |v: usize| all.starts[v] as usize + (firsts[v + 1] - firsts[v]) as usize;
+        arcs.each(|head, tail, edge| all.put(after(head) + next(head), tail, edge));
         all
     }
 
@@ -227,12 +195,4 @@ pub(super) fn gallop<T>(row: &[T], mut place: usize, is_before: impl Fn(&T) -> b
         step *= 2;
     }
     place + row[place..row.len().min(place + step + 1)].partition_point(is_before)
-}
-
-/// Cuts the vertices into chunks that have about as many edges in their rows, a few for each thread.
-fn chunks(firsts: &[u64]) -> Vec<Range<usize>> {
-    let (edges, chunks) = (firsts[firsts.len() - 1], (CHUNKS * rayon::current_num_threads()) as u64);
-    let cut = |i: u64| firsts[..firsts.len() - 1].partition_point(|&first| first < edges * i / chunks);
-    let cuts: Vec<usize> = (0..chunks).map(cut).chain([firsts.len() - 1]).collect();
-    cuts.windows(2).map(|cut| cut[0]..cut[1]).collect()
 }
