@@ -8,7 +8,7 @@
 //!
 //! Cost of a round: for each edge that falls, the row of one end, up to the last triangle, as lists, or those of both as bits; and the row of
 //! each end, once or twice. Memory: that of [`Neighbours`], and where it is free that of [`NeighbourBits`]; 32 bytes for each edge that
-//! falls, of at most an eighth of the edges; and for each thread 4 bytes a vertex, and some for the edges of a task.
+//! falls, of at most an eighth of the edges; and for each thread 6 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
 use std::ops::Range;
@@ -220,7 +220,7 @@ impl<'a> OnCores<'a> {
         tasks
     }
 
-    /// Cuts a task of many edges at one vertex, of which `most` entries are read in a part, or four times the row of the vertex.
+    /// Cuts a task with many edges of one vertex into parts that read about `most` entries each, or four times the vertex's row if that is more.
     fn divide<'e>(&self, task: EndsTask, ends: &'e [FallingEnd], most: usize) -> std::slice::Chunks<'e, FallingEnd> {
         let ends = &ends[task.ends];
         let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));
@@ -262,9 +262,10 @@ impl Peeling for OnCores<'_> {
     fn gather(&mut self, bound: u32) -> Result<()> {
         self.bound = bound;
         let each = FEW.max(self.values.len().div_ceil(TASKS * rayon::current_num_threads()));
-        self.gathered = parallel::map((0u32..).step_by(each).zip(self.values.chunks(each)), |(first, values)| {
-            let edges = (first..).zip(values).filter(|(_, value)| value.load(Relaxed) <= bound);
-            edges.map(|(edge, _)| edge).collect()
+        let firsts = (0..self.values.len()).step_by(each);
+        self.gathered = parallel::map(firsts, |first| {
+            let edges = first..self.values.len().min(first + each);
+            edges.map(|edge| edge as u32).filter(|&edge| self.value(edge) <= bound).collect()
         });
         Ok(())
     }
