@@ -43,3 +43,12 @@ pub(crate) fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
     }
     *planes = EMPTY;
 }
+
+/// Calls `act` with the place of each bit, ascending.
+#[inline(always)]
+pub(crate) fn each_bit(mut bits: u64, mut act: impl FnMut(usize)) {
+    while bits != 0 {
+        act(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}

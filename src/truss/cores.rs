@@ -1,7 +1,7 @@
 //! Peels on the cores.
 //!
-//! The edges that fall are sorted by both of their ends; each end lowers the values of the edges in its own row: of a list of neighbours
-//! ([`super::triangles`]) or, where these are dense, of bits ([`super::bits`]).
+//! The edges that fall are sorted by both of their ends ([`super::ends`]). Rows of neighbours are lists, where the triangles of an edge are
+//! found at one end ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]).
 //!
 //! Many rounds are short, so a round has few parallel steps: the ends of edges; their order; their marks in the rows; triangles; and rows
 //! without these edges. If very many edges fall, this is done with some of them at a time: those that wait are still left.
@@ -178,7 +178,8 @@ impl<'a> OnCores<'a> {
         self.ends = ends;
     }
 
-    /// Marks the values of edges, which ascend, and puts down their ends, but for edges without triangles. Returns how many edges have ends.
+    /// Marks the values of edges, which ascend, and writes the ends of those with triangles. Returns how many these are. A value keeps the
+    /// number of triangles until they are found.
     fn put_ends(&self, falling: &[u32], of_tails: &mut [FallingEnd], of_heads: &mut [FallingEnd]) -> usize {
         let RemainingEdges { firsts, heads, .. } = self.edges;
         let (mut tail, mut put) = (0, 0);
@@ -220,7 +221,8 @@ impl<'a> OnCores<'a> {
         tasks
     }
 
-    /// Cuts a task with many edges of one vertex into parts that read about `most` entries each, or four times the vertex's row if that is more.
+    /// Cuts a task with many edges of one vertex into parts that read about `most` entries each, or four times the vertex's row if that
+    /// is more.
     fn divide<'e>(&self, task: EndsTask, ends: &'e [FallingEnd], most: usize) -> std::slice::Chunks<'e, FallingEnd> {
         let ends = &ends[task.ends];
         let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));

@@ -29,8 +29,8 @@ impl FallingEnds {
         Self { of_tails: zeros(edges), of_heads: zeros(edges), all: zeros(2 * edges) }
     }
 
-    /// Sorts the ends, which are at the beginning of each `each` places, as many as `put` says: those at the tails ascend. Returns them in
-    /// so many parts.
+    /// Sorts the ends. Chunk `i` begins at place `i * each` of both arrays and has `put[i]` ends; those at the tails ascend already. Returns
+    /// up to `parts` parts of about the same size.
     pub(super) fn sort(&mut self, each: usize, put: &[usize], parts: usize) -> Vec<EndsPart> {
         let edges = close_gaps(&mut self.of_tails, each, put);
         close_gaps(&mut self.of_heads, each, put);
@@ -62,7 +62,7 @@ impl FallingEnds {
     }
 }
 
-/// Moves what is at the beginning of each `each` places together. Returns how many there are.
+/// Moves the ends of all chunks together. Returns how many there are.
 fn close_gaps(ends: &mut [FallingEnd], each: usize, put: &[usize]) -> usize {
     let mut to = 0;
     for (chunk, &many) in put.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The neighbours of every vertex by the remaining edges.
 //!
 //! A row holds all neighbours of its vertex, ascending, each with the number of the edge and whether it falls or fell. Edges that fell stay
-//! in it until they are a quarter of it; then the row is compacted in place. Memory: 16 bytes an edge and 20 a vertex; while rows are made, 12 more
-//! an edge, which later rounds of peeling take.
+//! in it until they are a quarter of it; then the row is compacted in place. Memory: 16 bytes an edge and 20 a vertex; while rows are made,
+//! 12 more an edge, as many as rounds take later for the edges that fall and are gathered.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -28,7 +28,7 @@ pub(super) const FELL: u32 = 1 << 31;
 /// Two bits of an entry are marks.
 pub(super) const MOST_VERTICES: u64 = 1 << 30;
 
-/// What is known of a row.
+/// The counters of a row.
 struct RowState {
     /// Its entries, and how many of them are edges that fall or fell.
     length: AtomicU32,

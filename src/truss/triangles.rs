@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::ends::{FallingEnd, vertex};
 use super::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
+use crate::planes::each_bit;
 use trimill_system::mapped::{prefetch, zeros};
 
 /// Entries of a row that are put into the table, and taken out again, in the time of one look-up by galloping.
@@ -102,7 +103,7 @@ fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
     (edge < FALLS) & ((third_edge < FALLS) | ((third_edge & FALLS != 0) & (of < third)))
 }
 
-/// Lowers the values of edges by the triangles of those that fall at these ends, which are of one vertex, as far as they are found there.
+/// Lowers the values of edges by those triangles of the falling edges that are found at these ends, which are of one vertex.
 /// Compiled for several instruction sets, as counting is.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn take_group(
@@ -251,14 +252,5 @@ impl TriangleSearch<'_> {
                 return;
             }
         }
-    }
-}
-
-/// Calls `act` with the place of each bit.
-#[inline(always)]
-pub(super) fn each_bit(mut bits: u64, mut act: impl FnMut(usize)) {
-    while bits != 0 {
-        act(bits.trailing_zeros() as usize);
-        bits &= bits - 1;
     }
 }

@@ -4,10 +4,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BitRowView, NeighbourBits, larger};
-use crate::planes::{self, FULL, Planes};
+use crate::planes::{self, FULL, Planes, each_bit};
 use crate::truss::ends::{FallingEnd, vertex};
 use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
-use crate::truss::triangles::each_bit;
 use trimill_system::mapped::{prefetch, zeros};
 
 /// A row that is up to so many times as long as that in the table is read as a whole. In a longer one, the words of the other are searched.
