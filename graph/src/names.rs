@@ -80,12 +80,14 @@ pub struct NamesWriter {
     ends: Vec<u64>,
     count: u64,
     last: Vec<u8>,
+    hash: Xxh3Default,
 }
 
 impl NamesWriter {
     pub fn create(dir: &Path) -> Result<Self> {
         let (file, dir) = (disk::anonymous(dir)?, dir.to_path_buf());
-        Ok(Self { file, dir, waiting: Vec::new(), at: 0, ends: Vec::new(), count: 0, last: Vec::new() })
+        let hash = Xxh3Default::new();
+        Ok(Self { file, dir, waiting: Vec::new(), at: 0, ends: Vec::new(), count: 0, last: Vec::new(), hash })
     }
 
     pub fn add(&mut self, name: &[u8]) -> Result<()> {
@@ -106,6 +108,7 @@ impl NamesWriter {
 
     fn write(&mut self) -> Result<()> {
         disk::write_at(&self.file, &self.dir, &self.waiting, self.at)?;
+        self.hash.update(&self.waiting);
         self.at += self.waiting.len() as u64;
         self.waiting.clear();
         Ok(())
@@ -123,8 +126,8 @@ impl NamesWriter {
         }
         self.waiting.extend_from_slice(&self.count.to_le_bytes());
         self.write()?;
-        let Self { file, dir, at, ends, count, .. } = self;
-        Ok(Names { file, path: dir, start: 0, bytes: at, ends, count, held: None })
+        let Self { file, dir, at, ends, count, hash, .. } = self;
+        Ok(Names { file, path: dir, start: 0, bytes: at, checksum: hash.digest(), ends, count, held: None })
     }
 }
 
@@ -134,6 +137,7 @@ pub struct Names {
     path: PathBuf,
     start: u64,
     bytes: u64,
+    checksum: u64,
     ends: Vec<u64>,
     count: u64,
     /// The bytes of all blocks, where they are in memory.
@@ -144,13 +148,10 @@ impl Names {
     /// Opens the section that begins at `start` of the file and has so many bytes; reads all of it, to compare its checksum.
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
         let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
-        let mut names = Self { file, path: path.to_path_buf(), start, bytes, ends: Vec::new(), count: 0, held: None };
-        let mut hash = Xxh3Default::new();
-        names.each_part(|part| {
-            hash.update(part);
-            Ok(())
-        })?;
-        if Some(hash.digest()) != checksum {
+        let (path, ends) = (path.to_path_buf(), Vec::new());
+        let checksum = checksum.unwrap_or_default();
+        let mut names = Self { file, path, start, bytes, checksum, ends, count: 0, held: None };
+        if !names.pass_parts(|_| Ok(()))? {
             return Err(damaged("is damaged (its checksum differs)"));
         }
         let Some(at) = bytes.checked_sub(8) else { return Err(damaged("is too short")) };
@@ -201,20 +202,28 @@ impl Names {
         NameReader { names: self, buffer: Vec::new(), id: None, at: 0, name: Vec::new() }
     }
 
-    /// Calls `take` with all bytes of the section, some at a time.
-    pub(super) fn each_part(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Calls `take` with all bytes of the section, some at a time. Errors: also if they are not what they were
+    /// ([`Error::changed_on_disk`]).
+    pub(super) fn each_part(&self, take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if self.pass_parts(take)? { Ok(()) } else { Err(Error::changed_on_disk(&self.path)) }
+    }
+
+    /// Returns whether the bytes have their checksum.
+    fn pass_parts(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        let mut hash = Xxh3Default::new();
         let (mut at, mut part) = (0, vec![0; AT_ONCE.min(self.bytes as usize)]);
         while at < self.bytes {
             let some = (self.bytes - at).min(AT_ONCE as u64) as usize;
             self.read(at, &mut part[..some])?;
+            hash.update(&part[..some]);
             take(&part[..some])?;
             at += some as u64;
         }
-        Ok(())
+        Ok(hash.digest() == self.checksum)
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        disk::read_at(&self.file, into, self.start + at).map_err(|error| Error::read(&self.path, error))
+        disk::read_back(&self.file, into, self.start + at).map_err(|error| Error::read(&self.path, error))
     }
 
     fn block<'a>(&'a self, block: u64, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {

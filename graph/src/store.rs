@@ -22,7 +22,7 @@ pub(super) struct GraphFile {
 
 impl GraphFile {
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        disk::read_at(&self.file, into, at).map_err(|error| Error::read(&self.path, error))
+        disk::read_back(&self.file, into, at).map_err(|error| Error::read(&self.path, error))
     }
 }
 

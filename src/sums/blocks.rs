@@ -1,14 +1,15 @@
 //! The sums at all keys, in memory or, where they do not fit the host's budget, in a temporary file.
 //!
 //! They are cut into blocks, each behind its own lock, so several devices add at once. A block to which nothing was added takes neither
-//! memory nor disk.
+//! memory nor disk. One in the file is read and written whole, and compared with its checksum.
 
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CountedKeys, SumKey};
 use trimill_system::mapped::{populate, zeros};
@@ -28,8 +29,8 @@ enum SumBlocks<K: SumKey> {
         file: File,
         /// Where it is, for errors.
         dir: PathBuf,
-        /// Which blocks were written; others are zero.
-        written: Vec<RwLock<bool>>,
+        /// The checksum of each block that was written; others are zero.
+        written: Vec<RwLock<Option<u64>>>,
     },
 }
 
@@ -70,8 +71,8 @@ impl<K: SumKey> Sums<K> {
             SumBlocks::Memory(blocks) => *write(&blocks[block]) = sums,
             SumBlocks::File { file, dir, written } => {
                 let mut written = write(&written[block]);
-                disk::write_at(file, dir, cast_slice(&sums), Self::position(block, 0))?;
-                *written = true;
+                disk::write_at(file, dir, cast_slice(&sums), Self::position(block))?;
+                *written = Some(xxh3_64(cast_slice(&sums)));
             }
         }
         Ok(())
@@ -112,7 +113,7 @@ impl<K: SumKey> Sums<K> {
     pub fn clear(&self) {
         match &self.blocks {
             SumBlocks::Memory(blocks) => blocks.iter().for_each(|block| *write(block) = Vec::new()),
-            SumBlocks::File { written, .. } => written.iter().for_each(|written| *write(written) = false),
+            SumBlocks::File { written, .. } => written.iter().for_each(|written| *write(written) = None),
         }
     }
 
@@ -174,16 +175,13 @@ impl<K: SumKey> Sums<K> {
             }
             SumBlocks::File { file, dir, written } => {
                 let mut written = write(&written[block]);
-                // The first time the whole block is written, so that all of it can be read.
-                let range = if *written { within.clone() } else { 0..self.len(block) };
-                let mut sums = vec![K::Count::zeroed(); range.len()];
-                let position = Self::position(block, range.start);
-                if *written {
-                    disk::read_at(file, cast_slice_mut(&mut sums), position).map_err(|e| Error::read(dir, e))?;
+                let (mut sums, position) = (vec![K::Count::zeroed(); self.len(block)], Self::position(block));
+                if let Some(checksum) = *written {
+                    read_whole(file, dir, &mut sums, position, checksum)?;
                 }
-                change(&mut sums[within.start - range.start..within.end - range.start])?;
+                change(&mut sums[within])?;
                 disk::write_at(file, dir, cast_slice(&sums), position)?;
-                *written = true;
+                *written = Some(xxh3_64(cast_slice(&sums)));
                 Ok(())
             }
         }
@@ -197,17 +195,29 @@ impl<K: SumKey> Sums<K> {
                 sums => into.copy_from_slice(&sums[from..from + into.len()]),
             },
             SumBlocks::File { file, dir, written } => match *read(&written[block]) {
-                true => disk::read_at(file, cast_slice_mut(into), Self::position(block, from))
-                    .map_err(|e| Error::read(dir, e))?,
-                false => into.fill(K::Count::zeroed()),
+                None => into.fill(K::Count::zeroed()),
+                Some(checksum) if into.len() == self.len(block) => {
+                    read_whole(file, dir, into, Self::position(block), checksum)?;
+                }
+                Some(checksum) => {
+                    let mut sums = vec![K::Count::zeroed(); self.len(block)];
+                    read_whole(file, dir, &mut sums, Self::position(block), checksum)?;
+                    into.copy_from_slice(&sums[from..from + into.len()]);
+                }
             },
         }
         Ok(())
     }
 
-    fn position(block: usize, place: usize) -> u64 {
-        Self::bytes(block as u64 * K::BLOCK + place as u64).get()
+    fn position(block: usize) -> u64 {
+        Self::bytes(block as u64 * K::BLOCK).get()
     }
+}
+
+/// Reads a block. Errors: also if it is not what was written ([`Error::changed_on_disk`]).
+fn read_whole<T: Pod>(file: &File, dir: &Path, sums: &mut [T], position: u64, checksum: u64) -> Result<()> {
+    disk::read_back(file, cast_slice_mut(sums), position).map_err(|e| Error::read(dir, e))?;
+    if xxh3_64(cast_slice(sums)) == checksum { Ok(()) } else { Err(Error::changed_on_disk(dir)) }
 }
 
 /// Locks are taken even if a thread panicked while it held them, for the reason given at [`trimill_system::lock`].

@@ -153,9 +153,11 @@ pub struct PartCounts<K> {
 #[derive(Debug)]
 struct CountsRecord {
     first: u64,
-    /// Where the frame begins.
-    frame: u64,
+    /// Where it begins.
+    at: u64,
+    checksum: u64,
     keys: u32,
+    /// Of the frame.
     len: u32,
 }
 
@@ -173,7 +175,7 @@ impl<K: SumKey> PartCounts<K> {
         let damaged = || Error::data(&path, "is damaged, or belongs to another job");
         let read = |bytes: &mut [u8], at: u64| match at.checked_add(bytes.len() as u64).is_some_and(|past| past <= end)
         {
-            true => disk::read_at(&file, bytes, at).map_err(|e| Error::read(&path, e)),
+            true => disk::read_back(&file, bytes, at).map_err(|e| Error::read(&path, e)),
             false => Err(damaged()),
         };
         let mut header = key.header::<K>(0);
@@ -201,10 +203,12 @@ impl<K: SumKey> PartCounts<K> {
             at += record.len() as u64;
             let mut checksum = [0; CHECKSUM];
             read(&mut checksum, at)?;
-            if xxh3_64(&record) != u64::from_le_bytes(checksum) {
+            let checksum = u64::from_le_bytes(checksum);
+            if xxh3_64(&record) != checksum {
                 return Err(damaged());
             }
-            records.push(CountsRecord { first, frame: at - len, keys: keys as u32, len: len as u32 });
+            let begin = at - record.len() as u64;
+            records.push(CountsRecord { first, at: begin, checksum, keys: keys as u32, len: len as u32 });
             at += CHECKSUM as u64;
         }
         if at != end {
@@ -246,12 +250,15 @@ impl<K: SumKey> PartCounts<K> {
         &self.records[before(block as u64)..before(block as u64 + 1)]
     }
 
-    fn read(&self, record: &CountsRecord, frame: &mut Vec<u8>, counts: &mut Vec<K::Count>) -> Result<()> {
+    fn read(&self, record: &CountsRecord, bytes: &mut Vec<u8>, counts: &mut Vec<K::Count>) -> Result<()> {
         let failed = |error| Error::read(&self.path, error);
-        frame.resize(record.len as usize, 0);
-        disk::read_at(&self.file, frame, record.frame).map_err(failed)?;
+        bytes.resize(HEAD + record.len as usize, 0);
+        disk::read_back(&self.file, bytes, record.at).map_err(failed)?;
+        if xxh3_64(bytes) != record.checksum {
+            return Err(Error::data(&self.path, "was damaged while it was read"));
+        }
         counts.resize(record.keys as usize, K::Count::zeroed());
-        let bytes = zstd::bulk::decompress_to_buffer(frame, cast_slice_mut(counts)).map_err(failed)?;
+        let bytes = zstd::bulk::decompress_to_buffer(&bytes[HEAD..], cast_slice_mut(counts)).map_err(failed)?;
         if Bytes(bytes as u64) != Sums::<K>::bytes(counts.len() as u64) {
             return Err(Error::data(&self.path, "has a record of another length"));
         }

@@ -58,6 +58,12 @@ pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     file.read_exact_at(bytes, position)
 }
 
+/// The same for what this program wrote, which a fault of a test may change: the caller compares it with a checksum.
+pub fn read_back(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
+    read_at(file, bytes, position)?;
+    faults::after_read_back(bytes)
+}
+
 /// Makes `dir` and its missing parents, if it does not exist.
 pub fn make_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {

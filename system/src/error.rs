@@ -132,6 +132,13 @@ impl Error {
         error
     }
 
+    /// A temporary file in `dir` came back changed: the disk or the memory is at fault (exit code 3).
+    pub fn changed_on_disk(dir: impl AsRef<Path>) -> Self {
+        let found = "a temporary file in it does not hold what was written to it";
+        Self::new(Kind::Resource, Some(dir.as_ref()), found)
+            .advice("start the job again; if that does not help, check the disk, or name another directory")
+    }
+
     /// Adds the (1-based) line of the file.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {

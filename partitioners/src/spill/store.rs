@@ -76,7 +76,7 @@ impl SpillStore {
     /// Fills `into` with the bytes from `offset` on.
     pub(super) fn read(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
-            Self::File(file) => disk::read_at(file, into, offset),
+            Self::File(file) => disk::read_back(file, into, offset),
             Self::Memory(chunks) => chunks.read(into, offset),
         }
     }

@@ -12,6 +12,7 @@
 //! | `read:N` | the N-th read fails, as on a broken disk |
 //! | `read-panic:N` | at the N-th read the thread panics |
 //! | `read-stop:N` | at the N-th read the process stops (SIGSTOP), until SIGCONT |
+//! | `damage:N` | of the N-th read of what the program wrote itself, a bit in the middle is another one |
 //! | `device:N` | the N-th call of a device fails, as of one that is lost |
 //! | `device-panic:N` | at the N-th call of a device the thread panics |
 //! | `device-stop:N` | at the N-th call of a device the process stops (SIGSTOP), until SIGCONT |
@@ -61,6 +62,7 @@ struct FaultPlan {
 pub(super) enum Call {
     Write,
     Read,
+    ReadBack,
     Device,
     Thread,
     /// In the child that runs METIS: before METIS begins, and after it has answered.
@@ -90,6 +92,7 @@ fn parse(text: &str) -> Option<FaultPlan> {
         "read" => (Call::Read, Fault::Fails),
         "read-panic" => (Call::Read, Fault::Panic),
         "read-stop" => (Call::Read, Fault::Stop),
+        "damage" => (Call::ReadBack, Fault::Damage),
         "device" => (Call::Device, Fault::Fails),
         "device-panic" => (Call::Device, Fault::Panic),
         "device-stop" => (Call::Device, Fault::Stop),
@@ -117,6 +120,14 @@ pub(super) fn next(call: Call) -> Option<Fault> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let plan = planned(call)?;
     (CALLS.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
+}
+
+/// Called with the bytes of each read of what the program wrote.
+pub(super) fn after_read_back(bytes: &mut [u8]) -> io::Result<()> {
+    let Some(fault) = next(Call::ReadBack) else { return Ok(()) };
+    let middle = bytes.len() / 2;
+    bytes[middle..].iter_mut().take(1).for_each(|byte| *byte ^= 1);
+    fault.inject()
 }
 
 /// Called before each call of a device.
@@ -190,6 +201,7 @@ mod tests {
             ("read:5", Call::Read, Fault::Fails, 5),
             ("read-panic:6", Call::Read, Fault::Panic, 6),
             ("read-stop:6", Call::Read, Fault::Stop, 6),
+            ("damage:6", Call::ReadBack, Fault::Damage, 6),
             ("device:7", Call::Device, Fault::Fails, 7),
             ("device-panic:8", Call::Device, Fault::Panic, 8),
             ("device-stop:9", Call::Device, Fault::Stop, 9),

@@ -1,4 +1,5 @@
-//! Bytes that are kept in memory as long as there is room, and in a file beyond that.
+//! Bytes that are kept in memory as long as there is room, and in a file beyond that, where a checksum shows whether they come back as
+//! they were written: counts of other edges would look as good as the right ones.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,10 +9,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::FallocateFlags;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::{anonymous, read_at, write_at};
+use super::{anonymous, read_back, write_at};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+
+/// So many bytes of the file have a checksum, and are read together.
+const CHECKED: usize = 64 << 10;
 
 /// Memory that several [overflows](Overflow) share.
 #[derive(Debug)]
@@ -61,7 +66,14 @@ pub struct Overflow {
 #[derive(Debug)]
 pub enum WaitingBytes {
     Memory(Box<[u8]>),
-    File(Range<u64>),
+    File(WrittenBytes),
+}
+
+/// Where bytes are in the file, and what they were: a checksum for each [`CHECKED`] of them, and one for the rest.
+#[derive(Debug)]
+pub struct WrittenBytes {
+    place: Range<u64>,
+    checksums: Box<[u64]>,
 }
 
 impl WaitingBytes {
@@ -81,7 +93,7 @@ impl WaitingBytes {
     pub fn in_file(&self) -> u64 {
         match self {
             Self::Memory(_) => 0,
-            Self::File(place) => place.end - place.start,
+            Self::File(WrittenBytes { place, .. }) => place.end - place.start,
         }
     }
 }
@@ -111,17 +123,26 @@ impl Overflow {
     pub fn write(&self, bytes: &[u8]) -> Result<WaitingBytes> {
         let begin = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         write_at(self.file()?, &self.dir, bytes, begin)?;
-        Ok(WaitingBytes::File(begin..begin + bytes.len() as u64))
+        let checksums = bytes.chunks(CHECKED).map(xxh3_64).collect();
+        Ok(WaitingBytes::File(WrittenBytes { place: begin..begin + bytes.len() as u64, checksums }))
     }
 
-    /// A part of bytes in memory or in the file.
+    /// A part of bytes in memory or in the file. Errors: also if the file does not hold what was written ([`Error::changed_on_disk`]).
     pub fn read<'a>(&self, waiting: &'a WaitingBytes, part: Range<usize>) -> Result<Cow<'a, [u8]>> {
         match waiting {
             WaitingBytes::Memory(bytes) => Ok(bytes[part].into()),
-            WaitingBytes::File(place) => {
-                let mut bytes = vec![0; part.len()];
-                let from = place.start + part.start as u64;
-                read_at(self.file()?, &mut bytes, from).map_err(|e| Error::read(&self.dir, e))?;
+            WaitingBytes::File(WrittenBytes { place, checksums }) => {
+                let first = part.start / CHECKED;
+                let (start, length) = (first * CHECKED, (place.end - place.start) as usize);
+                let mut bytes = vec![0; part.end.next_multiple_of(CHECKED).min(length) - start];
+                read_back(self.file()?, &mut bytes, place.start + start as u64)
+                    .map_err(|e| Error::read(&self.dir, e))?;
+                if !bytes.chunks(CHECKED).zip(&checksums[first..]).all(|(bytes, &checksum)| xxh3_64(bytes) == checksum)
+                {
+                    return Err(Error::changed_on_disk(&self.dir));
+                }
+                bytes.truncate(part.end - start);
+                bytes.drain(..part.start - start);
                 Ok(bytes.into())
             }
         }
@@ -146,7 +167,7 @@ impl Overflow {
 
     /// Gives the disk back what bytes in the file take, where the file system can do that; they are not to be read any more.
     pub fn free(&self, waiting: &WaitingBytes) {
-        if let (WaitingBytes::File(place), Some(file)) = (waiting, self.file.get()) {
+        if let (WaitingBytes::File(WrittenBytes { place, .. }), Some(file)) = (waiting, self.file.get()) {
             let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             // Space that cannot be freed now is freed with the file.
             let _ = rustix::fs::fallocate(file, how, place.start, place.end - place.start);

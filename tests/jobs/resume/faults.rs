@@ -88,6 +88,19 @@ fn is_done_or_names_the_disk(output: &Output, said: &str) {
     }
 }
 
+/// A bit that changed on the disk, or on the way from it, is noticed: the job ends, or does again what it had done.
+fn is_right_or_refused(output: &Output, said: &str) {
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 1 | 3)), "{said}");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let counted = [COLLABORATION, ROUTERS].iter().any(|(_, triangles)| answer["triangles"] == *triangles as u64);
+    if code != Some(0) {
+        assert!(said.lines().last().unwrap().starts_with("error: "), "{said}");
+    }
+    // An error and a count: only its files could not be written.
+    assert!(counted || (code != Some(0) && answer["error"]["message"].is_string()), "{said}");
+}
+
 const USUAL: [&str; 8] = ["--no-cache", "--partitioner", "contiguous", "--parts", "5", "--threads", "2", "--output"];
 
 fn usual() -> Vec<&'static str> {
@@ -122,6 +135,8 @@ fn a_signal_at_writes() {
 fn a_reading_that_fails() {
     let struck = at_every_write("read", 1, COLLABORATION, &usual(), is_done_or_names_the_disk);
     assert!(struck > 15, "{struck} readings");
+    let struck = at_every_write("damage", 1, COLLABORATION, &usual(), is_right_or_refused);
+    assert!(struck > 10, "{struck} readings");
 }
 
 /// With little memory buckets are on disk, too, and most of the writes are theirs.
@@ -134,6 +149,7 @@ fn the_same_where_buckets_are_on_disk() {
         ("panic", 17, a_thread_panicked),
         ("term", 19, is_interrupted_or_done),
         ("read", 5, is_done_or_names_the_disk),
+        ("damage", 5, is_right_or_refused),
     ] {
         let struck = at_every_write(fault, first, COLLABORATION, &little, ended);
         assert!(struck >= 5, "{fault}: {struck} times");
@@ -168,6 +184,7 @@ fn at_every_write_of_counts(flag: &str) {
             assert!(struck > 12, "{fault}: {struck} writes");
         }
         at_every_write("read", 2, ROUTERS, &arguments, is_done_or_names_the_disk);
+        at_every_write("damage", 1, ROUTERS, &arguments, is_right_or_refused);
     }
 }
 
