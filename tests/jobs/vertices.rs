@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
 use crate::common::job::{SETTINGS, count, data, job};
-use crate::common::published::{Published, published};
+use crate::common::published::published;
 use crate::common::refusals::Place;
 use crate::common::simple;
 use parquet::file::reader::FileReader;
@@ -55,7 +55,8 @@ fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
 /// What `trimill verify` finds, and the text of its files.
 fn verified(input: &str, dir: &Path) -> (VerifyReport, String, String) {
     let [vertices, degrees] = ["verified.tsv", "verified-degrees.tsv"].map(|name| dir.join(name));
-    let text = format!("{input}\noutput = {{ per_vertex = 'verified.tsv', by_degree = 'verified-degrees.tsv' }}");
+    let files = "per_vertex = 'verified.tsv', by_degree = 'verified-degrees.tsv', per_edge = 'verified-edges.tsv'";
+    let text = format!("{input}\noutput = {{ {files} }}");
     let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
     let [vertices, degrees] = [vertices, degrees].map(|path| std::fs::read_to_string(path).unwrap());
     (report, vertices, degrees)
@@ -76,30 +77,35 @@ fn assert_same(found: &Clustering, expected: &Clustering) {
     assert_eq!(rounded, *expected);
 }
 
+/// At vertices and on edges: the verifier counts both at once.
 #[test]
 fn the_verifier_finds_every_published_figure_and_real_graphs_have_its_counts() {
-    for Published { name, arcs, loops, vertices, edges, triangles, wedges, clustering, largest_degree } in published() {
+    for graph in published() {
+        let name = &graph.name;
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'", data(&name).display());
+        let input = format!("input.path = '{}'", data(name).display());
         let (found, text, degrees) = verified(&input, dir.path());
-        assert_eq!((found.input.arcs, found.input.loops_removed), (arcs, loops), "{name}");
-        assert_eq!((found.vertices, found.edges), (vertices, edges), "{name}");
-        assert_eq!((found.triangles, found.wedges), (triangles, wedges), "{name}");
+        assert_eq!((found.input.arcs, found.input.loops_removed), (graph.arcs, graph.loops), "{name}");
+        assert_eq!((found.vertices, found.edges), (graph.vertices, graph.edges), "{name}");
+        assert_eq!((found.triangles, found.wedges), (graph.triangles, graph.wedges), "{name}");
         let expected = found.clustering.unwrap();
-        assert_eq!(format!("{:.6}", expected.average_clustering), clustering, "{name}");
+        assert_eq!(format!("{:.6}", expected.average_clustering), graph.clustering, "{name}");
         let at_vertices = rows(&text);
         let sum: u128 = at_vertices.values().map(|&(_, triangles)| u128::from(triangles)).sum();
-        assert_eq!((sum, at_vertices.len() as u64), (3 * triangles, vertices), "{name}");
-        assert_eq!(at_vertices.values().map(|&(degree, _)| u64::from(degree)).max(), Some(largest_degree), "{name}");
+        assert_eq!((sum, at_vertices.len() as u64), (3 * graph.triangles, graph.vertices), "{name}");
+        let largest_degree = at_vertices.values().map(|&(degree, _)| u64::from(degree)).max();
+        assert_eq!(largest_degree, Some(graph.largest_degree), "{name}");
         // Of a graph of millions of edges, by one setting of either mode.
-        for settings in if edges < 1_000_000 { &SETTINGS[..] } else { &SETTINGS[2..4] } {
+        let settings = if graph.edges < 1_000_000 { &SETTINGS[..] } else { &SETTINGS[2..4] };
+        for settings in settings {
             let asked = format!("{input}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
             let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
-            assert_eq!(result.triangles, triangles, "{name} {settings}");
+            assert_eq!(result.triangles, graph.triangles, "{name} {settings}");
             assert_same(result.clustering.as_ref().unwrap(), &expected);
             assert!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap() == text, "{name} {settings}");
             assert!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap() == degrees, "{name} {settings}");
         }
+        super::edges::are_those_of_the_verifier(&graph, settings, &input, dir.path());
     }
 }
 
