@@ -56,7 +56,7 @@ use probe::before;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use vertices::{HostVertexCounters, RowCounters, bytes_of_worker};
+use vertices::{HostVertexCounters, NearCounters, RowCounters};
 use worker::{CpuWorker, DIRECT, LocalsRun};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
@@ -116,7 +116,7 @@ impl Cpu {
         let share = budget.get() / 16;
         let threads = rayon::current_num_threads() as u64;
         let hubs = hubs::largest_count(Bytes(share), hubs::bytes).min(vertices);
-        let near = if counters > 0 { bytes_of_worker(hubs) } else { Bytes::ZERO };
+        let near = if counters > 0 { NearCounters::bytes_for(hubs) } else { Bytes::ZERO };
         let table = if counters > 0 { per_worker_at_vertices } else { per_worker };
         let marks = table(vertices).get() + near.get();
         let share_of_worker = Bytes((share / threads).saturating_sub(marks));
@@ -154,7 +154,7 @@ impl Cpu {
     fn at_vertices(&self) -> Bytes {
         match self.counters {
             0 => Bytes::ZERO,
-            counters => Bytes(COUNTER_BYTES * counters + self.workers * bytes_of_worker(self.hubs).get()),
+            counters => Bytes(COUNTER_BYTES * counters + self.workers * NearCounters::bytes_for(self.hubs).get()),
         }
     }
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
-use super::probe::{before, mark, probe, unmark};
+use super::probe::{before, mark, unmark};
 use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
 use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
@@ -369,7 +369,7 @@ fn count_of_part<C: Corners>(
             if let Some(later) = sorted.get(i + AHEAD) {
                 prefetch_all(entries(later, successors));
             }
-            let found = probe(entries(arc, successors), marks, corners);
+            let found = corners.marked(entries(arc, successors), marks);
             corners.number(head, found);
             corners.local(arc.tail as usize, found);
             count += found;

@@ -8,7 +8,7 @@ use super::by_head::HeadBuckets;
 use super::hubs::Hubs;
 use super::pack::{self, BitRows};
 use super::probe::before;
-use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
+use super::vertices::{Corners, HostVertexCounters, NearCounters, TotalOnly, WorkerVertices};
 use super::worker::{CpuWorker, LocalsRun, RowBlockContext, RowHead};
 use super::{free, short};
 use trimill_system::parallel;
@@ -114,13 +114,13 @@ pub(super) fn count_postponed(
     counters: Option<&HostVertexCounters>,
 ) -> u64 {
     parallel::each(&mut workers, |worker| worker.postponed.sort());
-    let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
+    let nears: Vec<NearCounters> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
     let mut parts: Vec<(&CpuWorker, Range<usize>)> = Vec::new();
     for worker in &workers {
         let arcs = worker.postponed.len();
         parts.extend((0..arcs).step_by(PART).map(|first| (&**worker, first..arcs.min(first + PART))));
     }
-    let nears: Vec<Mutex<Vec<u64>>> = nears.into_iter().map(Mutex::new).collect();
+    let nears: Vec<Mutex<NearCounters>> = nears.into_iter().map(Mutex::new).collect();
     let part = |(worker, arcs)| match counters {
         None => count_sorted(worker, arcs, hubs),
         Some(all) => count_sorted_at_vertices(worker, arcs, hubs, WorkerVertices { all, near: &mut free(&nears) }),
@@ -135,7 +135,7 @@ pub(super) fn count_postponed(
 
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
-    worker.intersect_sorted(arcs, hubs, &mut TotalOnly)
+    worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ())
 }
 
 /// The same, with the triangles at each vertex.
@@ -146,5 +146,6 @@ fn count_sorted_at_vertices(
     hubs: &Hubs,
     mut corners: WorkerVertices<'_>,
 ) -> u64 {
-    worker.intersect_sorted(arcs, hubs, &mut corners)
+    worker
+        .intersect_sorted(arcs, hubs, &mut corners, |corners, tail, found| corners.local(worker.local_at(tail), found))
 }

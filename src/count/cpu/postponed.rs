@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::vertices::PackedWords;
 use trimill_system::{Bytes, mapped};
 
 /// The most arcs that wait, and the fewest for which waiting pays off.
@@ -29,7 +30,7 @@ pub(super) struct Capacity {
     pub(super) first: u32,
     /// How many heads arcs are sorted by.
     pub(super) heads: usize,
-    /// Whether triangles are counted at vertices, so that the local of each row is kept.
+    /// Whether triangles are counted at vertices, so that the local of each row is kept, and how many it has.
     pub(super) vertices: bool,
 }
 
@@ -57,7 +58,7 @@ impl Capacity {
 
     pub(super) const fn bytes(&self) -> Bytes {
         let arcs = self.arcs * size_of::<PostponedArc>();
-        let locals = if self.vertices { size_of::<u32>() } else { 0 };
+        let locals = if self.vertices { 2 * size_of::<u32>() } else { 0 };
         let words = self.words * (size_of::<u64>() + size_of::<u16>() + locals);
         Bytes((arcs + words) as u64 + SortedArcs::bytes_for(self.arcs, self.heads).get())
     }
@@ -141,18 +142,18 @@ impl PostponedArcs {
     }
 
     #[inline(always)]
-    pub(super) fn words(&self, words: Range<usize>) -> (&[u16], &[u64]) {
-        (&self.places[words.clone()], &self.bits[words])
+    pub(super) fn words(&self, words: Range<usize>) -> PackedWords<'_> {
+        PackedWords { places: &self.places[words.clone()], words: &self.bits[words] }
     }
 
     #[inline(always)]
-    pub(super) fn words_of(&self, arc: &PostponedArc) -> (&[u16], &[u64]) {
+    pub(super) fn words_of(&self, arc: &PostponedArc) -> PackedWords<'_> {
         self.words(arc.tail as usize..arc.tail as usize + usize::from(arc.len))
     }
 
     #[inline(always)]
     pub(super) fn prefetch_words(&self, arc: &PostponedArc) {
-        let (places, words) = self.words_of(arc);
+        let PackedWords { places, words } = self.words_of(arc);
         mapped::prefetch_all(words);
         mapped::prefetch_all(places);
     }

@@ -1,8 +1,9 @@
 //! The inner loops: common entries of a row of successors and what is marked, in each of the forms that a row has. They are inlined where
-//! they are called, once for each kind of [`Corners`].
+//! they are called, once for each kind of [`Corners`](super::vertices::Corners).
 
 use super::pack;
-use super::vertices::Corners;
+use super::vertices::PackedWords;
+use crate::planes::each_bit;
 
 /// Whether a successor's row may have entries from `first` to `last`.
 #[inline(always)]
@@ -47,14 +48,10 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
 ///
 /// Two words an iteration, with a sum for each: fewer instructions a word, and no addition waits for the one before.
 #[inline(always)]
-pub(super) fn common<C: Corners>(places: &[u16], packed: &[u64], bits: &[u64], corners: &mut C) -> u64 {
-    let mut common = |place: u16, word: u64| {
-        let both = bits[usize::from(place)] & word;
-        corners.word(u32::from(place) * 64, both);
-        u64::from(both.count_ones())
-    };
+pub(super) fn common(row: PackedWords<'_>, bits: &[u64]) -> u64 {
+    let common = |place: u16, word: u64| u64::from((bits[usize::from(place)] & word).count_ones());
     let mut counts = [0; 2];
-    let ((places, last_place), (words, last_word)) = (places.as_chunks::<2>(), packed.as_chunks::<2>());
+    let ((places, last_place), (words, last_word)) = (row.places.as_chunks::<2>(), row.words.as_chunks::<2>());
     for (places, words) in places.iter().zip(words) {
         counts[0] += common(places[0], words[0]);
         counts[1] += common(places[1], words[1]);
@@ -65,15 +62,44 @@ pub(super) fn common<C: Corners>(places: &[u16], packed: &[u64], bits: &[u64], c
     counts[0] + counts[1]
 }
 
+/// The same for each of four, of the same length: the words of the row are loaded once for all.
+#[inline(always)]
+pub(super) fn common_of_four(row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
+    let mut counts = [0; 4];
+    let four = four.map(|bits| &bits[..four[0].len()]);
+    for (&place, word) in row.places.iter().zip(row.words) {
+        let place = usize::from(place);
+        for (count, bits) in counts.iter_mut().zip(four) {
+            *count += u64::from((bits[place] & word).count_ones());
+        }
+    }
+    counts
+}
+
+/// Which of up to 64 words have something in common with `bits`: a bit for each. Without a branch, since most have nothing.
+#[inline(always)]
+pub(super) fn words_in_common(row: PackedWords<'_>, bits: &[u64]) -> u64 {
+    let ((places, last_places), (words, last_words)) = (row.places.as_chunks::<8>(), row.words.as_chunks::<8>());
+    let is_common = |place: u16, word: u64| u64::from(bits[usize::from(place)] & word != 0);
+    let mut found = 0;
+    for (k, (places, words)) in places.iter().zip(words).enumerate() {
+        let mut eight = 0;
+        for i in 0..8 {
+            eight |= is_common(places[i], words[i]) << i;
+        }
+        found |= eight << (8 * k);
+    }
+    for (i, (&place, &word)) in (8 * places.len()..).zip(last_places.iter().zip(last_words)) {
+        found |= is_common(place, word) << i;
+    }
+    found
+}
+
 /// How many bits of the words are marked.
 #[inline(always)]
-pub(super) fn probe_words<C: Corners>(words: &[[u32; 3]], marks: &[u64], corners: &mut C) -> u64 {
+pub(super) fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
     let (pairs, rest) = words.as_chunks::<2>();
-    let mut marked = |word: &[u32; 3]| {
-        let both = marks[word[0] as usize] & pack::bits(word);
-        corners.word(word[0] * 64, both);
-        u64::from(both.count_ones())
-    };
+    let marked = |word: &[u32; 3]| u64::from((marks[word[0] as usize] & pack::bits(word)).count_ones());
     let mut counts = [0; 2];
     for [a, b] in pairs {
         counts[0] += marked(a);
@@ -85,22 +111,51 @@ pub(super) fn probe_words<C: Corners>(words: &[[u32; 3]], marks: &[u64], corners
     counts[0] + counts[1]
 }
 
+/// The marked bits of each word that has some, and the number of its lowest bit.
 #[inline(always)]
-pub(super) fn probe<C: Corners>(row: &[u32], marks: &[u64], corners: &mut C) -> u64 {
+pub(super) fn marked_words(words: &[[u32; 3]], marks: &[u64]) -> impl Iterator<Item = (u32, u64)> {
+    words.iter().map(|word| (64 * word[0], marks[word[0] as usize] & pack::bits(word))).filter(|(_, both)| *both != 0)
+}
+
+/// How many entries of a row are marked.
+#[inline(always)]
+pub(super) fn probe(row: &[u32], marks: &[u64]) -> u64 {
     let (fours, rest) = row.as_chunks::<4>();
     let mut counts = [0; 4];
-    let mut probe = |c: u32| {
-        let marked = marks[c as usize / 64] >> (c % 64) & 1;
-        corners.smallest(c, marked);
-        marked
-    };
     for four in fours {
         for (count, &c) in counts.iter_mut().zip(four) {
-            *count += probe(c);
+            *count += is_marked(c, marks);
         }
     }
     for (count, &c) in counts.iter_mut().zip(rest) {
-        *count += probe(c);
+        *count += is_marked(c, marks);
     }
     counts[0] + counts[1] + counts[2] + counts[3]
+}
+
+/// The same; calls `act` with each of them.
+#[inline(always)]
+pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) -> u64 {
+    let mut count = 0;
+    for entries in row.chunks(64) {
+        let found = marked_of(entries, marks);
+        count += u64::from(found.count_ones());
+        each_bit(found, |i| act(entries[i]));
+    }
+    count
+}
+
+/// Which of up to 64 entries are marked: a bit for each. Without a branch, since most are not.
+#[inline(always)]
+pub(super) fn marked_of(entries: &[u32], marks: &[u64]) -> u64 {
+    let mut found = 0;
+    for (i, &c) in entries.iter().enumerate() {
+        found |= is_marked(c, marks) << i;
+    }
+    found
+}
+
+#[inline(always)]
+fn is_marked(c: u32, marks: &[u64]) -> u64 {
+    marks[c as usize / 64] >> (c % 64) & 1
 }

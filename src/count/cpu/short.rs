@@ -45,8 +45,8 @@ fn in_registers<'a, const WIDTH: usize, C: Corners>(
 ) -> u64 {
     let mut entries = [NONE; WIDTH];
     entries[..row.len()].copy_from_slice(row);
-    let mut found = [0; WIDTH];
-    let mut before = 0;
+    let (mut found, mut with_middle) = ([0; WIDTH], [0; WIDTH]);
+    let (mut before, mut place) = (0, start);
     for &b in &row[start..] {
         let mut compare = |c: u32| {
             for (found, &entry) in found.iter_mut().zip(&entries) {
@@ -65,12 +65,15 @@ fn in_registers<'a, const WIDTH: usize, C: Corners>(
         }
         if C::WANTED {
             let now = found.iter().sum::<u32>();
-            corners.number(b, u64::from(now - before));
-            before = now;
+            with_middle[place] = now - before;
+            (before, place) = (now, place + 1);
         }
     }
     if C::WANTED {
-        row.iter().zip(found).for_each(|(&c, triangles)| corners.number(c, u64::from(triangles)));
+        // As smallest corners and as middle ones: one addition for both.
+        for ((&entry, smallest), middle) in row.iter().zip(found).zip(with_middle) {
+            corners.number(entry, u64::from(smallest + middle));
+        }
     }
     // Each entry is found once for each successor at most.
     u64::from(found.iter().sum::<u32>())

@@ -274,10 +274,10 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
         let n = rows.0.len() as u32;
         let (all, part) = (rows.at_vertices(|_| true), rows.at_vertices(most));
         assert_eq!(all.iter().sum::<u64>(), 3 * rows.triangles(|_| true));
-        for hubs in [0, 64, 129, 2112, n] {
+        for hubs in [0, 64, 129, 2112, n].into_iter().filter(|&hubs| hubs <= n) {
             for (postponed, arcs) in [(0, 0), (7, 20_000), (1 << 14, 0), (1 << 14, 1 << 30)] {
-                let cpu = cpu_by_head(hubs.min(n), postponed, arcs);
-                for held in [1 << 20, 1000] {
+                let cpu = cpu_by_head(hubs, postponed, arcs);
+                for held in [1 << 20, 1000].into_iter().filter(|&held| held > 1000 || postponed < 1 << 14) {
                     let of =
                         format!("{n} numbers, {hubs} hubs, {postponed} postponed, {arcs} by head, {held} counters");
                     assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, false), all, "{of}");

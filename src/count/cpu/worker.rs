@@ -21,8 +21,8 @@ use super::ahead::{AHEAD, prefetch_row};
 use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
-use super::probe::{common, mark, may_intersect, probe, probe_words, unmark};
-use super::vertices::{Corners, OfRow, RowCounters};
+use super::probe::{mark, may_intersect, unmark};
+use super::vertices::{Corners, NearCounters, OfRow, RowCounters};
 use crate::count::successors::SuccessorRows;
 use trimill_counting::Resident;
 use trimill_system::Bytes;
@@ -54,22 +54,24 @@ pub(super) struct CpuWorker {
     pub(super) marks: Vec<u64>,
     pub(super) postponed: PostponedArcs,
     pub(super) unpacked: Unpacked,
-    /// Where triangles are counted at vertices: the local whose row begins at each packed word.
+    /// Where triangles are counted at vertices: the local whose row begins at each packed word, and the triangles of its postponed arcs.
     locals: Vec<u32>,
-    pub(super) near: Vec<u64>,
+    of_locals: Vec<u32>,
+    pub(super) near: NearCounters,
     /// Counters of the entries of a packed row.
     of_row: RowCounters,
 }
 
 impl CpuWorker {
     /// `near`: how many hubs it counts the triangles of, by itself.
-    pub(super) fn new(numbered: u32, room: Capacity, near: usize) -> Self {
+    pub(super) fn new(numbered: u32, room: Capacity, near: u32) -> Self {
         Self {
             marks: vec![0; (numbered as usize).div_ceil(64)],
             postponed: PostponedArcs::new(room),
             unpacked: Unpacked::new(),
             locals: Vec::new(),
-            near: vec![0; near],
+            of_locals: Vec::new(),
+            near: NearCounters::new(near),
             of_row: if room.vertices { RowCounters::new(numbered, pack::MOST_WORDS) } else { RowCounters::default() },
         }
     }
@@ -79,13 +81,15 @@ impl CpuWorker {
         self.postponed.allocate();
         if self.postponed.room.vertices && self.locals.is_empty() {
             self.locals = vec![0; self.postponed.room.words];
+            self.of_locals = vec![0; self.postponed.room.words];
         }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes::of::<u64>((self.marks.capacity() + self.near.capacity()) as u64)
+        Bytes::of::<u64>(self.marks.capacity() as u64)
+            + self.near.bytes()
             + self.postponed.bytes()
-            + Bytes::of::<u32>(self.locals.capacity() as u64)
+            + Bytes::of::<u32>((self.locals.capacity() + self.of_locals.capacity()) as u64)
             + Unpacked::BYTES
             + self.of_row.bytes()
     }
@@ -124,10 +128,25 @@ impl CpuWorker {
         let next = |word: usize, b: u32, waiting: &PostponedArcs| {
             word + usize::from(u32::from(waiting.places()[word]) < b / 64)
         };
-        for &b in &row[start..at_once] {
+        let packed = self.postponed.words(first..self.postponed.next_word());
+        let (fours, rest) = row[start..at_once].as_chunks::<4>();
+        for &four in fours {
+            let ends = four.map(|b| {
+                word = next(word, b, &self.postponed);
+                word + 1 - first
+            });
+            // No bit of a hub is behind its own word.
+            let of_all = four[0] as usize / 64 + 1;
+            let found = corners.common_of_four(packed.some(0..ends[0]), four.map(|b| &hubs.row(b)[..of_all]));
+            for ((b, end), mut found) in four.into_iter().zip(ends).zip(found) {
+                found += corners.common(packed.some(ends[0]..end), hubs.row(b));
+                corners.number(b, found);
+                count += found;
+            }
+        }
+        for &b in rest {
             word = next(word, b, &self.postponed);
-            let (places, words) = self.postponed.words(first..word + 1);
-            let found = common(places, words, hubs.row(b), corners);
+            let found = corners.common(packed.some(0..word + 1 - first), hubs.row(b));
             corners.number(b, found);
             count += found;
         }
@@ -163,30 +182,54 @@ impl CpuWorker {
     #[inline(always)]
     fn intersect_postponed<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
         self.postponed.sort();
-        let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners);
+        let mut of_locals = std::mem::take(&mut self.of_locals);
+        let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners, |_, tail, found| {
+            // In the order of heads, additions to the counters of all would be at random.
+            if C::WANTED
+                && let Some(sum) = of_locals.get_mut(tail)
+            {
+                *sum += found as u32;
+            }
+        });
+        for (sum, &local) in of_locals.iter_mut().zip(&self.locals).take(self.postponed.next_word()) {
+            if *sum > 0 {
+                corners.local(local as usize, std::mem::take(sum).into());
+            }
+        }
+        self.of_locals = of_locals;
         self.postponed.forget_arcs();
         count
     }
 
+    /// Counts the triangles of some postponed arcs, and their corners but for the largest, for which `of_tail` gets where the row of the arc's
+    /// tail begins, and how many there are.
     #[inline(always)]
-    pub(super) fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
+    pub(super) fn intersect_sorted<C: Corners>(
+        &self,
+        arcs: Range<usize>,
+        hubs: &Hubs,
+        corners: &mut C,
+        mut of_tail: impl FnMut(&mut C, usize, u64),
+    ) -> u64 {
         let mut count = 0;
         let arcs = &self.postponed.sorted()[arcs];
         for (i, arc) in arcs.iter().enumerate() {
             if let Some(later) = arcs.get(i + WORDS_AHEAD) {
                 self.postponed.prefetch_words(later);
             }
-            let (head, (places, words)) = (u32::from(arc.head), self.postponed.words_of(arc));
-            let found = common(places, words, hubs.row(head), corners);
+            let head = u32::from(arc.head);
+            let found = corners.common(self.postponed.words_of(arc), hubs.row(head));
             corners.number(head, found);
-            if C::WANTED
-                && let Some(&local) = self.locals.get(arc.tail as usize)
-            {
-                corners.local(local as usize, found);
-            }
+            of_tail(corners, arc.tail as usize, found);
             count += found;
         }
         count
+    }
+
+    /// The local whose row begins at a packed word.
+    #[inline(always)]
+    pub(super) fn local_at(&self, word: usize) -> usize {
+        self.locals[word] as usize
     }
 
     /// Counts the triangles that start at the local with the row of `head`. All entries of a successor's row are below that
@@ -278,8 +321,8 @@ impl CpuWorker {
     #[inline(always)]
     fn intersect<C: Corners>(&self, successor_row: &[u32], corners: &mut C) -> u64 {
         match pack::words(successor_row) {
-            Some(words) => probe_words(words, &self.marks, corners),
-            None => probe(successor_row, &self.marks, corners),
+            Some(words) => corners.marked_bits(words, &self.marks),
+            None => corners.marked(successor_row, &self.marks),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::context::{Around, FoundByHead};
 use super::counters::Additions;
 use super::own::Own;
 use crate::count::cpu::postponed::PostponedArc;
-use crate::count::cpu::probe::{mark, unmark};
+use crate::count::cpu::probe::{mark, marked_of, unmark};
 use trimill_system::mapped::prefetch_all;
 
 /// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
@@ -50,10 +50,7 @@ pub(super) fn count_part(
             let (tail, place) = (arc.tail as usize, usize::from(arc.len));
             let (first_of_tail, mut of_arc) = (resident.offsets[tail], 0);
             for (begin, entries) in (first_of_tail..).step_by(64).zip(resident.row(tail)[..place].chunks(64)) {
-                let mut mask = 0u64;
-                for (bit, &c) in entries.iter().enumerate() {
-                    mask |= (marks[c as usize / 64] >> (c % 64) & 1) << bit;
-                }
+                let mut mask = marked_of(entries, marks);
                 if mask == 0 {
                     continue;
                 }

@@ -1,0 +1,118 @@
+//! The counters that a worker has by itself: those of the first numbers, the hubs.
+//!
+//! The first of the hubs are corners of most triangles: there the words of several rows have much in common, which is added 64 bits at
+//! a time, to bit planes ([`crate::planes`]).
+
+use super::PackedWords;
+use crate::planes::{self, EMPTY, FULL, Planes};
+use trimill_system::Bytes;
+
+/// 64 counters in one line of a cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct WordPlanes(Planes);
+
+/// Counters of the bits of some words, to each of which up to 255 words are added.
+#[derive(Debug, Default)]
+pub(super) struct WordCounters {
+    planes: Vec<WordPlanes>,
+    /// Words that were added.
+    added: Vec<u8>,
+}
+
+impl WordCounters {
+    pub(super) fn new(words: usize) -> Self {
+        Self { planes: vec![WordPlanes(EMPTY); words], added: vec![0; words] }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::of::<WordPlanes>(self.planes.capacity() as u64) + Bytes(self.added.capacity() as u64)
+    }
+
+    pub(super) fn bytes_for(words: u64) -> Bytes {
+        Bytes((size_of::<WordPlanes>() as u64 + 1) * words)
+    }
+
+    /// Adds 1 for each bit. Returns whether no more can be added: then the word is to be taken.
+    #[inline(always)]
+    pub(super) fn add(&mut self, word: usize, bits: u64) -> bool {
+        planes::add(&mut self.planes[word].0, bits);
+        self.added[word] += 1;
+        u32::from(self.added[word]) == FULL
+    }
+
+    /// The same of four words, of which there are no others.
+    #[inline(always)]
+    fn add_four(&mut self, word: usize, bits: [u64; 4]) -> bool {
+        planes::add_four(&mut self.planes[word].0, bits);
+        self.added[word] += 4;
+        u32::from(self.added[word]) + 4 > FULL
+    }
+
+    /// The planes of a word if anything was added, to be emptied.
+    #[inline(always)]
+    pub(super) fn take(&mut self, word: usize) -> Option<&mut Planes> {
+        (std::mem::take(&mut self.added[word]) > 0).then_some(&mut self.planes[word].0)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(in crate::count::cpu) struct NearCounters {
+    /// Of each number, but for what is in the planes.
+    counts: Vec<u64>,
+    words: WordCounters,
+}
+
+impl NearCounters {
+    pub(in crate::count::cpu) fn new(numbers: u32) -> Self {
+        let words = numbers.div_ceil(64) as usize;
+        Self { counts: vec![0; 64 * words], words: WordCounters::new(words) }
+    }
+
+    pub(in crate::count::cpu) fn bytes(&self) -> Bytes {
+        Bytes::of::<u64>(self.counts.capacity() as u64) + self.words.bytes()
+    }
+
+    pub(in crate::count::cpu) fn bytes_for(numbers: u32) -> Bytes {
+        let words = u64::from(numbers.div_ceil(64));
+        Bytes::of::<u64>(64 * words) + WordCounters::bytes_for(words)
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut u64> {
+        self.counts.get_mut(number as usize)
+    }
+
+    /// How many bits the words of a row have in common with each of four, of the same length; `None` if there are no counters.
+    #[inline(always)]
+    pub(super) fn count_four(&mut self, row: PackedWords<'_>, four: [&[u64]; 4]) -> Option<[u64; 4]> {
+        if self.counts.is_empty() {
+            return None;
+        }
+        let mut found = [0; 4];
+        let four = four.map(|bits| &bits[..four[0].len()]);
+        for (&place, word) in row.places.iter().zip(row.words) {
+            let place = usize::from(place);
+            let both = four.map(|bits| bits[place] & word);
+            found.iter_mut().zip(both).for_each(|(found, both)| *found += u64::from(both.count_ones()));
+            if self.words.add_four(place, both) {
+                self.empty(place);
+            }
+        }
+        Some(found)
+    }
+
+    /// The counters of all numbers.
+    pub(super) fn all(&mut self) -> &mut [u64] {
+        (0..self.counts.len() / 64).for_each(|word| self.empty(word));
+        &mut self.counts
+    }
+
+    /// Adds the planes of a word to the counts. Rarely called, so not inlined.
+    #[inline(never)]
+    fn empty(&mut self, word: usize) {
+        if let Some(planes) = self.words.take(word) {
+            planes::take_all(planes, &mut self.counts.as_chunks_mut().0[word]);
+        }
+    }
+}
