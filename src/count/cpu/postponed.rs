@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::vertices::PackedWords;
+use super::probe::PackedWords;
 use trimill_system::{Bytes, mapped};
 
 /// The most arcs that wait, and the fewest for which waiting pays off.

@@ -1,9 +1,24 @@
 //! The inner loops: common entries of a row of successors and what is marked, in each of the forms that a row has. They are inlined where
 //! they are called, once for each kind of [`Corners`](super::vertices::Corners).
 
+use std::ops::Range;
+
 use super::pack;
-use super::vertices::PackedWords;
 use crate::planes::each_bit;
+
+/// Words of a row, and their places: a word in place `i` is of 64 numbers from `64 * i` on.
+#[derive(Clone, Copy)]
+pub(super) struct PackedWords<'a> {
+    pub(super) places: &'a [u16],
+    pub(super) words: &'a [u64],
+}
+
+impl<'a> PackedWords<'a> {
+    #[inline(always)]
+    pub(super) fn some(self, range: Range<usize>) -> Self {
+        Self { places: &self.places[range.clone()], words: &self.words[range] }
+    }
+}
 
 /// Whether a successor's row may have entries from `first` to `last`.
 #[inline(always)]

@@ -8,7 +8,6 @@
 mod near;
 mod row;
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trimill_counting::{COUNTER_BYTES, VertexCounters};
@@ -16,7 +15,9 @@ use trimill_counting::{COUNTER_BYTES, VertexCounters};
 pub(super) use near::NearCounters;
 pub(super) use row::{OfRow, RowCounters};
 
-use super::probe::{common, common_of_four, each_marked, marked_words, probe, probe_words, words_in_common};
+use super::probe::{
+    PackedWords, common, common_of_four, each_marked, marked_words, probe, probe_words, words_in_common,
+};
 use crate::planes::each_bit;
 use trimill_system::Bytes;
 use trimill_system::mapped::zeros;
@@ -38,20 +39,6 @@ pub(super) trait Corners {
     fn number(&mut self, number: u32, triangles: u64);
     /// `triangles` have their largest corner at local `i`.
     fn local(&mut self, i: usize, triangles: u64);
-}
-
-/// Words of a row, and their places: a word in place `i` is of 64 numbers from `64 * i` on.
-#[derive(Clone, Copy)]
-pub(super) struct PackedWords<'a> {
-    pub(super) places: &'a [u16],
-    pub(super) words: &'a [u64],
-}
-
-impl<'a> PackedWords<'a> {
-    #[inline(always)]
-    pub(super) fn some(self, range: Range<usize>) -> Self {
-        Self { places: &self.places[range.clone()], words: &self.words[range] }
-    }
 }
 
 pub(super) struct TotalOnly;

@@ -3,7 +3,7 @@
 //! The first of the hubs are corners of most triangles: there the words of several rows have much in common, which is added 64 bits at
 //! a time, to bit planes ([`crate::planes`]).
 
-use super::PackedWords;
+use crate::count::cpu::probe::PackedWords;
 use crate::planes::{self, EMPTY, FULL, Planes};
 use trimill_system::Bytes;
 

@@ -1,8 +1,8 @@
 //! Counters for the entries of one packed row. The rows of its successors have many of these entries, so they are counted here first.
 
+use super::Corners;
 use super::near::WordCounters;
-use super::{Corners, PackedWords};
-use crate::count::cpu::probe::{each_marked, marked_words};
+use crate::count::cpu::probe::{PackedWords, each_marked, marked_words};
 use crate::planes;
 use trimill_system::Bytes;
 
