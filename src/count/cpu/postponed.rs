@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::probe::PackedWords;
+use super::probe::NonEmptyWords;
 use trimill_system::{Bytes, mapped};
 
 /// The most arcs that wait, and the fewest for which waiting pays off.
@@ -142,18 +142,18 @@ impl PostponedArcs {
     }
 
     #[inline(always)]
-    pub(super) fn words(&self, words: Range<usize>) -> PackedWords<'_> {
-        PackedWords { places: &self.places[words.clone()], words: &self.bits[words] }
+    pub(super) fn words(&self, words: Range<usize>) -> NonEmptyWords<'_> {
+        NonEmptyWords { places: &self.places[words.clone()], words: &self.bits[words] }
     }
 
     #[inline(always)]
-    pub(super) fn words_of(&self, arc: &PostponedArc) -> PackedWords<'_> {
+    pub(super) fn words_of(&self, arc: &PostponedArc) -> NonEmptyWords<'_> {
         self.words(arc.tail as usize..arc.tail as usize + usize::from(arc.len))
     }
 
     #[inline(always)]
     pub(super) fn prefetch_words(&self, arc: &PostponedArc) {
-        let PackedWords { places, words } = self.words_of(arc);
+        let NonEmptyWords { places, words } = self.words_of(arc);
         mapped::prefetch_all(words);
         mapped::prefetch_all(places);
     }

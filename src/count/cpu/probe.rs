@@ -8,12 +8,12 @@ use crate::planes::each_bit;
 
 /// Words of a row, and their places: a word in place `i` is of 64 numbers from `64 * i` on.
 #[derive(Clone, Copy)]
-pub(super) struct PackedWords<'a> {
+pub(super) struct NonEmptyWords<'a> {
     pub(super) places: &'a [u16],
     pub(super) words: &'a [u64],
 }
 
-impl<'a> PackedWords<'a> {
+impl<'a> NonEmptyWords<'a> {
     #[inline(always)]
     pub(super) fn some(self, range: Range<usize>) -> Self {
         Self { places: &self.places[range.clone()], words: &self.words[range] }
@@ -63,7 +63,7 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
 ///
 /// Two words an iteration, with a sum for each: fewer instructions a word, and no addition waits for the one before.
 #[inline(always)]
-pub(super) fn common(row: PackedWords<'_>, bits: &[u64]) -> u64 {
+pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     let common = |place: u16, word: u64| u64::from((bits[usize::from(place)] & word).count_ones());
     let mut counts = [0; 2];
     let ((places, last_place), (words, last_word)) = (row.places.as_chunks::<2>(), row.words.as_chunks::<2>());
@@ -79,7 +79,7 @@ pub(super) fn common(row: PackedWords<'_>, bits: &[u64]) -> u64 {
 
 /// The same for each of four, of the same length: the words of the row are loaded once for all.
 #[inline(always)]
-pub(super) fn common_of_four(row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
+pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
     let mut counts = [0; 4];
     let four = four.map(|bits| &bits[..four[0].len()]);
     for (&place, word) in row.places.iter().zip(row.words) {
@@ -93,7 +93,7 @@ pub(super) fn common_of_four(row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4
 
 /// Which of up to 64 words have something in common with `bits`: a bit for each. Without a branch, since most have nothing.
 #[inline(always)]
-pub(super) fn words_in_common(row: PackedWords<'_>, bits: &[u64]) -> u64 {
+pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     let ((places, last_places), (words, last_words)) = (row.places.as_chunks::<8>(), row.words.as_chunks::<8>());
     let is_common = |place: u16, word: u64| u64::from(bits[usize::from(place)] & word != 0);
     let mut found = 0;

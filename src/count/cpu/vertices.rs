@@ -16,7 +16,7 @@ pub(super) use near::NearCounters;
 pub(super) use row::{OfRow, RowCounters};
 
 use super::probe::{
-    PackedWords, common, common_of_four, each_marked, marked_words, probe, probe_words, words_in_common,
+    NonEmptyWords, common, common_of_four, each_marked, marked_words, probe, probe_words, words_in_common,
 };
 use crate::planes::each_bit;
 use trimill_system::Bytes;
@@ -28,9 +28,9 @@ pub(super) trait Corners {
     const WANTED: bool;
 
     /// How many bits the packed words of a row have in common with `bits`: these are smallest corners.
-    fn common(&mut self, row: PackedWords<'_>, bits: &[u64]) -> u64;
+    fn common(&mut self, row: NonEmptyWords<'_>, bits: &[u64]) -> u64;
     /// The same for each of four, of the same length.
-    fn common_of_four(&mut self, row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4];
+    fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4];
     /// How many bits of the words are marked: these are smallest corners.
     fn marked_bits(&mut self, words: &[[u32; 3]], marks: &[u64]) -> u64;
     /// How many entries of a row are marked: these are smallest corners.
@@ -47,12 +47,12 @@ impl Corners for TotalOnly {
     const WANTED: bool = false;
 
     #[inline(always)]
-    fn common(&mut self, row: PackedWords<'_>, bits: &[u64]) -> u64 {
+    fn common(&mut self, row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
         common(row, bits)
     }
 
     #[inline(always)]
-    fn common_of_four(&mut self, row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
+    fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
         common_of_four(row, four)
     }
 
@@ -126,10 +126,10 @@ impl Corners for WorkerVertices<'_> {
     const WANTED: bool = true;
 
     #[inline(always)]
-    fn common(&mut self, row: PackedWords<'_>, bits: &[u64]) -> u64 {
+    fn common(&mut self, row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
         let mut count = 0;
         for (places, words) in row.places.chunks(64).zip(row.words.chunks(64)) {
-            each_bit(words_in_common(PackedWords { places, words }, bits), |i| {
+            each_bit(words_in_common(NonEmptyWords { places, words }, bits), |i| {
                 let both = bits[usize::from(places[i])] & words[i];
                 count += u64::from(both.count_ones());
                 each_bit(both, |bit| self.number(64 * u32::from(places[i]) + bit as u32, 1));
@@ -140,7 +140,7 @@ impl Corners for WorkerVertices<'_> {
 
     /// The first hubs have much in common: the words of four of them are added at once.
     #[inline(always)]
-    fn common_of_four(&mut self, row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
+    fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
         self.near.count_four(row, four).unwrap_or_else(|| four.map(|bits| self.common(row, bits)))
     }
 

@@ -3,7 +3,7 @@
 //! The first of the hubs are corners of most triangles: there the words of several rows have much in common, which is added 64 bits at
 //! a time, to bit planes ([`crate::planes`]).
 
-use crate::count::cpu::probe::PackedWords;
+use crate::count::cpu::probe::NonEmptyWords;
 use crate::planes::{self, EMPTY, FULL, Planes};
 use trimill_system::Bytes;
 
@@ -85,7 +85,7 @@ impl NearCounters {
 
     /// How many bits the words of a row have in common with each of four, of the same length; `None` if there are no counters.
     #[inline(always)]
-    pub(super) fn count_four(&mut self, row: PackedWords<'_>, four: [&[u64]; 4]) -> Option<[u64; 4]> {
+    pub(super) fn count_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> Option<[u64; 4]> {
         if self.counts.is_empty() {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::Corners;
 use super::near::WordCounters;
-use crate::count::cpu::probe::{PackedWords, each_marked, marked_words};
+use crate::count::cpu::probe::{NonEmptyWords, each_marked, marked_words};
 use crate::planes;
 use trimill_system::Bytes;
 
@@ -69,12 +69,12 @@ impl<C: Corners> Corners for OfRow<'_, C> {
     const WANTED: bool = C::WANTED;
 
     #[inline(always)]
-    fn common(&mut self, row: PackedWords<'_>, bits: &[u64]) -> u64 {
+    fn common(&mut self, row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
         self.all.common(row, bits)
     }
 
     #[inline(always)]
-    fn common_of_four(&mut self, row: PackedWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
+    fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
         self.all.common_of_four(row, four)
     }
 
