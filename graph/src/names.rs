@@ -320,6 +320,16 @@ mod tests {
     }
 
     #[test]
+    fn a_bit_that_changed_before_names_are_copied_is_noticed() {
+        let (dir, names) = written(&(0..200).map(|i| format!("{i:05}").into_bytes()).collect::<Vec<_>>());
+        assert!(names.each_part(|_| Ok(())).is_ok());
+        let mut byte = [0];
+        disk::read_at(&names.file, &mut byte, 30).unwrap();
+        disk::write_at(&names.file, dir.path(), &[byte[0] ^ 1], 30).unwrap();
+        assert!(names.each_part(|_| Ok(())).is_err());
+    }
+
+    #[test]
     fn what_is_no_section_is_refused() {
         let names: Vec<Vec<u8>> = (0..200).map(|i| format!("{i:05}").into_bytes()).collect();
         let (dir, written) = written(&names);

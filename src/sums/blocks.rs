@@ -276,6 +276,23 @@ mod tests {
     }
 
     #[test]
+    fn a_bit_that_changed_in_the_file_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let sums = Sums::<ByArc>::in_file(N, dir.path()).unwrap();
+        sums.add(From(0), &vec![5; 2 * BLOCK as usize]).unwrap();
+        let SumBlocks::File { file, .. } = &sums.blocks else { panic!("in a file") };
+        let (place, mut byte) = (Sums::<ByArc>::bytes(BLOCK + 1).get(), [0]);
+        disk::read_at(file, &mut byte, place).unwrap();
+        disk::write_at(file, dir.path(), &[byte[0] ^ 1], place).unwrap();
+        let read = |first: u64, many: usize| sums.read(first, &mut vec![0; many]);
+        assert!(read(0, BLOCK as usize).is_ok() && read(BLOCK - 3, 3).is_ok() && read(2 * BLOCK, 17).is_ok());
+        // The whole block, its end, and a change elsewhere in it.
+        assert!(read(BLOCK, BLOCK as usize).is_err() && read(2 * BLOCK - 1, 1).is_err());
+        let error = sums.add(From(BLOCK + 9), &[1]).unwrap_err().to_string();
+        assert!(error.contains("does not hold what was written") && sums.total().is_err(), "{error}");
+    }
+
+    #[test]
     fn sums_of_listed_keys_are_the_same_in_memory_and_in_a_file() {
         let n = 3 * ByRank::BLOCK as u32 + 17;
         let dir = tempfile::tempdir().unwrap();

@@ -5,8 +5,8 @@
 //! bits of a few words: those of `a` up to the one that holds `b`. This word may hold `b` itself and larger numbers, too;
 //! these are not counted, since `b`'s bits are all below `b`.
 //!
-//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once. Other hubs' rows would be loaded from memory again
-//! for every arc. So arcs to them are postponed until there are many, and then intersected hub by hub: each one's row is loaded once for
+//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once, with four of them at a time. Other hubs' rows would
+//! be loaded from memory again for every arc. So arcs to them are postponed until there are many, and then intersected hub by hub: each one's row is loaded once for
 //! all arcs that end in it.
 //!
 //! **Other successors** that are not counted by their heads ([`super::by_head`]). `a`'s row is marked in a bitmap over the numbering and

@@ -183,3 +183,30 @@ impl Overflow {
         self.file.get().ok_or_else(|| Error::defect("a file that was made is missing"))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_that_changed_in_the_file_is_noticed_by_reads_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let overflow = Overflow::new(dir.path());
+        let bytes: Vec<u8> = (0..3 * CHECKED + 100).map(|i| (i * i / 11) as u8).collect();
+        // Not from the beginning of the file.
+        let [_, written] = [&bytes[..77], &bytes].map(|bytes| overflow.write(bytes).unwrap());
+        let parts =
+            [0..bytes.len(), 0..1, CHECKED - 1..CHECKED + 1, CHECKED..2 * CHECKED, 3 * CHECKED..3 * CHECKED + 9, 7..7];
+        for part in &parts {
+            assert!(*overflow.read(&written, part.clone()).unwrap() == bytes[part.clone()], "{part:?}");
+        }
+        let changed = CHECKED + 1000;
+        write_at(overflow.file().unwrap(), dir.path(), &[bytes[changed] ^ 1], 77 + changed as u64).unwrap();
+        for part in parts {
+            let beside = part.start < 2 * CHECKED && part.end > CHECKED;
+            assert_eq!(overflow.read(&written, part.clone()).is_err(), beside, "{part:?}");
+        }
+        assert!(overflow.take(written).unwrap_err().to_string().contains("does not hold what was written"));
+    }
+}
