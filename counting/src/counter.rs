@@ -83,8 +83,8 @@ pub trait CountBackend: Send {
     fn vertex_counters(&self) -> u64 {
         0
     }
-    /// The bytes of the host's memory that peeling a graph of so many vertices and edges takes beside the graph: what does not fit the
-    /// device. None: it cannot peel such a graph.
+    /// The bytes of the host's memory that peeling a graph of `vertices` vertices and `edges` edges takes beside the graph, for what does
+    /// not fit the device; `None`: it cannot peel this graph.
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
         let _ = (vertices, edges);
         None

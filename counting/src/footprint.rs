@@ -33,7 +33,7 @@ pub struct Footprint {
     pub fixed: Bytes,
     /// What the device sets apart to decode rows in, and for counters of vertices.
     pub apart: Bytes,
-    /// The most bytes of a resident section that the method can number, whatever the device's memory.
+    /// The most bytes of a resident section that the method can number, however much memory the device has.
     pub most_resident: Bytes,
     /// The bytes that the method takes of a budget, if it can use more than the least; none: it takes the least.
     pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,

@@ -105,12 +105,12 @@ fn encode_block(keys: &[u64], encoded: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of the low bits of so many keys.
+/// Bytes of `low` low bits of each of `keys` keys.
 const fn low_bytes(keys: usize, low: u32) -> usize {
     (keys * low as usize).div_ceil(8)
 }
 
-/// Bytes of the ones of so many keys, and of zeros.
+/// Bytes of the high bits of `keys` keys, in whole words: a one for each key, and `zeros` zeros.
 const fn high_bytes(keys: usize, zeros: u64) -> usize {
     (keys + zeros as usize).div_ceil(64) * 8
 }

@@ -141,13 +141,14 @@ impl Layout {
         missing.map(|name| format!("it has no section '{name}'"))
     }
 
-    /// The least bytes of the file of a graph of so many vertices and edges: a row, an arc, a rank take a bit each, or more, and an id two.
+    /// The fewest bytes of the file of a graph of `self.vertices` vertices and `self.edges` edges: a row, an arc and a rank take at least one
+    /// bit each, an id at least two.
     pub fn file_at_least(&self) -> Bytes {
         let of_vertex = if self.has_ids { 4 } else { 2 };
         Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))
     }
 
-    /// Bytes of a graph in memory whose rows take so many bytes; the vertex of each rank takes 4 more, an id 8.
+    /// Bytes of a graph in memory whose rows take `rows` bytes; the vertex of each rank takes 4 more, an id 8.
     pub fn in_memory(&self, rows: u64) -> Bytes {
         let of_vertex = if self.has_ids { 12 } else { 4 };
         Bytes((of_vertex * u64::from(self.vertices)).saturating_add(rows))
@@ -160,7 +161,7 @@ impl Layout {
         let numbers = u64::from(self.vertices) + self.edges;
         // Of blocks and chunks: headers, the ends of words, entries of the index.
         let chunks = 128 * (2 + numbers.div_ceil(1 << 15));
-        // So many different degrees add up to twice the edges.
+        // No more than 2 (sqrt(edges) + 1) different degrees add up to twice the edges.
         let degrees = RUN * 2 * (self.edges.isqrt() + 1);
         Bytes(of_vertex * u64::from(self.vertices) + (longest * numbers).div_ceil(8) + chunks + degrees)
     }

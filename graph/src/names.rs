@@ -145,7 +145,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Opens the section that begins at `start` of the file and has so many bytes; reads all of it, to compare its checksum.
+    /// Opens the section of `bytes` bytes that begins at `start` of the file; reads all of it, to compare its checksum.
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
         let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
         let (path, ends) = (path.to_path_buf(), Vec::new());

@@ -83,7 +83,7 @@ struct Buffer {
     successors: Vec<u32>,
 }
 
-/// Makes a vector so long. What it holds is overwritten afterwards, by all threads, which then touch new memory first.
+/// Gives `values` the length `len`. All threads overwrite the contents afterwards, so they are the first to touch new memory.
 fn fit<T: Zeroable + Clone>(values: &mut Vec<T>, len: usize) {
     match values.capacity() < len {
         true => *values = zeros(len),

@@ -5,14 +5,14 @@
 //! distances  row after row: the first successor, then each one's distance from the one before, less 1
 //! ```
 //!
-//! Every sequence of such numbers stands for strictly ascending rows, so the only checks needed are that the numbers are as many as the
-//! rows have and that each row ends below its own rank. A block takes 0.2 bytes an arc on a crawl blown up 20 times to 2 on a uniform
+//! Any distances stand for strictly ascending rows, so only two checks are needed: that there are as many distances as successors, and
+//! that each row ends below its own rank. A block takes 0.2 bytes an arc on a crawl blown up 20 times to 2 on a uniform
 //! graph (docs/graph-format.md). Cost: `O(rows + arcs)`.
 
 use super::Offset;
 use super::sequence::{NumberSequence, Wrong, encode};
 
-/// Appends the file block of rows of such lengths, whose successors have these distances.
+/// Appends the file block of rows with these `lengths`, whose successors have these `distances`.
 pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
     encode(lengths, out);
     encode(distances, out);
@@ -54,7 +54,7 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// Writes the ends of rows of such lengths, plus `base`, to `ends`.
+/// Writes the ends of rows with these `lengths`, plus `base`, to `ends`.
 pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     let mut end = base;
     for (place, &length) in ends.iter_mut().zip(lengths) {
@@ -63,7 +63,7 @@ pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     }
 }
 
-/// Turns the first successors and distances in `numbers` into the successors of rows of such lengths; returns whether each
+/// Turns the first successors and distances in `numbers` into the successors of rows with these `lengths`; returns whether each
 /// row ends below its bound.
 pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);

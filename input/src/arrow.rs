@@ -1,13 +1,13 @@
 //! Apache Arrow's format for files (also Feather, version 2) and streams: a table with two columns of ids, a row for each arc.
 //!
-//! Integers of 8 to 64 bits, with and without a sign, or text where ids are names; a negative number or a missing value is an error. [`schema`] says which columns are
-//! read, and where they are; [`message`] has the layout of the bytes. Buffers are plain or compressed by LZ4 or zstd. Ids are delivered
-//! as stored.
+//! Integers of 8 to 64 bits, with and without a sign, or text where ids are names; a negative number or a missing value is an error.
+//! [`schema`] says which columns are read, and where they are; [`message`] has the layout of the bytes. Buffers are plain or compressed
+//! by LZ4 or zstd. Ids are delivered as stored.
 //!
 //! The library only decodes metadata: it would read whole record batches, and a table is often written as a single one. Here the two
 //! columns are read in pieces, those of a plain batch by all threads, a compressed batch by one. Memory: for each thread two pieces and
-//! what decompresses them; a hundred bytes a batch; and of names those that stand in a [`dictionary`]. A [`stream`] that comes through a pipe is
-//! read as it comes.
+//! what decompresses them; a hundred bytes a batch; and of names those that stand in a [`dictionary`]. A [`stream`] from a pipe is read
+//! as it arrives.
 
 mod dictionary;
 pub(super) mod message;

@@ -18,7 +18,7 @@ const BLOCK: u64 = 4 << 20;
 /// Bytes that are read at a time; they fit in a core's cache.
 const CHUNK: usize = 256 << 10;
 
-/// The hash of the first `bytes` bytes of `file`, which has so many. `path` is for errors.
+/// The hash of the first `bytes` bytes of `file`, which has at least that many. `path` is for errors.
 pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> Result<u128> {
     let mut blocks = parallel::try_map_with(0..bytes.div_ceil(BLOCK), Vec::new, |buffer, block| {
         control.check()?;

@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(files(&["b/y*", "b/_S*"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt", "b/_SUCCESS"]));
         assert_eq!(files(&["b/y=1/empty*", "b/.0*"]).unwrap(), of(&["b/y=1/empty.txt", "b/.0.crc"]));
         assert_eq!(files(&["?"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt", "c/g.graph"]));
-        // A file of the name of a pattern is that file; what is named is taken, whatever its name.
+        // An argument that is the name of a file is not a pattern; a file that is named is taken even if it begins with `_`.
         std::fs::write(at("b/y=*"), "0 1\n").unwrap();
         assert_eq!(files(&["b/y=*", "b/_SUCCESS", "nothing*"]).unwrap(), of(&["b/y=*", "b/_SUCCESS", "nothing*"]));
         // A list of files, fetched with them into one folder, or with their folders.

@@ -6,7 +6,7 @@
 //! is true, it cannot be decided, and the user has to say so.
 //!
 //! A list that begins with its largest id has an arc `n m` in front of ids up to `n`. It is no header if the number of lines
-//! is far from `m` and `2 m`, or if so many edges do not fit between `n` vertices. If the number is near, a line may be
+//! is far from `m` and `2 m`, or if `m` edges do not fit between `n` vertices. If the number is near, a line may be
 //! missing; then the next line decides: in a list that is sorted from the largest id down (a star, a path, a wheel) it begins
 //! with an end of the first arc, and after a header it begins with one of these numbers only by chance.
 
@@ -175,7 +175,7 @@ impl ArcSink for Gather {
 /// The key of a hash that shows whether arcs are symmetric.
 ///
 /// The hash of a pair is added for each arc to the larger id and subtracted for each to the smaller one, modulo 2^64. The key
-/// is random in each run, so arcs without their reverse sum to 0 with probability 2^-64 only, whatever they are.
+/// is random in each run, so arcs without their reverse sum to 0 with probability 2^-64 only, whichever arcs they are.
 pub(super) struct SymmetryKey(u64);
 
 impl SymmetryKey {
@@ -206,7 +206,7 @@ mod tests {
         judge(HeaderNumbers { n, m, goes_on }, true, &gather.finish())
     }
 
-    /// A path of so many edges on ids from `first` on.
+    /// A path of `edges` edges on ids from `first` on.
     fn path(first: u64, edges: u64) -> Vec<(u64, u64)> {
         (first..first + edges).map(|u| (u, u + 1)).collect()
     }
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(verdict(1000, 20, &path(1, 900)), HeaderVerdict::Arc);
         assert_eq!(verdict(48, 900, &path(1, 500)), HeaderVerdict::Arc);
         assert_eq!(verdict(30, 9, &path(1, 29)), HeaderVerdict::Arc);
-        // No graph of 3 vertices has so many edges; two lines do not list one edge twice.
+        // 3 vertices have at most 3 edges, not 4; two lines do not list one edge twice.
         assert_eq!(verdict(3, 4, &[(1, 2), (1, 3), (2, 3)]), HeaderVerdict::Arc);
         assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), HeaderVerdict::Arc);
         assert_eq!(verdict(6, 14, &path(1, 3)), HeaderVerdict::Arc);

@@ -5,7 +5,7 @@
 //! in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy matrices, as stored in lists of edges.
 //!
 //! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all and may be called
-//! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
+//! again. Memory is bounded by threads x (a window of 8 MiB and a batch), for a file of any size.
 //!
 //! | module | what it reads |
 //! | --- | --- |

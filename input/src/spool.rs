@@ -12,12 +12,12 @@ use super::compression::Compression;
 use super::storage::Storage;
 use trimill_system::{Bytes, Error, Result, disk};
 
-/// After so many bytes the free space is queried again: other programs write to the disk, too.
+/// The most bytes that are written before the free space is queried again: other programs write to the disk, too.
 const STEP: u64 = 64 << 20;
 /// The space that is left free on the disk: its size divided by the first number, but at most the second number of bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
-/// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least. A gzip member grows less.
+/// The most bytes of data per byte of a zstd frame: a block of 128 KiB takes at least four bytes. A gzip member grows less.
 const MOST_GROWTH: u64 = 1 << 15;
 
 pub(super) struct Spool<'a> {

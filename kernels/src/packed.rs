@@ -155,7 +155,7 @@ fn bits_for(numbered: u32) -> Option<u32> {
     [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
 }
 
-/// Whether partitions of a graph with so many vertices can be packed.
+/// Whether partitions of a graph with `vertices` vertices can be packed.
 pub fn takes(vertices: u32) -> bool {
     bits_for(vertices).is_some()
 }

@@ -38,7 +38,7 @@ const WARP: u32 = 32;
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
-/// So many falling edges are sorted, so that a row is used while it is near.
+/// The fewest falling edges that are sorted: then edges that need the same row follow each other, and find it in a cache.
 const WORTH_SORTING: u64 = if cfg!(test) { 1 << 3 } else { 1 << 16 };
 
 /// The fewest edges whose rows are fetched together.

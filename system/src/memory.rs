@@ -19,7 +19,7 @@ const PROGRAM: Bytes = Bytes::mib(16);
 /// A thread: its stack, and what the allocator keeps for it.
 const PER_THREAD: Bytes = Bytes(256 << 10);
 
-/// One byte in so many is left to the allocator, which does not return all freed memory at once.
+/// One byte in `ALLOCATOR` bytes is left to the allocator, which does not return all freed memory at once.
 const ALLOCATOR: u64 = 16;
 
 /// Half of the memory of this machine: the budget of a job that names none.
@@ -73,7 +73,7 @@ impl HostMemory {
         PROGRAM + Bytes(self.threads * PER_THREAD.get())
     }
 
-    /// The budget of what runs within this one while so much is held.
+    /// The budget that is left for other work while `held` bytes are held.
     pub fn beside(self, held: Bytes) -> Bytes {
         self.budget.saturating_sub(with_allocator(held))
     }
@@ -112,7 +112,7 @@ impl HostMemory {
     }
 }
 
-/// What so many bytes take with their share of the allocator.
+/// `bytes`, and the allocator's share for them.
 fn with_allocator(bytes: Bytes) -> Bytes {
     Bytes(bytes.get().div_ceil(ALLOCATOR - 1) * ALLOCATOR)
 }
@@ -150,7 +150,7 @@ impl Needs {
         self
     }
 
-    /// Adds buffers of at least so many bytes, which take all that is left.
+    /// Adds buffers, which need at least `bytes` bytes and take all that is left.
     #[must_use]
     pub fn buffers(mut self, bytes: Bytes) -> Self {
         self.buffers += bytes;

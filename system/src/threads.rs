@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 /// What errors call a thread of which nothing more is known, usually one of the pool.
 pub const WORKER: &str = "a worker thread";
 
-/// So many threads may be asked for on any machine, and so many for each core of a larger one: more would only take memory
-/// and processor time from others.
+/// A job may ask for `ALWAYS` threads on any machine, and for `PER_CORE` threads for each core if that is more: further threads would
+/// only take memory and processor time from others.
 const ALWAYS: usize = 64;
 const PER_CORE: usize = 8;
 
@@ -54,7 +54,7 @@ pub struct JobPool {
 /// The pool that is kept.
 static IDLE: Mutex<Option<JobPool>> = Mutex::new(None);
 
-/// A pool of so many threads; `None`: one for each core. All parallel work of a job runs in its pool; outside one, rayon
+/// A pool of `threads` threads; `None`: one for each core. All parallel work of a job runs in its pool; outside one, rayon
 /// would start another pool for the whole process.
 pub fn pool(threads: Option<NonZeroUsize>) -> Result<JobPool> {
     check(threads)?;

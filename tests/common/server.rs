@@ -32,7 +32,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-    /// The connection is closed after so many bytes of the body.
+    /// The connection is closed after this many bytes of the body.
     pub(crate) cut: Option<usize>,
     /// A pause in the middle of the body.
     pub(crate) pause: Duration,

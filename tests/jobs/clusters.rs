@@ -1,5 +1,5 @@
-//! Shards of a prepared job, counted by plain processes: whatever is killed, repeated or run at the same time, the merged result is what
-//! others published, and its files are what the verifier writes.
+//! Shards of a prepared job, counted by plain processes: even if these are killed, repeated or run at the same time, the merged result is
+//! the published one, and its files are those that the verifier writes.
 
 mod files;
 
@@ -272,7 +272,7 @@ fn more_shards_than_there_may_be_partitions_are_refused() {
         place.refuses(&["cluster", "hq", "run", "--shards", shards], 2, &said);
     }
     assert!(!place.path("new").exists());
-    // As many tasks as there are partitions, whatever is asked for.
+    // As many tasks as there are partitions, however many are asked for.
     place.prints(&["cluster", "hq", "run", "--shards", "1000000", "--gpus-per-task", "0", "--cpus-per-task", "1"]);
     let file: toml::Table = fs::read_to_string(place.path("run/hq/count.toml")).unwrap().parse().unwrap();
     assert_eq!(file["array"]["ids"].as_str(), Some("0-2"));
@@ -327,7 +327,7 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
         2,
         &["'compact-forward' counts whole graphs only", "2 shards"],
     );
-    // Prepared again: what is there stays.
+    // Prepared again: all files stay.
     place.count("run", "0/2");
     let before = listing(&place.path("run"));
     let again = place.prepare("run", "2", &["--partitioner", "rank"]);

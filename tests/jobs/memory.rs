@@ -156,8 +156,8 @@ fn advised(input: &Path, dir: &Path, options: &str) -> Option<u64> {
     Some(number.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
 }
 
-/// Stars, rings, random and dense graphs, with ids that index arrays and ids that don't, as text and as binary pairs: whatever the first
-/// budget is, the next one that is advised works.
+/// Stars, rings, random and dense graphs, with ids that index arrays and ids that don't, as text and as binary pairs: if a
+/// budget is refused, the one that the error advises works.
 #[test]
 fn the_budget_that_the_first_refusal_names_is_enough() {
     let dir = tempfile::tempdir().unwrap();

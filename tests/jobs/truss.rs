@@ -220,7 +220,7 @@ fn what_cannot_be_peeled_or_written_is_refused_at_once() {
     }
 }
 
-/// Stops the job once so many edges fell.
+/// Stops the job once more than `after` edges fell.
 struct StopsPeeling {
     stop: Arc<AtomicBool>,
     after: u64,

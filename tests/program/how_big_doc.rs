@@ -103,7 +103,7 @@ fn gib(many: u64) -> Bytes {
     Bytes(many << 30)
 }
 
-/// What a job takes of a GPU of so many gigabytes.
+/// The bytes that a job takes of a GPU with `gigabytes` GB.
 fn of_gpu(gigabytes: u64) -> Bytes {
     Bytes(gigabytes * 900_000_000)
 }

@@ -81,7 +81,7 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     }
 }
 
-/// A stream of Arrow with the arcs of a complete graph, as `u32` or as `i64`, in batches of so many rows.
+/// A stream of Arrow with the arcs of a complete graph, as `u32`, or `i64` if `wide`, in batches of `rows` rows.
 fn arrow_stream(vertices: u32, rows: usize, wide: bool) -> Vec<u8> {
     use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
     let arcs: Vec<[u32; 2]> = (0..vertices).flat_map(|u| (0..vertices).map(move |v| [u, v])).collect();

@@ -29,7 +29,7 @@ fn doubled_rows(ids: &[u64], arcs: &BTreeSet<(u64, u64)>, mutual: bool) -> Vec<V
     numbers.clone().map(|a| (0..a).filter(|&b| joined(a, b)).collect()).collect()
 }
 
-/// It stays in memory if it takes at most so many bytes there.
+/// The graph stays in memory if it takes at most `memory` bytes there.
 fn made(of: DoubledGraph<'_>, source: &ArcList, memory: Bytes, dir: &Path) -> Result<OrientedGraph> {
     let space = Workspace { graph: memory, ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };
     let control = Control::silent();

@@ -12,8 +12,8 @@ use trimill_system::memory::HostMemory;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// A pass returns every edge once, as a pair of ranks that fall with the degree, wherever the rows are stored and whatever
-    /// the limit of a block is.
+    /// A pass returns every edge once, as a pair of ranks that fall with the degree, with rows in memory or in a
+    /// file, and any limit of a block.
     #[test]
     fn a_pass_shows_every_edge_once(
         edges in prop::collection::btree_set((0u64..60, 0u64..60), 1..300),

@@ -23,7 +23,7 @@ use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 use webgraph::prelude::{BvComp, VecGraph};
 
-/// A device that has started once it was asked so many times whether it has.
+/// A device that answers `questions` times that it has not started yet, and then that it has.
 struct Slow {
     double: Option<Double>,
     questions: AtomicU32,
@@ -75,7 +75,7 @@ fn prepared_within(
     Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })
 }
 
-/// Both ways make the same graph, on a device that has started once it was asked so often; and files that are the same to the byte.
+/// CPU and device make the same graph, and the same bytes of a file; the device has started after `questions` questions ([`Slow`]).
 fn same(source: &dyn ArcSource, questions: u32, what: &str) {
     let arena = padded(needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most()));
     let on_cpu = prepared(source, None, false, Bytes::ZERO).unwrap();

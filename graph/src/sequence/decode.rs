@@ -73,7 +73,7 @@ pub(crate) const WORDS: usize = 32;
 /// Places of ones that are found at a time; behind the last one of a word some are found that do not exist.
 const STEP: usize = 8;
 
-/// Room for the places of all ones of so many words.
+/// Room for the places of all ones of [`WORDS`] words, and for some that do not exist ([`STEP`]).
 pub(crate) const FOUND: usize = 64 * WORDS + 64 + STEP;
 
 /// Decodes numbers of which each has bits; returns whether all are valid.
@@ -86,7 +86,7 @@ fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     }
 }
 
-/// The same, with so many numbers, one or two, in each word of data that is read; `None` if they do not fit one.
+/// As [`decode_each`], with `IN_WORD` numbers, one or two, from each word of data that is read; `None` if they do not fit a word.
 ///
 /// The places of some ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
 #[inline(always)]

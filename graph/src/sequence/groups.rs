@@ -24,10 +24,10 @@ pub(super) type Lengths = [u32; LENGTHS];
 pub(super) const LENGTHS: usize = NUMBER_BITS as usize + 1;
 
 impl Groups {
-    /// Those with which numbers of such lengths take the fewest bits, and how many these are; of equally good ones those with the smallest
-    /// `more`, then the smallest `first`.
+    /// The groups with which numbers of these `lengths` take the fewest bits, and the number of these bits; of equally good groups those
+    /// with the smallest `more`, then the smallest `first`.
     pub(super) fn shortest(lengths: &Lengths) -> (Self, u64) {
-        // How many numbers are longer than so many bits.
+        // `longer[i]`: how many numbers have more than `i` bits.
         let mut longer = [0u64; LENGTHS];
         for length in (1..LENGTHS).rev() {
             longer[length - 1] = longer[length] + u64::from(lengths[length]);
@@ -50,12 +50,12 @@ impl Groups {
         (best, least)
     }
 
-    /// How many further groups a number of so many bits has.
+    /// How many further groups a number of `length` bits has.
     pub(super) const fn further(self, length: u32) -> u32 {
         length.saturating_sub(self.first).div_ceil(self.more)
     }
 
-    /// Bits of the data of `many` numbers with so many control bits.
+    /// Bits of the data of `many` numbers with `control_bits` control bits.
     pub(super) fn data_bits(self, many: u64, control_bits: u64) -> Option<u64> {
         let further = control_bits.checked_sub(many)?;
         u64::from(self.first).checked_mul(many)?.checked_add(u64::from(self.more).checked_mul(further)?)

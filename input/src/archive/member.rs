@@ -4,7 +4,7 @@
 //! first part that applies decides:
 //!
 //! 1. Only plain files count. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
-//! 2. A file that is alone is the graph, whatever its name.
+//! 2. If there is only one file, it is the graph, under any name.
 //! 3. KONECT: `out.NAME` with `meta.NAME` or `README.NAME` in the same folder.
 //! 4. SuiteSparse: `NAME/NAME.mtx`, if all other files are in the same folder and their names begin with `NAME_`: these are
 //!    vectors, coordinates and names.

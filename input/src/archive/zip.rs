@@ -23,7 +23,7 @@ use crate::storage::{Pread, Storage};
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
 
-/// No member grows to more than so many times its compressed size: bzip2 reaches about a million, deflate a thousand.
+/// The most that a member may grow: its size divided by its compressed size. bzip2 reaches about a million, deflate a thousand.
 const MOST_GROWTH: u64 = 1 << 21;
 
 /// Bytes that are read before a request to stop is looked for.

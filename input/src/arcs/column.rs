@@ -41,7 +41,7 @@ pub trait Column: Send + Sync {
     /// The places from `first` on that `count` numbers have.
     ///
     /// # Errors
-    /// [`Kind::Data`](trimill_system::error::Kind::Data): there are not so many.
+    /// [`Kind::Data`](trimill_system::error::Kind::Data): the column ends before.
     fn places(&self, first: u64, count: usize) -> Result<Range<usize>> {
         let len = self.len();
         let end = first.checked_add(count as u64).filter(|&end| end <= len);

@@ -77,7 +77,7 @@ pub(super) struct EndBuffers {
 /// A dictionary, or more of it.
 pub(super) struct DictionaryLayout {
     pub(super) id: i64,
-    /// Whether it goes on behind what is there.
+    /// Whether its values are appended to those of the same dictionary that came before.
     pub(super) is_delta: bool,
     /// Its only column, twice.
     pub(super) columns: [ArrowColumn; 2],

@@ -1,5 +1,4 @@
-//! A stream that is read as it comes through a pipe, once: threads take turns to read a record batch, and deliver its arcs beside each
-//! other.
+//! A stream from a pipe, read once, as it arrives: threads take turns to read a record batch, and deliver its arcs in parallel.
 //!
 //! Only ids of at most 32 bits: sparse ones of 64 bits may need a second pass, so such a stream is copied first, as other pipes are.
 //! Memory: a window a thread; a larger record batch waits in a temporary file.
@@ -23,7 +22,7 @@ use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
 use trimill_system::{Result, lock};
 
-/// The longest schema of a stream that is read as it comes.
+/// The most bytes of the schema of a stream that is read without a copy.
 const LONGEST_SCHEMA: u64 = 1 << 20;
 
 pub(crate) struct ArrowStream {
@@ -140,7 +139,7 @@ impl OpenStream {
         Ok(None)
     }
 
-    /// Reads a body of so many bytes into the buffer, or into a file where it is larger.
+    /// Reads a body of `bytes` bytes into `buffer`, or into a temporary file if it is larger than `buffer`.
     fn body(&mut self, bytes: u64, stream: &ArrowStream, buffer: &mut [u8], control: &Control) -> Result<ReadBody> {
         if bytes <= buffer.len() as u64 {
             self.fill(&mut buffer[..bytes as usize], control)?;

@@ -1,4 +1,4 @@
-//! The ids in a record batch, read in pieces whatever its size.
+//! The ids in a record batch of any size, read in pieces.
 
 use std::io::{self, BufReader, Cursor, Read};
 use std::ops::Range;

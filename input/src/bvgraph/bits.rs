@@ -1,6 +1,6 @@
 //! Reads bits of a BVGraph's files in bounded memory, from a buffer of up to 1 MiB.
 //!
-//! Codes are read from a *window*: the next 57 bits at least, in one word, whatever the position. So a number takes one load, one search
+//! Codes are read from a *window*: the next 57 bits at least, in one word, at any position. So a number takes one load, one search
 //! for its first one bit, and a shift, and only the largest numbers more. Reading through a mapped file would keep every page resident.
 //! Zeros follow the end, since a window looks ahead; a position far beyond the end is an error, so decoding a truncated stream ends.
 

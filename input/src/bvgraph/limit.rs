@@ -17,7 +17,7 @@ pub(super) struct RingLimit {
 }
 
 impl RingLimit {
-    /// No rows yet, of a stream of `bytes` bytes, in a ring of so many places.
+    /// No rows yet, of a stream of `bytes` bytes, in a ring of `places` places.
     pub(super) fn new(places: usize, bytes: u64) -> Self {
         Self { longest: vec![0; places], room: MORE_ARCS + ARCS_A_BYTE * bytes }
     }

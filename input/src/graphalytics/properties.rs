@@ -6,10 +6,10 @@ use crate::file::InputFile;
 use crate::java_properties::PropertyValues;
 use trimill_system::{Error, Result};
 
-/// The most bytes of such a file that are read. Usual ones have a thousand.
+/// The most bytes of a properties file that are read. It usually has about a thousand.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What a key ends with, after `graph.NAME`, of the keys by which such a file is known.
+/// The keys that show that a file describes a Graphalytics graph: what follows `graph.NAME` in them.
 const KEYS: [&str; 3] = [".vertex-file", ".edge-file", ".directed"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl GraphalyticsProperties {
     }
 }
 
-/// The name of the graph in the keys; none where no key is that of such a graph.
+/// The name of the graph, from keys that end with one of [`KEYS`]; `None` if there are none.
 fn name(values: &PropertyValues) -> Result<Option<String>, String> {
     let of_key = |key: &str| {
         let rest = key.strip_prefix("graph.")?;

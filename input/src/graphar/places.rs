@@ -108,7 +108,7 @@ impl GrapharFiles for ArchivedGraphar {
     }
 }
 
-/// Refuses a file of so many bytes if it is too long for a description.
+/// Refuses a description of more than [`MOST_BYTES`] bytes.
 pub(crate) fn check_length(path: &Path, bytes: u64) -> Result<()> {
     if bytes > MOST_BYTES { Err(too_long(path, &bytes.to_string())) } else { Ok(()) }
 }

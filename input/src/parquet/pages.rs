@@ -23,10 +23,10 @@ use trimill_system::lock;
 /// Bytes that are read for the header of a page: of integers it takes less than 100.
 const HEADER: u64 = 8 << 10;
 
-/// A page of so many bytes is read, however few it takes compressed.
+/// Pages of at most this many bytes are read, however few bytes they have compressed.
 const SMALL: i64 = 4 << 20;
 
-/// A larger one must not grow to more than so many times its compressed size.
+/// The most that a larger page may grow: its size divided by its compressed size.
 const MOST_GROWTH: i64 = 256;
 
 /// A column of a row group.
@@ -98,7 +98,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Checks a page whose values begin after so many bytes of levels.
+    /// Checks a page of `values` values, which begin after `levels` bytes of levels.
     fn check_values(&self, encoding: Encoding, page: &[u8], levels: u64, values: u32) -> Result<()> {
         let Some(data) = usize::try_from(levels).ok().and_then(|levels| page.get(levels..)) else {
             return Err(wrong("levels that are longer than their page"));

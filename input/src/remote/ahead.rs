@@ -74,7 +74,7 @@ impl ReadAhead {
         ahead
     }
 
-    /// Requests parts until so many are to come.
+    /// Requests parts until `parts` of them are under way or the range ends.
     fn request(&mut self, parts: usize) {
         while self.coming.len() < parts && self.next < self.end {
             let range = self.next..self.end.min(self.next + self.part);

@@ -257,7 +257,7 @@ impl<E: Engine> Drop for GpuBaselineCounter<'_, E> {
     }
 }
 
-/// Takes a piece of so many bytes; returns where it begins.
+/// Takes a piece of the given number of bytes; returns where it begins.
 type TakePiece<'a> = dyn FnMut(u64) -> GpuResult<u64> + 'a;
 
 /// The bytes of the pieces that `lay` takes.

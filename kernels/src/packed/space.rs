@@ -81,7 +81,7 @@ impl BlockRange {
     }
 }
 
-/// Bytes of the counters of the first arcs of so many bytes of words: 4 for each chunk of 16.
+/// Bytes of the counters of first arcs, one for each chunk of 16 bytes in `words` bytes of packed rows.
 pub(super) const fn firsts_bytes(words: u64) -> u64 {
     words / 16 * EDGE_COUNTER_BYTES
 }

@@ -294,7 +294,7 @@ fn what_may_be_resident_can_be_numbered() {
     // Beside it two of the largest row blocks, of 256 MiB each.
     let row_blocks = LEAST_ROW_BLOCKS_WITH_EDGES * (256 << 20);
     for (footprint, edges) in [(FOOTPRINT, false), (FOOTPRINT_WITH_EDGES, true)] {
-        // Rows of so many arcs each, as many as may be resident.
+        // Rows of `arcs` arcs each, as many as may be resident.
         for arcs in [0, 1, 2, 7, 1000, 1 << 20] {
             let rows = footprint.most_resident.get() / footprint.resident(1, arcs).get();
             let words = padded(PackedWords::of(rows, rows * arcs).bytes());

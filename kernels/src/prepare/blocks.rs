@@ -155,7 +155,7 @@ pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
 }
 
 impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
-    /// A buffer of so many words, to which copies are fastest.
+    /// A buffer of `words` words, to which copies are fastest.
     pub fn buffer(&mut self, words: usize) -> GpuResult<HostWords> {
         self.work.engine.host_words(words)
     }

@@ -55,7 +55,8 @@ impl Runs {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    /// The buffer, large enough for so many keys at a time, and threads.
+    /// The buffer and the threads that move runs, those of the last call if there was one. A new buffer has two words for each of `keys`
+    /// keys, but at most [`BUFFER`] words, and at least room for an encoded block in each half.
     fn movers<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,

@@ -93,7 +93,7 @@ impl KeyRun {
         blocks.start as u64 * BLOCK..(blocks.end as u64 * BLOCK).min(self.keys)
     }
 
-    /// The longest part of `blocks`, from the first one on, of at most so many bytes, with `beside` for each block.
+    /// The longest part of `blocks`, from the first one on, that takes at most `bytes` bytes, with `beside` more for each block.
     pub(super) fn fitting(&self, blocks: &Range<usize>, bytes: u64, beside: u64) -> Range<usize> {
         let begins = &self.begins[blocks.start..=blocks.end];
         let fits = |(i, at): (u64, &u64)| at - begins[0] + beside * i <= bytes;

@@ -86,7 +86,7 @@ fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Prepared {
     made
 }
 
-/// On a device with so much memory, and a store of runs.
+/// On a device with `arena` bytes of memory, and a store of runs.
 fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: Arc<dyn RunStore>) -> Prepared {
     Prepared::on(&mut Double::new(arena, pace).unwrap(), arcs, rows, store).unwrap()
 }

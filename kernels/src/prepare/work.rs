@@ -31,7 +31,7 @@ pub(super) const COPIED: Event = crate::engine::EVENTS - 2;
 /// Threads of a block of a kernel that treats each element by itself.
 const THREADS: u32 = 256;
 
-/// Blocks of such a kernel for each multiprocessor: a few, each of which takes many elements.
+/// Blocks of a kernel that treats each element by itself, for each multiprocessor: a few, each of which takes many elements.
 const BLOCKS: u64 = 16;
 
 /// Bytes of places of digits: for all passes, and for two portions.
@@ -55,7 +55,7 @@ pub fn needed(arcs: u64, ids: u64) -> u64 {
 /// The least arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, where runs are to be tested.
 pub(super) const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else { 1 << 24 };
 
-/// Ids below this one have room for their degrees in so many bytes, beside what sorting any number of arcs in runs takes.
+/// Ids below this one have room for their degrees in `capacity` bytes, beside what sorting any number of arcs in runs takes.
 pub fn ids_within(capacity: u64) -> u64 {
     capacity.saturating_sub(needed(LEAST_RUN, 0)) / ALIGNMENT * ALIGNMENT / 4
 }
@@ -76,7 +76,7 @@ pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     most
 }
 
-/// Bytes beside the keys for sorting so many, and for selecting among so many elements.
+/// Bytes beside the keys for sorting `keys` keys, and for selecting among `elements` elements.
 pub(crate) fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
 }
@@ -166,7 +166,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(SortBuffers { keys: self.take(8 * count)?, free: self.take(8 * count)? })
     }
 
-    /// `memory`, which nothing else uses meanwhile, if it has so many bytes; otherwise takes another piece of that size.
+    /// `memory`, which nothing else uses meanwhile, if it has at least `bytes` bytes; otherwise takes another piece of that size.
     pub(super) fn at_least(&mut self, bytes: u64, memory: Range<u64>) -> GpuResult<Range<u64>> {
         if memory.end - memory.start >= bytes {
             return Ok(memory);

@@ -25,7 +25,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// In file blocks of so many rows.
+    /// In file blocks of `rows` rows.
     pub fn on<E: Engine + ?Sized>(
         engine: &mut E,
         arcs: &[(u32, u32)],

@@ -23,7 +23,7 @@ const OF_PARTITION: u64 = size_of::<PartitionSums>() as u64 / 4;
 /// In an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
 const KEPT: u32 = 1;
 
-/// Lists that are so many times as long as others are searched instead of merged.
+/// A list more than this many times as long as the other one is searched for its entries; otherwise both are merged.
 const MUCH_LONGER: usize = 16;
 
 /// The units of 4 bytes that each partition takes at most: one for each of its locals and of their neighbours.

@@ -1,7 +1,7 @@
 //! How much is pruned.
 //!
 //! A triangle is counted where its corner of the largest rank is local, so both other corners are successors of a local vertex.
-//! Vertices and arcs that cannot be part of such a triangle need not be spilled and streamed.
+//! Vertices and arcs that cannot be part of a triangle with a local corner of the largest rank need not be spilled and streamed.
 
 use std::fmt;
 use std::str::FromStr;

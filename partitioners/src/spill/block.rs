@@ -8,7 +8,7 @@
 //!
 //! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds the repetitions of a crawl's rows in LEB128, not in the shorter
 //! sequences of the graph's file (docs/spill-format.md). Invariants:
-//! decoded values ascend strictly and stay below their bound, whatever the bytes.
+//! decoded values ascend strictly and stay below their bound, for any bytes.
 
 use super::coded::CodedSlice;
 use trimill_graph::leb128::{check_numbers, numbers, put};

@@ -18,7 +18,7 @@ pub const PRIVATE: u32 = 0o600;
 /// Everybody whom the umask allows may read it.
 pub const SHARED: u32 = 0o666;
 
-/// After so many bytes written in order, the system is asked to bring them to disk.
+/// Each time this many bytes were written in order, the system is asked to bring them to disk.
 const FLUSHED: u64 = 32 << 20;
 
 /// A file being written. Dropped without [`NewFile::persist`] or [`NewFile::into_temporary`], it is removed.

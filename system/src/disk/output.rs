@@ -171,8 +171,8 @@ pub fn check_output(path: &Path) -> Result<()> {
     }
 }
 
-/// The file that an output replaces or makes, at the end of all links; `None` if bytes go to what is there: a device, a pipe, the
-/// file of standard output.
+/// The file that an output replaces or makes, at the end of all links; `None` if bytes go to something that exists: a device, a pipe,
+/// the file of standard output.
 pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     match OutputTarget::of(path)? {
         OutputTarget::Renamed(to) => Ok(Some(to)),

@@ -15,7 +15,7 @@ use super::{anonymous, read_back, write_at};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 
-/// So many bytes of the file have a checksum, and are read together.
+/// The most bytes of the file with one checksum; they are read together.
 const CHECKED: usize = 64 << 10;
 
 /// Memory that several [overflows](Overflow) share.
@@ -44,7 +44,7 @@ impl MemoryLimit {
         Bytes(self.most.load(Ordering::Relaxed))
     }
 
-    /// Counts so many more bytes as held, whether they fit or not; returns whether they do.
+    /// Counts `bytes` more bytes as held, whether they fit or not; returns whether they fit.
     pub fn add(&self, bytes: u64) -> bool {
         self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.most.load(Ordering::Relaxed)
     }
@@ -148,12 +148,12 @@ impl Overflow {
         }
     }
 
-    /// All bytes of such a piece.
+    /// All bytes of `waiting`.
     pub fn read_all<'a>(&self, waiting: &'a WaitingBytes) -> Result<Cow<'a, [u8]>> {
         self.read(waiting, 0..waiting.length() as usize)
     }
 
-    /// All bytes of such a piece, which the file needs not hold any more.
+    /// All bytes of `waiting`, which the file need not hold any more.
     pub fn take(&self, waiting: WaitingBytes) -> Result<Box<[u8]>> {
         match waiting {
             WaitingBytes::Memory(bytes) => Ok(bytes),

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(sums, [(2, Bytes(4 << 30)), (1, Bytes::ZERO)]);
         let gone = check_room([need("the buckets", "/gone/below", [0, 1])]).unwrap_err();
         assert!(gone.kind() == Kind::Resource && gone.to_string().contains("/gone/below"), "{gone}");
-        // Nothing has so much.
+        // No disk has that much free space.
         let all = needs().map(|need| DiskNeed { least_bytes: Bytes(u64::MAX / 2), ..need });
         assert!(check_room(all).unwrap_err().to_string().contains("the buckets ("));
     }

@@ -129,7 +129,7 @@ fn records_of_another_plan_are_not_added() {
     );
 }
 
-/// The job counts as published, whatever it does again.
+/// Checks that the job succeeds with the published count, whichever parts it repeats.
 fn counted(place: &Place, arguments: &[&str], shown: &str) {
     let output = place.start(&data(ROUTERS.0), arguments);
     assert_eq!(output.status.code(), Some(0), "{shown}: {}", stderr(&output));

@@ -1,4 +1,4 @@
-//! The answer is printed, or returned, whatever becomes of the files that belong to it.
+//! The answer is printed, or returned, even if files that belong to it cannot be written.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt;

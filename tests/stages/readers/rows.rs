@@ -52,7 +52,7 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     taken_beside(path, memory, None, None)
 }
 
-/// The same with so many bytes for arcs that are sorted, in memory and on disk.
+/// As [`taken`], with `buckets` bytes of memory for arcs that are sorted, and `scratch` bytes on disk.
 fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>, scratch: Option<Bytes>) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let control = Control::silent();

@@ -13,7 +13,7 @@
 //! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in falling degree order, as in the
 //! rest of this program, not by the input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host drops
 //! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
-//! prepares for itself and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.
+//! does the whole preparation and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.
 //!
 //! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
 //! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of fewer than 2^32 entries.
