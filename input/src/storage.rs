@@ -22,7 +22,7 @@ pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
 
     fn bytes(&self) -> u64;
 
-    /// A number that stays the same as long as the contents do; `None` if the server sends no strong `ETag`.
+    /// A number that stays the same as long as the contents do; `None` if the server sends no strong ETag.
     fn tag(&self) -> Option<u128>;
 
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
