@@ -50,7 +50,7 @@ pub fn check_size(vertices: u32) -> Result<()> {
     }
 }
 
-/// Bytes of so many rows with so many edges, and their marks.
+/// Bytes of `rows` rows with `edges` edges, and of the marks of these.
 fn band_bytes(rows: u64, edges: u64) -> Bytes {
     Bytes(8 * (rows + 1) + 4 * edges + edges / 4 + 8)
 }
@@ -70,7 +70,7 @@ impl RarerEdges {
         Self { mutual: in_both <= in_one, count: in_both.min(in_one) }
     }
 
-    /// The arcs between the neighbours of a vertex with so many triangles, and so many of these edges between its neighbours.
+    /// The number of arcs between the neighbours of a vertex with `triangles` triangles and `edges` of these edges between its neighbours.
     pub fn arcs(self, triangles: u64, edges: u64) -> u64 {
         if self.mutual { triangles + edges } else { 2 * triangles - edges }
     }

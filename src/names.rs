@@ -38,8 +38,8 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 const LEAST_RUN: u64 = 512 << 10;
 const LARGEST_RUN: u64 = 64 << 20;
 
-/// Shares of the host's memory: one in so many for runs that are collected, beside as much to sort them; for merging; for names that
-/// wait; for arcs that wait.
+/// The host's memory divided by each of these is for: runs that are collected, with as much again to sort them; merging; names that wait; arcs
+/// that wait.
 const COLLECTING: u64 = 6;
 const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
@@ -60,7 +60,7 @@ pub fn least(space: Workspace<'_>) -> Needs {
     Needs::to("sort names").buffers(Bytes(space.memory.threads() * LEAST_RUN * COLLECTING))
 }
 
-/// As [`number`], in runs of at most so many bytes.
+/// As [`number`], in runs of at most `of_run` bytes.
 fn number_in_runs<'a>(
     source: &'a dyn ArcSource,
     space: Workspace<'_>,
@@ -117,7 +117,7 @@ fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
     }
 }
 
-/// The memory for merging so many runs.
+/// The memory for merging `runs`; an error if that is too little.
 fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
     let usable = space.memory.usable().get();
     let memory = Bytes(usable / MERGING);

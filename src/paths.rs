@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
 //! | an output that is an input, or in a directory that is one: of this job or of another one of the batch | always |
-//! | anything in a run directory that this job or another one has for itself; a run directory or kept spills of two jobs | always |
+//! | anything in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it |
 //! | a report, a trace or a comparison whose name holds something else | always |
 //!

@@ -194,7 +194,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
     space.is_enough() && space.whole_fits() && preferred <= device
 }
 
-/// The least of a device's memory that holds the whole graph as one partition, if a method numbers so many arcs.
+/// The least of a device's memory that holds the whole graph as one partition, if the method can number all its arcs.
 pub fn whole(graph: &GraphSize, footprint: &Footprint) -> Bytes {
     let space = Space::new(graph, footprint, Bytes(u64::MAX), Bytes(u64::MAX));
     (space.whole + space.overhead).max(floor(graph, footprint).device)

@@ -59,7 +59,8 @@ struct PeelingWork {
     rounds: u64,
 }
 
-/// A checkpoint is saved after so long, and so many times as long as saving one takes. At every level in tests.
+/// A checkpoint is saved `CHECKPOINT_EVERY` after the last one, or `CHECKPOINT_SHARE` times as long as saving that one took, if this is
+/// longer; with the feature `testing`, after every level.
 const CHECKPOINT_EVERY: Duration = if cfg!(feature = "testing") { Duration::ZERO } else { Duration::from_secs(60) };
 const CHECKPOINT_SHARE: u32 = if cfg!(feature = "testing") { 0 } else { 20 };
 

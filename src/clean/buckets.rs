@@ -79,7 +79,7 @@ struct RunMaker {
     encoded: Vec<u8>,
 }
 
-/// The least and the most bytes that so many keys take beyond `memory`, in the file of buckets.
+/// The least and the most bytes that `keys` keys take in the file of buckets, if `memory` bytes of them are held in memory.
 pub fn bytes_on_disk(keys: u64, memory: u64) -> [Bytes; 2] {
     [keys / 8 * LEAST_BITS, keys.saturating_mul(MOST_BYTES)].map(|bytes| Bytes(bytes.saturating_sub(memory)))
 }
@@ -260,7 +260,7 @@ impl Buckets {
         }
     }
 
-    /// Runs of so many bytes are no longer held.
+    /// Notes that runs of `encoded` bytes are no longer held.
     fn released(&self, encoded: u64) {
         self.encoded.fetch_sub(encoded, Ordering::Relaxed);
         self.held.fetch_sub(encoded, Ordering::Relaxed);

@@ -80,7 +80,7 @@ pub struct Distinct {
     most: u64,
     /// How many are known to be distinct.
     found: AtomicU64,
-    /// Only ids whose hash ends with at least so many zero bits are kept.
+    /// Only ids whose hash ends with at least this many zero bits are kept.
     zeros: AtomicU32,
     /// Held by the thread that raises `zeros`.
     thinning: Mutex<()>,

@@ -206,7 +206,7 @@ pub(crate) const fn is_sparse(last: u64, arcs: u64) -> bool {
     last >= ALWAYS_PLAIN && last / 8 > arcs
 }
 
-/// The most ids, one more than the largest, of so many arcs that are not sparse.
+/// The most ids, up to `MOST_VERTICES`, that are not sparse for `arcs` arcs; ids count from 0 to the largest one.
 pub(crate) fn most_ids(arcs: u64) -> u64 {
     arcs.saturating_add(1).saturating_mul(8).clamp(ALWAYS_PLAIN, MOST_VERTICES)
 }

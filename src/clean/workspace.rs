@@ -51,7 +51,7 @@ pub struct Workspace<'a> {
 
 /// The needs of the stages after preparing a graph.
 pub trait AfterPreparing: Debug + Sync {
-    /// The smallest budget that suffices for it, of a graph of at most so many vertices and arcs.
+    /// The smallest budget that suffices for these stages, for a graph of at most `vertices` vertices and `arcs` arcs.
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
 
     /// What is certain to be written of a graph of this size, or may be, while its file is there.
@@ -156,7 +156,7 @@ impl<'a> Workspace<'a> {
         Self { memory, dir, graph: Bytes::ZERO, buckets: None, scratch: None, later: None }
     }
 
-    /// Files that are written after a graph of so many vertices and edges is prepared.
+    /// Files that are written after a graph of `vertices` vertices and `edges` edges is prepared.
     pub(crate) fn later_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
         self.later.map_or(Vec::new(), |later| later.disk_needs(vertices, edges))
     }

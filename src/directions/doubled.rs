@@ -34,7 +34,7 @@ use trimill_system::{Bytes, Control, Result};
 pub struct DoubledGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub edges: RarerEdges,
-    /// The input is read once for each band of rows that takes at most so many bytes, or a little more.
+    /// The input is read once for each band of rows. The most bytes of a band, which may take a little more.
     pub band: Bytes,
 }
 

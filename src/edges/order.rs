@@ -236,7 +236,7 @@ impl EdgeChunk<'_> {
         (vertex.wrapping_sub(self.first) as usize) < self.ends.len()
     }
 
-    /// Takes so many places of the list of a vertex; returns their end.
+    /// Takes `edges` free places of the list of a vertex; returns the end of these places.
     fn take(&self, vertex: u32, edges: u64) -> u64 {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
     }

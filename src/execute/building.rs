@@ -47,7 +47,7 @@ pub(super) struct BuildingSpace<'a> {
 }
 
 impl BuildingSpace<'_> {
-    /// Chooses for `parts` partitions of a plan of a graph of so many vertices.
+    /// Chooses how `parts` partitions of `plan` are built, for a graph of `vertices` vertices.
     pub(super) fn choose(&self, vertices: u32, plan: &Plan, parts: usize) -> Result<Building> {
         let block = Bytes(self.memory.get() / 8).clamp(LEAST_BLOCK, self.block);
         let disk = |many: usize| {

@@ -56,7 +56,7 @@ impl PartitionsToCount<'_> {
     }
 }
 
-/// The task of counting `parts` partitions with so many `arcs` of their own together, and its unit: arcs if a single backend counts and
+/// The task of counting `parts` partitions, which together have `arcs` arcs of their own, and its unit: arcs if a single backend counts and
 /// reports its progress, else partitions.
 pub(super) fn task_of(
     backends: &mut [Box<dyn CountBackend>],

@@ -21,8 +21,8 @@ use trimill_system::control::NOTE;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
 
 impl Session {
-    /// The arcs between neighbours, by rank, of a graph that was made of `source` and has so many triangles `at` its vertices. Notes in
-    /// `result` what memory that took.
+    /// The number of arcs between the neighbours of each vertex, by rank, of a graph that was made of `source`; `at`: the triangles at each
+    /// vertex. Notes in `result` how much memory that took.
     pub(super) fn arcs_between_neighbours(
         &self,
         graph: &OrientedGraph,

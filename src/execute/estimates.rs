@@ -55,7 +55,7 @@ impl Estimating<'_> {
         }
     }
 
-    /// Time and space of preparing the graph with so much of the host's memory, and of a GPU's.
+    /// Time and space of preparing the graph with the host's memory `host` and `device` bytes of a GPU's.
     pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
         let Self { has_rows, planning: Planning { session, graph, limits, .. }, .. } = *self;
         let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());

@@ -23,7 +23,7 @@ const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
 
-/// Bytes of a device that are enough for an input of so many arcs and ids.
+/// Bytes of a device's memory that are enough for an input of `arcs` arcs and `ids` ids.
 pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
     let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
     Bytes(useful.saturating_add(FIXED.get()))

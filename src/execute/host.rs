@@ -333,7 +333,7 @@ pub(super) struct OnGpus {
     pub(super) all: Bytes,
 }
 
-/// The least host memory that `gpus` GPUs take, each with so many row blocks.
+/// The least host memory that `gpus` GPUs take, each with `blocks` row blocks.
 pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
     let blocks = blocks * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)

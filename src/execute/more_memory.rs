@@ -22,7 +22,7 @@ const DOUBLINGS: u32 = 12;
 /// The largest budget that is thought of.
 const MOST: Bytes = Bytes(1 << 59);
 
-/// Preparing that takes so many times the shortest time is as fast.
+/// Preparing that takes up to `AS_FAST` times the shortest time counts as equally fast.
 const AS_FAST: f64 = 1.05;
 
 impl Estimating<'_> {
@@ -66,7 +66,7 @@ impl Estimating<'_> {
         !matches!(self.planning.session.job.cut.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
     }
 
-    /// The device's budget that holds the whole graph, by the method that is chosen with so much.
+    /// A budget of the device that holds the whole graph, with the method that is chosen for this budget.
     fn holds_all(&self) -> Result<Bytes> {
         let Planning { session, graph, footprint, .. } = self.planning;
         let mut bytes = rounded_up(whole(&graph.size(), footprint));

@@ -70,7 +70,7 @@ impl Planned {
             block: session.host_block(),
             spills: if kept { Bytes::ZERO } else { self.spills },
             dir: &session.spill_dir,
-            // So many spills are on disk at a time beside those of two batches.
+            // As many spills as there are devices are on disk at a time, in addition to those of two batches.
             counted: if kept { None } else { Some(self.devices) },
         };
         space.choose(self.graph.vertices(), plan, parts)
@@ -234,7 +234,7 @@ impl Prepared {
 }
 
 impl Session {
-    /// The plan that an earlier start recorded in the run directory, if there is one, of a graph of so many vertices.
+    /// The plan of a graph of `vertices` vertices that an earlier start recorded in the run directory, if there is one.
     fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
         let recorded = parallel::within(&self.pool, || recorded(run, &self.job.cut, identity, Some(vertices)))?;

@@ -40,7 +40,7 @@ impl Reserve for Cuda {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Budget {
     Asked(Bytes),
-    /// 90% of the free memory, but at most so much for each worker.
+    /// 90% of the free memory, but at most this for each worker.
     Free(Bytes),
 }
 

@@ -185,7 +185,7 @@ impl<'a> Graph<'a> {
 /// Fewer arcs are counted by one thread, in some milliseconds: others would take processor time to wait for it.
 const FEW_ARCS: u64 = 1 << 16;
 
-/// Makes the input of `tables` so many arcs in memory, which are treated like standard input.
+/// Sets the input of `tables` to `arcs` arcs in memory, which are treated like standard input.
 pub(super) fn in_memory(tables: &mut Tables, arcs: u64) -> Result<()> {
     if tables.run.dir.is_some() {
         return Err(Error::usage("a run directory for edges in memory")

@@ -19,7 +19,7 @@ const OF_CURSOR: u64 = 256;
 
 /// Ranges for each thread: several, since some take longer than others.
 const RANGES: usize = 4;
-/// With at most so many names in all runs there is one range.
+/// With at most `FEW_NAMES` names in all runs together there is only one range.
 const FEW_NAMES: u64 = 1 << 16;
 
 pub(super) struct Merging<'a> {
@@ -43,7 +43,7 @@ impl Merging<'_> {
         Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
     }
 
-    /// Bytes for a run with buffers of so many: what is read, of which a name may be left, and numbers.
+    /// Bytes for a run with two buffers of `buffer` bytes: one for what is read, where a part of a name may remain, one for numbers.
     fn of_run(runs: &[NameRun], buffer: u64) -> u64 {
         let longest = runs.iter().map(|run| run.longest).max().unwrap_or_default() as u64;
         2 * buffer + 3 * longest + OF_CURSOR

@@ -81,7 +81,7 @@ pub(super) struct RunBuilder {
 }
 
 impl RunBuilder {
-    /// Of at most so many bytes: half for the bytes of names, a quarter for the rest of these, a quarter for arcs.
+    /// A run of at most `bytes` bytes: half for the bytes of names, a quarter for their ends and the table, a quarter for arcs.
     pub(super) fn new(bytes: u64) -> Self {
         let bytes = bytes as usize;
         // An end, and up to four places of the table.

@@ -26,7 +26,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Numbers the arcs of a list in runs of at most so many bytes, on so many threads; returns the names and the arcs.
+/// Numbers the arcs of a list in runs of at most `of_run` bytes, on `many` threads with `memory` bytes; returns the names and the arcs.
 fn numbered(arcs: &[(String, String)], of_run: u64, many: usize, memory: u64) -> (Vec<String>, Vec<(u64, u64)>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("names.csv");
@@ -80,7 +80,7 @@ fn less_memory_than_merging_takes_is_refused_with_what_is_enough() {
     let reading = InputSettings { names: true, ..InputSettings::default() };
     let source = Source::open_as(&[path], reading, dir.path(), &control).unwrap();
     let pool = threads::pool(std::num::NonZeroUsize::new(2)).unwrap();
-    // Runs far shorter than those of such a budget, but in proportion to it.
+    // Runs are far shorter than usual with this budget, but in proportion to it.
     let run = |memory: u64| {
         let space = Workspace::new(HostMemory::new(Bytes(memory), 2), dir.path());
         let of_run = space.memory.usable().get() / 2000;

@@ -17,7 +17,7 @@ use trimill_system::{Bytes, Error, Result, lock, parallel};
 pub struct Destination<'a> {
     /// The directory of its file.
     pub dir: &'a Path,
-    /// Stays in memory if it takes at most so much; none: it goes to a file.
+    /// The graph stays in memory if it takes at most this; `None`: it goes to a file in any case.
     pub memory: Option<Bytes>,
     /// The names of its ids, if these are text.
     pub names: Option<&'a Arc<Names>>,
@@ -29,7 +29,7 @@ impl<'a> Destination<'a> {
         Self { dir, memory: None, names: None }
     }
 
-    /// In memory; what takes more than so much of it goes to a file in this directory.
+    /// In memory, or if it takes more than `most` bytes there, in a file in this directory.
     pub fn memory(most: Bytes, dir: &'a Path) -> Self {
         Self { memory: Some(most), ..Self::file(dir) }
     }

@@ -150,8 +150,8 @@ impl SortedTails<'_> {
 }
 
 impl ReversedArcs {
-    /// Divides the ids of each chunk of rows into buckets of about as many: few, so that many heads of a row are together, but so many that all
-    /// threads can sort one in half of the memory for that. Heads before and behind the chunks, of all `ids`, are not taken.
+    /// Divides the ids of each chunk of rows into buckets of about equally many: few, so that many heads of a row are in the same bucket, but
+    /// enough that all threads can sort one each in half of the memory for that. Of all `ids`, heads outside the chunks are not taken.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,
@@ -362,7 +362,7 @@ impl ReversedArcs {
     }
 }
 
-/// Calls `each` with every arc of the first piece of a bucket with so many heads; returns what is behind it.
+/// Calls `each` with the head and the tail of every arc of the first of `pieces`, of a bucket with `most` heads; returns the other pieces.
 fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -> Result<&'a [u8]> {
     let wrong = |_| damaged();
     let (mut rest, mut tail, mut heads) = (pieces, 0u32, Vec::new());

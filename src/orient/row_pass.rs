@@ -3,7 +3,7 @@
 //! A row, sorted if it is not, must ascend strictly, and its successors must be vertices: so no arc occurs
 //! twice. The arcs must be symmetric: a keyed hash of the pair is added for each arc to a larger id and subtracted for each to a
 //! smaller one, modulo 2^64, and the sum must be 0. The key is random in each run, so arcs without their reverse pass with
-//! probability 2^-64 only, whatever they are. A loop counts as an arc to a larger id without a reverse. One end of each edge
+//! probability 2^-64 only, for any input. A loop counts as an arc to a larger id without a reverse. One end of each edge
 //! keeps it, so exactly half of the arcs must be kept.
 
 use std::hash::{BuildHasher, RandomState};

@@ -103,7 +103,7 @@ impl Speed {
         Self { arc, probe, streamed, pass, visit }
     }
 
-    /// Seconds for a graph of so many arcs and probes, in one partition.
+    /// Seconds for a graph of `arcs` arcs and `probes` probes, in one partition.
     pub fn whole(&self, arcs: u64, probes: u64) -> f64 {
         self.kernels(arcs as f64, probes as f64, PassingRows::default())
     }
@@ -133,8 +133,8 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of counting a graph of which no more is known than its arcs and, about, its probes; with so much of the memory of a GPU, past
-    /// whose parts of the rows all are streamed that come before.
+    /// Seconds of counting a graph of which only the number of arcs and roughly that of probes are known. A GPU has `gpu` bytes of memory; if
+    /// these hold only a part of the rows, all earlier rows are streamed past it.
     pub fn counting_about(&self, arcs: u64, probes: u64, gpu: Bytes) -> f64 {
         let m = arcs as f64;
         let parts = (RESIDENT_ARC * m / gpu.get().max(1) as f64).ceil();
@@ -145,7 +145,7 @@ impl Machine {
         }
     }
 
-    /// Seconds in which the cores count a graph of so much work, with the bytes of rows that are streamed past its partitions.
+    /// Seconds in which the cores do `work` of counting a graph, and read the `streamed` bytes of rows that are streamed past its partitions.
     pub fn counting_on_cores(&self, work: &WholeWork, streamed: Bytes) -> f64 {
         let (core, arcs) = (CORE_OF_WHOLE, streamed.get() as f64 / size_of::<u32>() as f64);
         let seconds = core.word * work.words + core.far * work.far + core.read * arcs;

@@ -30,7 +30,7 @@ const MOST: usize = 3;
 /// More chunks are worth their reading if the costliest shard then takes no more than this part of what it took.
 const WORTH: f64 = 0.95;
 
-/// The number of ranges for so many shards: the least T with T (T + 1) / 2 chunks or more.
+/// The number of ranges for `shards` shards: the least T whose T (T + 1) / 2 chunks are at least one for each shard.
 pub(super) fn ranges_for(shards: u32) -> u32 {
     let mut ranges = 1u32;
     while u64::from(ranges) * (u64::from(ranges) + 1) / 2 < u64::from(shards) {

@@ -50,7 +50,7 @@ impl PreparingEstimate {
 }
 
 impl Machine {
-    /// What preparing takes with so much of the memory of a GPU.
+    /// What preparing `graph` takes, with `gpu` bytes of the memory of a GPU if one sorts.
     pub fn preparing(&self, graph: &GraphToPrepare, shares: &Shares<'_>, gpu: Bytes) -> PreparingEstimate {
         let &GraphToPrepare { form, ids, arcs, edges, row_bytes } = graph;
         let (n, m) = (arcs as f64, edges as f64);

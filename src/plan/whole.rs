@@ -12,7 +12,7 @@ use super::sample::{each_row, runs};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Control, Result};
 
-/// The rows of about so many hubs, and of as many ranks before that of a local, are in the cache of a core.
+/// The rows of about the first `NEAR` ranks, the hubs, and of the `NEAR` ranks before that of a local are in the cache of a core.
 const NEAR: u32 = 1 << 14;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]

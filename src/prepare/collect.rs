@@ -60,11 +60,11 @@ struct CollectState<'d> {
 enum SortingDevice<'d> {
     Starting(&'d mut (dyn StartingDevice + 'd)),
     Started(Box<DeviceArcs<'d, DeviceEngine>>),
-    /// It cannot be used, or has no memory for so many arcs.
+    /// It cannot be used, or memory or disk do not suffice for the arcs.
     Useless,
 }
 
-/// What sorted runs may take of so much of the host's memory, unless the workspace says how much a set of buckets, or of runs, may take: there
+/// How much of the host's memory sorted runs may take: `memory`, unless the workspace says how much a set of buckets or runs may take; there
 /// are two sets.
 fn runs_in(memory: Bytes, space: Workspace<'_>) -> Bytes {
     space.buckets.map_or(memory, |set| Bytes(2 * set.get()))
@@ -198,7 +198,7 @@ impl<'d> Collect<'d> {
     }
 }
 
-/// How many buffers of the device so many bytes hold.
+/// How many buffers of the device fit in `memory` bytes, up to `MOST_PINNED`.
 fn pinned_in(memory: u64) -> usize {
     (memory / (8 * BUFFER as u64)).min(MOST_PINNED as u64) as usize
 }

@@ -34,7 +34,7 @@ use trimill_system::{Bytes, Error, Result, lock, parallel};
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
 
-/// Whether a device prepares so many arcs sooner than `threads` threads, counting the time that it takes to start.
+/// Whether a device prepares `arcs` arcs sooner than `threads` threads, including the time that it takes to start.
 pub fn is_worthwhile(arcs: u64, threads: usize) -> bool {
     arcs >= MEANWHILE * threads as u64
 }
@@ -223,7 +223,7 @@ fn lists(set: &VertexSet) -> Vec<Vec<u32>> {
     parallel::map(0..set.universe().div_ceil(RUN), run)
 }
 
-/// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.
+/// The layout of the graph file. `distinct`: the number of distinct arcs, from which the `edges` edges are made.
 fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
     let (source, present) = (read.source, &used.present);
     let without_reverse = 2 * edges - distinct;

@@ -118,7 +118,7 @@ struct BatchOfBlocks<'a> {
 }
 
 impl BatchOfBlocks<'_> {
-    /// The end of the blocks from `first` on that take at most so many bytes.
+    /// The end of the blocks from `first` on that together take at most `bytes` bytes.
     fn fitting(&self, first: usize, bytes: u64) -> usize {
         self.positions.partition_point(|&position| position <= self.positions[first] + bytes) - 1
     }

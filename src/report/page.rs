@@ -4,7 +4,7 @@
 //! `page/` with its style, its scripts, the chart library with its licences, and the data. Memory and time: the size of the page, which is
 //! that of the results and 0.8 MB. A result of 1,000 partitions with 5,000 spans of a timeline makes less than 2 MB.
 //!
-//! A browser ends a script element at `</script`, whatever is written in it. In the data each `<` is written as `\u003c`, which is the same
+//! A browser ends a script element at `</script`, even inside a string. In the data each `<` is written as `\u003c`, which is the same
 //! character in a JSON string and occurs nowhere else in JSON; so no text of a result ends its element or begins another.
 
 use serde::Serialize;

@@ -37,7 +37,7 @@ pub struct PlanReport {
     pub prune: Prune,
     /// The number of partitions, parts that were split included.
     pub parts: u32,
-    /// Why so many.
+    /// Why the graph is cut into `parts` partitions.
     pub parts_reason: PartsReason,
     /// What each partition will take.
     pub partitions: Vec<PartitionFigures>,
@@ -86,7 +86,7 @@ pub struct PlanReport {
     pub methods: Vec<MethodEstimate>,
 }
 
-/// Why a graph is cut into so many partitions.
+/// The reason for the number of partitions of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartsReason {

@@ -1,7 +1,7 @@
 //! The plan of a run directory: `plan.json`, and beside it the partition of each vertex.
 //!
 //! Input: a plan that was just made. Output: its partitions and the size of row blocks on a later start, so that partitions stay
-//! the same whatever the budgets are then. Rank ranges are in `plan.json`. Other partitions are written as the part of each rank,
+//! the same even if the budgets have changed. Rank ranges are in `plan.json`. Other partitions are written as the part of each rank,
 //! `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
 
 use std::path::{Path, PathBuf};

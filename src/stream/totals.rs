@@ -38,7 +38,7 @@ enum StreamedRows {
 }
 
 impl StreamedRows {
-    /// Bytes of a row block over so many ranks, whose rows have so many arcs.
+    /// Bytes of a row block over `range` ranks, whose rows have `arcs` arcs.
     fn bytes(self, range: u32, arcs: u64) -> Bytes {
         let (rows, arcs) = match self {
             Self::Read => (range.into(), arcs),

@@ -43,7 +43,7 @@ struct CountsOfBlock {
 }
 
 impl<K: SumKey> Sums<K> {
-    /// Bytes of the sums of so many keys.
+    /// Bytes of the sums of `keys` keys.
     pub fn bytes(keys: u64) -> Bytes {
         Bytes::of::<K::Count>(keys)
     }

@@ -3,7 +3,7 @@
 //! All integers are little-endian, a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
 //! (u32), number of the partition (u32), fingerprint of the job (u128), the vertices or edges of the graph (u64), records (u32), and the
 //! checksum of all this (u64). A record: its first key (u64); the number of its keys (u32), which are in one block of 65,536 ranks or of
-//! 262,144 arcs; the length of the frame (u32); a zstd frame of the counts at so many consecutive keys, each a u64 at vertices and a u32
+//! 262,144 arcs; the length of the frame (u32); a zstd frame of the counts at these consecutive keys, each a u64 at vertices and a u32
 //! on edges; the checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
 //!
 //! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`].

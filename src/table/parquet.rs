@@ -80,7 +80,7 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
     writer.close().map(drop).map_err(failed)
 }
 
-/// The schema of a table of such rows, and how it is stored.
+/// The schema of a table of rows `R`, and the properties with which it is written.
 fn layout<R: CountRows>(
     names: &[&str],
     has_names: bool,

@@ -43,8 +43,8 @@ impl TextTable {
         })
     }
 
-    /// Writes the lines of so many rows, of which `lines` appends a range to text, with the separator between columns; `at_once` are made
-    /// together. Runs in the current thread pool.
+    /// Writes the lines of `rows` rows, `at_once` at a time: `lines` appends the lines of a range of rows to a text, with the separator between
+    /// columns. Runs in the current thread pool.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,
@@ -108,7 +108,7 @@ impl Compress {
     }
 }
 
-/// Appends a name and what follows it; in quotes where a reader of such tables would take it for something else.
+/// Appends a name and the byte `then`; the name is in quotes where a reader of tables would not read it as it is.
 pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
     let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"') || byte == then;
     let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());
@@ -127,7 +127,7 @@ pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
     text.push(then);
 }
 
-/// Appends a number and what follows it.
+/// Appends a number and the byte `then`.
 pub(crate) fn put(number: u64, then: u8, text: &mut Vec<u8>) {
     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     text.push(then);

@@ -18,7 +18,7 @@ use trimill_system::disk::Output;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// Edges of smaller trussness, which are most, are counted by each thread for itself: threads would wait for each other at common counters.
+/// Edges of smaller trussness, which are most, are first counted block by block: at common counters threads would wait for each other.
 const SMALL_K: usize = 1 << 11;
 
 /// What a truss decomposition found.

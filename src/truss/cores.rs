@@ -119,8 +119,8 @@ impl<'a> OnCores<'a> {
         Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
-    /// Bytes that peeling so many vertices and edges takes on `threads` threads, besides the edges: their neighbours; edges that fall and
-    /// are gathered, all of them at worst; the ends of some; the buffers of threads.
+    /// Bytes that peeling `vertices` vertices and `edges` edges takes on `threads` threads, besides the edges: the neighbours of vertices;
+    /// edges that fall and are gathered, all of them at worst; the ends of some; the buffers of threads.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
         Neighbours::bytes(vertices, edges) + (4 + 4 + 4) * edges + threads * Scratch::bytes(vertices)
     }

@@ -24,7 +24,7 @@ pub(super) struct FallingEnds {
 }
 
 impl FallingEnds {
-    /// For so many edges at a time.
+    /// Room for `edges` edges at a time.
     pub(super) fn new(edges: usize) -> Self {
         Self { of_tails: zeros(edges), of_heads: zeros(edges), all: zeros(2 * edges) }
     }
@@ -44,7 +44,7 @@ impl FallingEnds {
         let mut cuts = vec![[0; 2]];
         for part in 1..parts {
             let wanted = 2 * edges * part / parts;
-            // The first vertex with so many ends before it.
+            // The first vertex with at least `wanted` ends before it.
             let (mut vertex, mut above) = (0, 1 << 32);
             while vertex < above {
                 let middle = u64::midpoint(vertex, above);

@@ -67,7 +67,7 @@ pub(super) struct TakenTriangles {
 }
 
 impl TakenTriangles {
-    /// Bytes for rows of at most so many vertices.
+    /// Bytes for rows of at most `vertices` vertices.
     pub(super) fn bytes(vertices: u64) -> u64 {
         4 * vertices + 4 * TOUCHED as u64 + 16 * COLLECTED as u64
     }

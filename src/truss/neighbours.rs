@@ -83,7 +83,7 @@ impl Neighbours {
         all
     }
 
-    /// Bytes of the neighbours of so many vertices and edges.
+    /// Bytes of the neighbours in a graph of `vertices` vertices and `edges` edges.
     pub(super) fn bytes(vertices: u64, edges: u64) -> u64 {
         20 * vertices + 16 * edges
     }

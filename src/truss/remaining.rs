@@ -1,4 +1,4 @@
-//! The edges that are left while a graph is peeled, and how many triangles of such edges each is on.
+//! The edges that are left while a graph is peeled, and how many triangles each of them forms with others of them.
 //!
 //! A value is the number of triangles; of an edge that falls now or fell before, its level, with a mark. Memory: 8 bytes an edge and 8 a
 //! vertex; 4 more an edge once some are gone.
@@ -39,7 +39,7 @@ impl RemainingEdges {
         Self { firsts, heads, places: None }
     }
 
-    /// Bytes of so many vertices and edges, some of which may be gone.
+    /// Bytes for `vertices` vertices and `edges` edges, where some edges of the graph may be gone.
     pub(super) fn bytes(vertices: u64, edges: u64) -> u64 {
         8 * vertices + 12 * edges
     }

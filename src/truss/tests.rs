@@ -216,7 +216,7 @@ fn remaining_complete(vertices: u32) -> (RemainingEdges, Vec<u32>) {
     (RemainingEdges::all((0..=u64::from(vertices)).map(first).collect(), heads), values)
 }
 
-/// Whether the rows of a graph become bits where there is so much room.
+/// Whether the rows of a graph become bits in `room` bytes.
 fn has_bits(edges: &RemainingEdges, room: u64) -> bool {
     NeighbourBits::new(Neighbours::new(&edges.firsts, &edges.heads), room).is_ok()
 }

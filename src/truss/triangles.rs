@@ -26,7 +26,7 @@ pub(super) struct ListScratch {
 }
 
 impl ListScratch {
-    /// Bytes for so many vertices, and groups of at most so many edges.
+    /// Bytes for `vertices` vertices, and groups of at most `group` edges.
     pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
         12 * vertices.div_ceil(64) + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
     }

@@ -100,7 +100,7 @@ pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, contro
     }
 }
 
-/// The first of so many vertices that is not among all.
+/// The original id of the first of `vertices` vertices that is not in `all`.
 fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
     let first_of = |first: usize| {
         let mut of_chunk = (first as u32..vertices.min((first + AT_A_TIME) as u32)).map(|vertex| ids.original(vertex));

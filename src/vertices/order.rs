@@ -123,8 +123,7 @@ pub fn array_len(graph: &OrientedGraph) -> Option<u64> {
     ids.filter(|&ids| array_is_worthwhile(ids, graph.report().arcs))
 }
 
-/// Whether an array with a place for each of so many ids is not mostly empty, for a graph of so many arcs in the input. A header may
-/// declare any number of ids.
+/// Whether an array of `ids` places is not mostly empty, for an input of `arcs` arcs. A header may declare any number of ids.
 pub fn array_is_worthwhile(ids: u64, arcs: u64) -> bool {
     ids == 0 || !is_sparse(ids - 1, arcs)
 }

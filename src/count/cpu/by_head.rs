@@ -36,7 +36,7 @@ const LEAST_ARCS: u64 = 1 << 14;
 /// The arcs of a row that are counted by their heads: their places have 16 bits.
 const PLACES: usize = 1 << 16;
 
-/// Heads are chosen by a sample of the arcs: of this many locals one in so many.
+/// Heads are chosen by a sample of the arcs: of the groups of `SAMPLED_TOGETHER` consecutive locals, one in `SAMPLED` is taken.
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 
@@ -50,26 +50,26 @@ const AHEAD: usize = 32;
 pub(super) const MOST_ROOM: u64 = 1 << 28;
 const LEAST_ROOM: u64 = 1 << 20;
 
-/// A graph of more arcs than the first number is counted in so many batches, if there is room for larger ones: memory that is taken costs
-/// time, too.
+/// A batch has no more than `ENOUGH_ROOM` arcs, or than one in `BATCHES` of all if these are more, even if there is room for larger ones:
+/// taking memory costs time, too.
 pub(super) const ENOUGH_ROOM: u64 = 1 << 26;
 const BATCHES: u64 = 32;
 
 /// The most arcs of a batch for each vertex: a graph of few vertices does not need more.
 const ROOM_OF_VERTEX: u64 = 32;
 
-/// How many arcs of a batch there is room for within `share`, in a graph of so many vertices; 0: too few to be worthwhile.
+/// How many arcs of a batch there is room for within `share`, in a graph of `vertices` vertices; 0 if too few to be worthwhile.
 pub(super) fn room(share: Bytes, vertices: u32) -> usize {
     let room = (share.get() / bytes(1).get()).min(MOST_ROOM).min(ROOM_OF_VERTEX * u64::from(vertices));
     if room < LEAST_ROOM { 0 } else { room as usize }
 }
 
-/// How much of `room` a partition of so many arcs takes, where more than `enough` is for graphs that would else have many batches.
+/// How many arcs of `room` are taken for a partition of `arcs` arcs: more than `enough` only if it had more than `BATCHES` batches otherwise.
 pub(super) fn room_taken(room: usize, arcs: u64, enough: u64) -> usize {
     room.min(arcs.min(enough.max(arcs / BATCHES)) as usize)
 }
 
-/// Bytes of so many arcs of a batch.
+/// Bytes of `arcs` arcs of a batch.
 pub(super) fn bytes(arcs: usize) -> Bytes {
     Bytes::of::<PostponedArc>(arcs as u64)
 }

@@ -75,7 +75,7 @@ pub(super) struct CpuEdgeCounter {
 /// Room for a batch of locals whose arcs are counted by their heads.
 #[derive(Debug, Default)]
 struct BatchRoom {
-    /// So many arcs; 0: none is counted by its head.
+    /// The most arcs of a batch; 0 if no arc is counted by its head.
     most: usize,
     arcs: Vec<PostponedArc>,
     packed: PackedRows,
@@ -102,7 +102,7 @@ impl BatchRoom {
 enum LastRowBlock {
     #[default]
     Zeros,
-    /// Counts of so many arcs, which were not read.
+    /// Counts of this many arcs, which were not read.
     Unread(u64),
     Read(u64),
 }
@@ -115,7 +115,7 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-/// Bytes of a worker for arcs that are counted by their heads; `batch`: so many at a time.
+/// Bytes of a worker for arcs that are counted by their heads, `batch` arcs at a time; zero if `batch` is 0.
 pub(super) fn per_worker_by_head(hubs: u32, longest: u32, batch: usize) -> Bytes {
     match batch {
         0 => Bytes::ZERO,
@@ -136,12 +136,12 @@ const LEAST_ROOM: u64 = 1 << 16;
 /// GAP-kron 22.
 const ENOUGH_ROOM: u64 = 1 << 23;
 
-/// Bytes of a batch of so many arcs.
+/// Bytes of a batch of `arcs` arcs.
 pub(super) fn batch_bytes(arcs: usize) -> Bytes {
     by_head::bytes(arcs) + Bytes((packed::PER_ARC.get() + 4) * arcs as u64)
 }
 
-/// Bytes of tables for so many hubs.
+/// Bytes of tables for `hubs` hubs.
 pub(super) fn hub_bytes(hubs: u32) -> Bytes {
     hubs::bytes(hubs) + above::bytes(hubs)
 }
@@ -153,7 +153,7 @@ pub(super) fn room(share: Bytes, all: u64) -> usize {
 }
 
 impl CpuEdgeCounter {
-    /// With so many of the workers of `cpu`.
+    /// A counter with `workers` of the workers of `cpu`.
     pub(super) fn new(size: PartitionExtent, workers: u64, cpu: &Cpu) -> Self {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let most = by_head::room_taken(cpu.by_head, arcs, ENOUGH_ROOM);

@@ -15,7 +15,7 @@ const LEAST_ARCS: usize = 1 << 10;
 pub(super) struct PostponedArc {
     /// Where the words of its tail's row begin; of an arc that is counted by its head ([`super::by_head`]), the tail.
     pub(super) tail: u32,
-    /// So many words, or entries.
+    /// The number of these words; of an arc that is counted by its head, the number of entries before the head in its tail's row.
     pub(super) len: u16,
     pub(super) head: u16,
 }
@@ -50,7 +50,7 @@ impl Capacity {
             .unwrap_or(of(hubs.clone(), 0))
     }
 
-    /// Capacity for so many arcs, and for so many words on top of the longest row's.
+    /// Capacity for `arcs` arcs, and for `words` words in addition to those of the longest row.
     pub(super) fn holding(hubs: Range<u32>, arcs: usize, words: usize) -> Self {
         let words = words + (hubs.end as usize).div_ceil(64);
         Self { arcs, words, first: hubs.start, heads: hubs.len(), vertices: false }
@@ -106,7 +106,7 @@ impl PostponedArcs {
         self.arcs.len() == self.room.arcs
     }
 
-    /// Whether so many more words have room. A row never has more than there is room for when nothing waits.
+    /// Whether there is room for `words` more words. No row has more words than there is room for when no arc waits.
     #[inline(always)]
     pub(super) fn has_room_for(&self, words: usize) -> bool {
         self.bits.len() + words.min(self.room.words) <= self.room.words
@@ -191,7 +191,7 @@ pub(super) struct SortedArcs {
 }
 
 impl SortedArcs {
-    /// Room for so many arcs to so many heads.
+    /// Room for `arcs` arcs to `heads` heads.
     pub(super) fn new(arcs: usize, heads: usize) -> Self {
         Self { arcs: vec![PostponedArc::default(); arcs], ends: vec![0; heads + 1] }
     }

@@ -101,7 +101,7 @@ fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
     }
 }
 
-/// The same, with arcs counted by their heads, in batches of at most so many arcs.
+/// As [`cpu`] with 2 workers; arcs are also counted by their heads, in batches of at most `arcs` arcs.
 fn cpu_by_head(hubs: u32, postponed: usize, arcs: usize) -> Cpu {
     let mut cpu = Cpu { by_head: arcs, ..cpu(hubs, postponed, 2) };
     cpu.room.heads = cpu.room.heads.max(by_head::OF_BUCKET);

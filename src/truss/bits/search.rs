@@ -9,7 +9,8 @@ use crate::truss::ends::{FallingEnd, vertex};
 use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use trimill_system::mapped::{prefetch, zeros};
 
-/// A row that is up to so many times as long as that in the table is read as a whole. In a longer one, the words of the other are searched.
+/// A row is read as a whole if it is less than `MUCH_LONGER` times as long as that in the table. In a longer one, the words of the row in
+/// the table are searched.
 const MUCH_LONGER: usize = 4;
 
 /// Words that are put into the table in the time of one search.
@@ -25,7 +26,7 @@ pub(in crate::truss) struct BitScratch {
 }
 
 impl BitScratch {
-    /// Bytes for so many vertices.
+    /// Bytes for `vertices` vertices.
     pub(in crate::truss) fn bytes(vertices: u64) -> u64 {
         (8 + 4 + size_of::<Planes>() as u64) * vertices.div_ceil(64) + vertices.div_ceil(64 * 8)
     }

@@ -27,7 +27,7 @@ impl HostEdgeCounters {
     /// Bytes besides 4 for each arc: the ranges, and what the last one has beyond the last arc.
     pub(super) const FIXED: Bytes = Bytes(64 * (RANGES + 2) + (4 << LEAST_SHIFT));
 
-    /// Zeros for so many arcs of the resident section, and of the largest row block.
+    /// Zeros for `resident` arcs of the resident section, and `row_block` arcs of the largest row block.
     pub(super) fn new(resident: u64, row_block: u64) -> Self {
         let all = resident + row_block;
         let shift = (LEAST_SHIFT..).find(|shift| all >> shift < RANGES).unwrap_or(LEAST_SHIFT);
