@@ -173,7 +173,7 @@ fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
 }
 
 impl Job {
-    /// Those that it has of a comparison.
+    /// The settings of a comparison that this job gives.
     fn bench_settings(self) -> BenchSettings {
         BenchSettings {
             threads: self.counter.threads.map(std::num::NonZeroUsize::get),

@@ -133,7 +133,7 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
 struct Collecting {
     waiting: WaitingRuns,
     of_run: u64,
-    /// Those that no thread is adding to at the moment.
+    /// The builders that no thread is adding to at the moment.
     builders: Mutex<Vec<RunBuilder>>,
     runs: Mutex<Vec<NameRun>>,
 }

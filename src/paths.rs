@@ -57,7 +57,7 @@ enum How {
     Read,
     /// A directory whose files are an input.
     ReadAll,
-    /// With a check, that one alone decides whether a file that is there is replaced.
+    /// An output. If there is a check, it alone decides whether an existing file is replaced.
     Write(Option<Check>),
     /// A directory that nothing else may use.
     Own,
@@ -120,7 +120,7 @@ impl Job {
 }
 
 impl Paths {
-    /// Those of a command; `force`: files that are there are replaced.
+    /// The paths of a command; `force`: existing files are replaced.
     pub fn forced(force: bool) -> Self {
         Self { force, ..Self::default() }
     }

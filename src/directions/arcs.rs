@@ -116,14 +116,14 @@ pub(super) fn changed() -> Error {
 
 /// Finds the rank of an id of the input.
 pub(super) enum RankFinder {
-    /// By the id, less the first one.
+    /// The first id; the rank of each id, indexed by its distance from the first id.
     ById(u64, Vec<u32>),
-    /// By the place of the id among all.
+    /// All ids; the rank of each, indexed by its place among them.
     ByPlace(Ids, Vec<u32>),
 }
 
 impl RankFinder {
-    /// At most 16 bytes a vertex.
+    /// Takes at most 16 bytes a vertex.
     pub(super) fn of(graph: &OrientedGraph) -> Result<Self> {
         let (ids, order) = (graph.ids()?, graph.order()?);
         let ends = order.len().checked_sub(1).map(|last| (ids.original(0), ids.original(last as u32)));

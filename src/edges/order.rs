@@ -97,7 +97,7 @@ struct LargerEnds<'a> {
     pass: Bytes,
     /// The vertex of each rank.
     order: Vec<u32>,
-    /// Of how many edges each vertex is the smaller end.
+    /// The number of edges of which each vertex is the smaller end.
     lengths: Vec<AtomicU32>,
 }
 

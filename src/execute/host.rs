@@ -286,7 +286,7 @@ impl HostNeeds {
             .fixed("rows beside a row block", rows)
     }
 
-    /// With the least that building takes, apart from `Self::always`.
+    /// The needs while partitions are built: those of `Self::spilled`, and the least that building takes.
     fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
         self.spilled(gpus)

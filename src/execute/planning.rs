@@ -90,5 +90,5 @@ impl Planning<'_> {
     }
 }
 
-/// For an assigner of which only the settings are read, before the vertices are known.
+/// Stands for the vertices, before they are known, in an assigner of which only the settings are read.
 static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Vec::new() };

@@ -16,7 +16,7 @@ use trimill_system::{Bytes, Control, Error, Result};
 #[derive(Default)]
 pub(super) struct SpillsToCount {
     pub(super) items: Vec<Item>,
-    /// Of all partitions; zeros of those that are not to be counted.
+    /// The size of each partition; zeros if it is not to be counted.
     pub(super) sizes: Vec<PartitionSize>,
     pub(super) predictions: Vec<Prediction>,
 }

@@ -170,7 +170,7 @@ struct ReadAgain {
 }
 
 impl ReadAgain {
-    /// Of a graph with these triangles at vertices; adds the stage to `result`.
+    /// Reads the input of a graph with the triangles `sums` at vertices again, if that is needed; adds the stage to `result`.
     fn new(session: &Session, graph: &OrientedGraph, sums: &Sums<ByRank>, result: &mut RunResult) -> Result<Self> {
         let Session { job, host, pool, control, .. } = session;
         let Some(wanted) = job.output.lcc_wanted.filter(|wanted| wanted.reads_input()) else {

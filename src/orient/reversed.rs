@@ -68,8 +68,8 @@ struct ReversedBucket {
     is_left_out: bool,
 }
 
-/// What a thread has for a bucket: pieces of consecutive tails. A piece has a record for each tail (its distance from the one before), with the
-/// number of its heads, and these; it ends with a record without heads.
+/// A thread's staging area for a bucket: pieces of consecutive tails. A piece has a record for each tail: the distance from the tail before,
+/// the number of heads, and the heads. It ends with a record without heads.
 #[derive(Default, Clone)]
 struct StagedArcs {
     bytes: Vec<u8>,
@@ -88,7 +88,7 @@ impl StagedArcs {
     }
 }
 
-/// What a thread has for all buckets.
+/// A thread's staging areas for all buckets.
 pub(super) struct StagedBuckets {
     buckets: Vec<StagedArcs>,
     /// How many chunks of rows have been added.
@@ -114,7 +114,7 @@ pub(super) struct SortedTails<'a> {
 }
 
 impl SortedTails<'_> {
-    /// Those of a head, counted from the first one of the bucket. Heads come in order.
+    /// The tails of a head; `head` counts from the first head of the bucket. Must be called with ascending heads.
     pub(super) fn of(&mut self, head: u32) -> Result<&mut [u32]> {
         let head = head as usize;
         if !self.heads.contains(&head) {

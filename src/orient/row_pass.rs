@@ -21,7 +21,7 @@ use trimill_system::{Result, parallel};
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;
 
-/// With fewer successors a row is sorted by comparing.
+/// A row of fewer successors is sorted by comparing.
 const FEW: usize = 256;
 
 /// What all chunks share.

@@ -25,7 +25,7 @@ pub(super) struct UnitedRows<'a> {
     lengths: Vec<u32>,
     /// The chunks of each band.
     bands: Vec<Range<usize>>,
-    /// Those of the band that was entered last.
+    /// The tails of the band that was entered last.
     tails: RwLock<BandTails>,
     pub(super) loops: u64,
 }

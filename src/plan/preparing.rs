@@ -15,7 +15,7 @@ use trimill_system::expected::ExpectedStage;
 /// Arcs of rows that a core reads, cuts to smaller ranks, sorts and encodes in a second: 9.9 and 99.9 billion edges, from both ends.
 const ORIENTED: f64 = 75e6;
 
-/// Those of a further pass over the rows, most of which are not wanted then.
+/// Arcs of rows that a core reads in a second in a further pass, in which most rows are not wanted.
 const READ_AGAIN: f64 = 250e6;
 
 /// Arcs of directed rows that a core reverses: reading them twice, sorting and encoding their tails.

@@ -21,7 +21,7 @@ pub(super) struct EncodedRuns {
 struct EncodedRun {
     limit: Arc<MemoryLimit>,
     overflow: Overflow,
-    /// In order.
+    /// The parts of the run, in order.
     parts: RwLock<Vec<RunPart>>,
 }
 
@@ -92,7 +92,7 @@ impl Drop for EncodedRun {
     }
 }
 
-/// With the text that names the directory.
+/// An I/O error with the text of `error`, which names the directory.
 fn told(error: Error) -> io::Error {
     io::Error::other(error.to_string())
 }

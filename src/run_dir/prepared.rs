@@ -49,7 +49,7 @@ pub struct SharedFiles {
 }
 
 impl PreparedJob {
-    /// With its version.
+    /// The kind of the file, with its version.
     pub const KIND: &str = "trimill prepared job 2";
 
     pub fn parts(&self) -> u32 {

@@ -23,7 +23,7 @@ pub struct Sums<K: SumKey> {
 
 #[derive(Debug)]
 enum SumBlocks<K: SumKey> {
-    /// Those to which nothing was added are empty.
+    /// A block to which nothing was added is empty.
     Memory(Vec<RwLock<Vec<K::Count>>>),
     File {
         file: File,

@@ -145,7 +145,7 @@ fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> R
 pub struct PartCounts<K> {
     path: PathBuf,
     file: File,
-    /// By their first key.
+    /// Sorted by their first key.
     records: Vec<CountsRecord>,
     of: PhantomData<K>,
 }
@@ -157,7 +157,7 @@ struct CountsRecord {
     at: u64,
     checksum: u64,
     keys: u32,
-    /// Of the frame.
+    /// The length of the frame.
     len: u32,
 }
 

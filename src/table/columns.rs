@@ -13,7 +13,7 @@ pub struct CountColumn<R: 'static> {
     pub(crate) value: ColumnValue<R>,
 }
 
-/// What a column has of a row, by its type.
+/// How the value of a column is taken from a row, by the type of the value.
 pub enum ColumnValue<R: 'static> {
     /// An id of the input, which may have a name.
     Id(fn(&R) -> u64),

@@ -16,10 +16,10 @@ pub enum TableFormat {
 /// The suffixes of text.
 pub const TEXT: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst"];
 
-/// Those of text and Parquet.
+/// The suffixes of text and Parquet.
 pub const COLUMNS: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst", ".parquet"];
 
-/// Those of all formats.
+/// The suffixes of all formats.
 pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst", ".npy", ".parquet"];
 
 /// What `-` in the place of a table's name stands for: text, separated by tabs.

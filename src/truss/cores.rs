@@ -100,7 +100,7 @@ pub(super) struct OnCores<'a> {
     values: Vec<AtomicU32>,
     control: &'a Control,
     rows: Rows,
-    /// In parts, which threads look through side by side.
+    /// The gathered edges, in parts that threads search in parallel.
     gathered: Vec<Vec<u32>>,
     bound: u32,
     falling: Vec<u32>,
@@ -110,7 +110,7 @@ pub(super) struct OnCores<'a> {
 }
 
 impl<'a> OnCores<'a> {
-    /// With `room` bytes beside [`Self::bytes`].
+    /// A peeling on the cores, with `room` bytes in addition to [`Self::bytes`].
     pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, room: u64, control: &'a Control) -> Self {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let lists = Neighbours::new(&edges.firsts, &edges.heads);

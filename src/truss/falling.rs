@@ -38,7 +38,7 @@ impl EdgeValues<'_> {
         self.values[edge as usize].load(Relaxed) & !FALLEN
     }
 
-    /// Takes from the values of edges that are left.
+    /// Lowers the values of edges that are left, each by the number beside it.
     #[inline(always)]
     fn lower(&self, edges: &[(u32, u32)], reached: &mut Reached) {
         for edges in edges.chunks(TOGETHER) {
@@ -58,10 +58,10 @@ impl EdgeValues<'_> {
 
 /// The triangles that a thread takes, before their number is subtracted from the values of edges.
 pub(super) struct TakenTriangles {
-    /// At each place of a row, and the places where there are any.
+    /// The triangles at each place of a row, and the places that have any.
     at_places: Vec<u32>,
     touched: Vec<u32>,
-    /// From any edges.
+    /// Edges of any rows, each with the number of triangles.
     from_edges: Vec<(u32, u32)>,
     pub(super) reached: Reached,
 }

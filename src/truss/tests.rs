@@ -51,7 +51,7 @@ fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
     (RemainingEdges::all((0..=vertices).map(first).collect(), heads), edges.iter().map(triangles).collect())
 }
 
-/// By peeling on the cores. From the checkpoint of each level it goes on to the same end.
+/// The trussness of `edges` by peeling on the cores. Checks that it is the same when continued from several of the checkpoints.
 fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let kept = Mutex::new(Vec::new());
     let (all, values) = remaining(edges);

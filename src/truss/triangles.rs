@@ -152,7 +152,7 @@ impl TriangleSearch<'_> {
         move |place| self.rows.edges[start + place].load(Relaxed)
     }
 
-    /// Adds those of the edges at these ends whose triangles are found here.
+    /// Adds to `pairs` the edges at these ends whose triangles are found here.
     #[inline(always)]
     fn collect_pairs(self, ends: &[FallingEnd], pairs: &mut Vec<FallingPair>) {
         let rows = self.rows;

@@ -55,16 +55,16 @@ impl LccWanted {
 
 /// The vertices that an input has.
 pub enum AllVertices {
-    /// Those of its list, ascending.
+    /// The ids of its list of vertices, ascending.
     Listed(Vec<u64>),
     /// All ids of a range.
     Range(Range<u64>),
-    /// Those with an edge; no others are known.
+    /// Only the vertices with an edge: no others are known.
     WithEdge,
 }
 
 impl AllVertices {
-    /// Of a graph whose input lists no vertices: those that it declares, or all ids that it has, if these have no gaps.
+    /// The vertices of a graph whose input lists none: the range of ids that it declares or has, if this has no gaps, else those with an edge.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
         match graph.declared_lines() {
@@ -139,7 +139,7 @@ pub struct LccRows<'a> {
 enum LccIds<'a> {
     List(&'a [u64]),
     Range(Range<u64>),
-    /// Those of what was counted.
+    /// The ids of the vertices that were counted.
     Counted,
 }
 

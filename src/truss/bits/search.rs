@@ -35,7 +35,7 @@ impl BitScratch {
 /// How many triangles are to be taken from each edge of a row.
 #[derive(Default)]
 struct TriangleCounts {
-    /// Of each word.
+    /// The counts for the edges of each word.
     planes: Vec<Planes>,
     /// A bit for each word that has any.
     touched: Vec<u64>,

@@ -65,7 +65,7 @@ impl BatchedHeads<'_> {
 
 /// What was found on the arcs of a batch.
 pub(super) struct FoundByHead<'a> {
-    /// For each arc; zeros again once they are among the counters. Each is written once.
+    /// The triangles on each arc, written once; zeros again after they were added to the counters.
     pub(super) found: &'a [AtomicU32],
     /// The first arc of the batch.
     pub(super) first_arc: u64,

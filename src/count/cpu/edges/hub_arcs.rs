@@ -30,7 +30,7 @@ pub(super) struct HubBatch<'a> {
 const HUBS: usize = MOST as usize;
 const WORDS: usize = HUBS / 64;
 
-/// What a worker has for the hub whose arcs it counts, once there is one.
+/// A worker's arrays for the hub whose arcs it counts; none before [`Self::allocate`].
 #[derive(Debug, Default)]
 pub(super) struct HubArcs(Option<HubRoom>);
 

@@ -13,9 +13,9 @@ const DENSE: usize = 4;
 pub(super) struct Own {
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
-    /// Of each word with marks, its place among these words.
+    /// The place of each word with marks among these words.
     slots: Vec<u32>,
-    /// Of each word with marks: its number, its marks, how many entries of the row are before it and, in a row with planes, its planes.
+    /// For each word with marks: its number, its marks, how many entries of the row are before it and, in a row with planes, its planes.
     words: Vec<u32>,
     bits: Vec<u64>,
     before: Vec<u32>,

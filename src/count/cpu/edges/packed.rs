@@ -16,7 +16,7 @@ pub(super) const PER_ARC: Bytes = Bytes(8);
 /// Packed rows of consecutive locals. Each is a header, words, and 16 bits for the place of each word and for each entry.
 #[derive(Debug, Default)]
 pub(super) struct PackedRows {
-    /// Of each local, where its row begins; one more at the end.
+    /// Where the row of each local begins; one more at the end.
     starts: Vec<u32>,
     words: Vec<u64>,
 }

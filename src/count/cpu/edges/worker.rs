@@ -195,7 +195,7 @@ pub(super) const OF_PART: usize = 1 << 16;
 
 /// Which arcs of a batch are counted.
 pub(super) enum HeadBatch<'a> {
-    /// Those to hubs.
+    /// The arcs to hubs.
     Hubs(HubBatch<'a>),
     Others(&'a FoundByHead<'a>),
 }

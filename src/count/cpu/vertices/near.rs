@@ -58,7 +58,7 @@ impl WordCounters {
 
 #[derive(Debug, Default)]
 pub(in crate::count::cpu) struct NearCounters {
-    /// Of each number, but for what is in the planes.
+    /// The count of each number, without what is still in the planes of `words`.
     counts: Vec<u64>,
     words: WordCounters,
 }
