@@ -176,7 +176,7 @@ pub trait PartitionCounter: Send {
 #[derive(Debug)]
 pub struct VertexCounts {
     pub of: VertexCounters,
-    /// What they counted, from the first one of the window on.
+    /// The values of the counters that `of` describes, from the first one of its window on.
     pub counts: Vec<u64>,
     pub locals: NumberRuns,
 }

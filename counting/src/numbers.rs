@@ -35,7 +35,7 @@ pub struct NumberRuns {
 }
 
 impl NumberRuns {
-    /// These ascending numbers.
+    /// Holds the numbers of `list`, which ascend.
     pub fn of(list: Vec<u32>) -> Self {
         Self { run: 0..0, list }
     }

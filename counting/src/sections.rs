@@ -192,7 +192,7 @@ impl RowBlock {
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
-    /// The same for encoded rows of `words` words; also returns the file blocks, to be filled.
+    /// As [`Self::reset`], for encoded rows: returns the offsets, the `words` words of the rows, and the list of their file blocks, to be filled.
     pub fn reset_encoded(
         &mut self,
         range: Range<u32>,

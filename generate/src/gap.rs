@@ -32,7 +32,7 @@ const KRON: &[(u32, Option<u64>, u128, u128)] = &[
     (27, Some(63_073_984), 2_111_632_322, 106_873_365_648),
 ];
 
-/// The same of GAP-urand; scale 27 is the suite's.
+/// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-urand.
 const URAND: &[(u32, Option<u64>, u128, u128)] = &[(20, None, 16_776_968, 5_492), (27, None, 2_147_483_370, 5_378)];
 
 fn figures(scale: u32, table: &[(u32, Option<u64>, u128, u128)]) -> Result<SequenceFigures> {
@@ -58,7 +58,7 @@ fn generator(start: u64) -> Mersenne {
 struct Quadrants {
     generator: Mersenne,
     numbers: [u32; STATE],
-    /// Those from `next` to `end` are to be taken; behind them there are eight that are not.
+    /// Quadrants: those from `next` to `end` are to be taken; behind them there are eight that are not.
     digits: [u8; DIGITS],
     next: usize,
     end: usize,

@@ -24,7 +24,7 @@ pub(super) enum GeneratedFormat {
     Binary,
     /// Lines `u v`.
     Text,
-    /// The same pairs on standard output.
+    /// Pairs of little-endian `u32` on standard output.
     Stdout,
     /// Rows, as WebGraph stores them.
     BvGraph,

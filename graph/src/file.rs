@@ -161,7 +161,7 @@ pub(super) fn names(file: &GraphFile, layout: &Layout) -> Result<Option<Names>> 
     Names::open(opened, &file.path, *at, *bytes, *checksum).map(Some)
 }
 
-/// The same of the file with this path.
+/// Reads the header and footer of the graph file at `path`, without its sections.
 #[cfg(feature = "testing")]
 pub fn read_layout(path: &Path) -> Result<Layout> {
     layout_of(&File::open(path).map_err(|e| Error::read(path, e))?, path)

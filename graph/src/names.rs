@@ -183,7 +183,7 @@ impl Names {
         Bytes(self.held.as_ref().map_or(0, |held| held.len() as u64))
     }
 
-    /// The same with the bytes of all blocks in memory, if these are at most `most`: for names in any order.
+    /// A copy with the bytes of all blocks in memory, if these are at most `most`: for names in any order.
     pub fn held(&self, most: Bytes) -> Result<Self> {
         let blocks = self.ends.last().copied().unwrap_or_default();
         let file = self.file.try_clone().map_err(|e| Error::read(&self.path, e))?;

@@ -74,7 +74,7 @@ impl Ids {
         Self { vertices: table.len() as u32, table: Some(table), first: 0, names: None }
     }
 
-    /// The same ids as numbers of names.
+    /// These ids as the numbers of `names`, for an input that has text instead of numbers.
     #[must_use]
     pub fn named(self, names: Arc<Names>) -> Self {
         Self { names: Some(names), ..self }
@@ -91,7 +91,7 @@ impl Ids {
         self.names.as_deref()
     }
 
-    /// The same with all names in memory, if they take at most `most`; for ids in any order.
+    /// These ids with all their names in memory, if the names take at most `most`: for names in any order.
     pub fn with_names_held(self, most: Bytes) -> Result<Self> {
         let names = self.names.map(|names| names.held(most).map(Arc::new)).transpose()?;
         Ok(Self { names, ..self })

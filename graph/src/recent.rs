@@ -23,7 +23,7 @@ pub(super) struct DecodedBlock {
 #[derive(Debug, Default)]
 pub(super) struct RecentBlocks(Mutex<Vec<(usize, Arc<DecodedBlock>)>>);
 
-/// Those of a copy of the graph are its own.
+/// A copy has no blocks: a copy of the graph keeps those that it decodes itself.
 impl Clone for RecentBlocks {
     fn clone(&self) -> Self {
         Self::default()

@@ -145,7 +145,7 @@ fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>>
     graph(members).map(|place| vec![place])
 }
 
-/// The same of a zip archive; `None` if it is a matrix of SciPy.
+/// The member of a zip archive that is the graph, or those that are one together; `None` if the archive is a matrix of SciPy.
 fn from_zip(
     file: &InputFile,
     format: Option<Format>,

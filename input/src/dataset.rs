@@ -34,7 +34,7 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }
 
-/// The same, with the files that lists and descriptions on servers name. Errors: those of opening and reading these.
+/// As [`files_of`], with the files that lists and descriptions on servers name. Errors: also those of opening and reading these.
 pub(super) fn files_anywhere(
     inputs: &[PathBuf],
     cloud_credentials: bool,

@@ -73,7 +73,7 @@ impl Format {
         Self::KNOWN[self as usize].1
     }
 
-    /// What it is, in a few words.
+    /// What the format is, in a few words.
     pub const fn about(self) -> &'static str {
         Self::KNOWN[self as usize].2
     }

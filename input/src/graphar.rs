@@ -47,7 +47,7 @@ struct EdgeOrder {
 }
 
 impl GrapharEdges {
-    /// Those that a folder, the description of a graph, or that of a type of edges stands for; `None` if it is none of these.
+    /// The edges for which `path` stands: a folder, the description of a graph, or that of a type of edges; `None` if it is none of these.
     pub(super) fn of(files: &dyn GrapharFiles, path: &Path) -> Result<Option<Self>> {
         if ends_with(path, GRAPH) {
             return Self::of_graph(files, path).map(Some);
@@ -71,7 +71,7 @@ impl GrapharEdges {
         Self::of_type(files, dir, path).map(Some)
     }
 
-    /// Those that the descriptions among `entries` stand for, which are in the folder or archive `path`.
+    /// The edges for which the descriptions among `entries` stand, the files of the folder or archive `path`.
     pub(super) fn of_described(files: &dyn GrapharFiles, path: &Path, entries: &[PathBuf]) -> Result<Self> {
         let of = |suffix| entries.iter().filter(|entry| ends_with(entry, suffix)).cloned().collect::<Vec<_>>();
         match (&of(GRAPH)[..], &of(EDGES)[..]) {

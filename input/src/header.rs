@@ -44,7 +44,7 @@ impl Header {
         }
     }
 
-    /// What it says, in a few words.
+    /// What this answer means, in a few words.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Yes => "a header, whatever its numbers are",

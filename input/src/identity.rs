@@ -4,7 +4,7 @@
 //! of a file cannot be set, so while it and the inode are the same, so are the contents. If only these two differ (after
 //! `chmod`, a restore, a rename, a copy), or prove nothing, the contents are hashed and the hash decides.
 //!
-//! They prove nothing for a file that changed just before it was looked at. Such a file is not
+//! The two prove nothing for a file that changed just before it was looked at. Such a file is not
 //! [*settled*](FileIdentity::settled): it is hashed before and after it is read, and again when it is compared the next time.
 //!
 //! A remote object is identified by its URL, its size and the strong ETag that its server gives it, or not at all.
@@ -177,7 +177,7 @@ impl Identity {
         Self { files: self.files.iter().map(bare).collect() }
     }
 
-    /// The same without what `chmod`, a restore or a rename changes.
+    /// A copy without what `chmod`, a restore or a rename changes (the time of change and the inode), in which all files are settled.
     pub fn lasting(&self) -> Self {
         let lasting = |file: &FileIdentity| FileIdentity {
             stat: Stat { changed: (0, 0), inode: 0, ..file.stat },

@@ -120,7 +120,7 @@ pub trait ArcSink: Sync {
     /// 4,096 to 65,536 arcs cost least.
     ///
     /// # Errors
-    /// Those of the receiving stage; the reader stops at once and passes them on.
+    /// Errors of the receiving stage; the reader stops at once and passes them on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 
     /// Takes consecutive rows, called like [`Self::arcs`]: `rows` has the tail of each and where its heads end in `heads`. The heads of a

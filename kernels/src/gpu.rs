@@ -131,7 +131,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// The same; if the arena is large enough, a piece of it is reserved for unpacking rows ([`Self::scratch_bytes`]).
+    /// As [`Self::reserve`]; if the arena is large enough, a piece of it is reserved for unpacking rows ([`Self::scratch_bytes`]).
     pub fn reserve_for_encoded_rows(&mut self, bytes: u64) -> GpuResult<()> {
         self.reserve(bytes)?;
         self.scratch = self.set_apart(scratch_bytes(bytes));

@@ -51,7 +51,7 @@ pub trait CountingMethod: Debug + Send {
     /// The device bytes that it takes.
     fn footprint(&self) -> Footprint;
 
-    /// The same if triangles are counted on arcs, too.
+    /// The device bytes that the method takes if triangles are counted on arcs, too.
     fn footprint_with_edges(&self) -> Footprint {
         self.footprint()
     }

@@ -89,7 +89,7 @@ const OTHER_BLOCKS: u32 = 16;
 /// The bytes whose chunks can be numbered with 32 bits: 64 GiB.
 const REACH: u64 = 16 << 32;
 
-/// Those of them that are for row blocks: more than two of the largest take.
+/// The bytes of [`REACH`] that are for row blocks: more than the two largest row blocks take.
 const REACH_OF_ROW_BLOCKS: u64 = 1 << 30;
 
 /// The most counters of arcs, which are numbered with 32 bits.
@@ -107,7 +107,7 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     ..Footprint::NOTHING
 };
 
-/// The same with counters of arcs: 4 for each, and 4 for each chunk.
+/// The least bytes of the method with counters of arcs: as [`FOOTPRINT`], and 4 for each counter, and 4 for each chunk.
 pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1,
     per_local: FOOTPRINT.per_local + 3,
@@ -361,7 +361,7 @@ fn lanes_for(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) >= LONG_ROW { WARP } else { ROW_LANES }
 }
 
-/// The same where rows are packed: one lane if rows are short.
+/// Lanes that pack a row, given the rows and the arcs of all: one if rows are short, a warp if they are long.
 fn packing_lanes(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) < u64::from(ROW_LANES) { 1 } else { lanes_for(rows, arcs) }
 }

@@ -25,7 +25,7 @@ macro_rules! shared_constants {
     ($part:ident = $file:literal; $($(#[$doc:meta])* $name:ident: $type:ident = $value:literal;)*) => {
         $($(#[$doc])* pub(crate) const $name: $type = $value;)*
 
-        /// The same for the kernels.
+        /// The part of a CUDA source that defines these constants for the kernels.
         pub(crate) const $part: $crate::SourceFile = $crate::SourceFile {
             name: $file,
             text: concat!(

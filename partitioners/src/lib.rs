@@ -14,7 +14,7 @@
 //! so the locality of a crawl is kept. Every assignment depends on its arguments only, never on the number of threads.
 //! A part may be empty.
 //!
-//! They access a graph only through [`PartitionInput`].
+//! Functions that make an assignment access a graph only through [`PartitionInput`].
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

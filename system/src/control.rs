@@ -84,7 +84,7 @@ impl Control {
         Self::new(Arc::default(), Arc::new(Silent::default()))
     }
 
-    /// The same; `watch` is called at each check, to count the work between them.
+    /// A copy of this control that calls `watch` at each check, to count the work between checks.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn watched(&self, watch: impl Fn() + Send + Sync + 'static) -> Self {
@@ -105,19 +105,19 @@ impl Control {
         Self { observer: Arc::new(Silent::default()), recorder: None, ..self.part() }
     }
 
-    /// The same for a job that began at `begun`, of which a timeline is recorded.
+    /// A copy of this control that records a timeline, for a job that began at `begun`.
     #[must_use]
     pub fn recorded(&self, begun: Instant) -> Self {
         Self { recorder: Some(Arc::new(Recorder::new(begun))), ..self.clone() }
     }
 
-    /// The same; a timeline is recorded if `wanted`.
+    /// As [`Self::recorded`] if `wanted`; otherwise a copy as it is.
     #[must_use]
     pub fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
         if wanted { self.recorded(begun) } else { self.clone() }
     }
 
-    /// The same for a partition that a device counts, which the timeline names.
+    /// A copy of this control for work on `partition`, on `device` unless the host counts it; the timeline names both.
     #[must_use]
     pub fn at(&self, device: Option<u32>, partition: u32) -> Self {
         Self { place: SpanPlace { device, partition: Some(partition) }, ..self.clone() }

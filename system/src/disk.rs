@@ -58,7 +58,7 @@ pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     file.read_exact_at(bytes, position)
 }
 
-/// The same for what this program wrote, which a fault of a test may change: the caller compares it with a checksum.
+/// As [`read_at`], for bytes that this program wrote. A test's fault may change them, so the caller compares them with a checksum.
 pub fn read_back(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     read_at(file, bytes, position)?;
     faults::after_read_back(bytes)

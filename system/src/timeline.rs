@@ -70,9 +70,9 @@ pub struct Timeline {
 // Tests make some.
 #[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Track {
-    /// What it is called.
+    /// The name of the track.
     pub name: String,
-    /// What it shows.
+    /// Whose spans the track shows: those of the stages, of a thread, or of a GPU's copies or kernels.
     pub kind: TrackKind,
     /// The GPU, by the driver's number; null for the host.
     pub device: Option<u32>,
@@ -104,7 +104,7 @@ pub struct Span {
 }
 
 impl Timeline {
-    /// The same with at most `most` spans a track, neighbours joined.
+    /// Joins neighbouring spans of the same work until each track has at most `most`, or none are left to join.
     #[must_use]
     pub fn with_at_most(mut self, most: usize) -> Self {
         for track in &mut self.tracks {

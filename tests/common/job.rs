@@ -32,7 +32,7 @@ pub(crate) fn data(name: &str) -> PathBuf {
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
 }
 
-/// The same path as a user types it.
+/// The path of a file of `tests/data` ([`data`]), as a user types it.
 pub(crate) fn typed(name: &str) -> String {
     data(name).display().to_string()
 }

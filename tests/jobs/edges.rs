@@ -34,7 +34,7 @@ fn rows(text: &str) -> OnEdges {
     rows.into_iter().collect()
 }
 
-/// The same by looking at every vertex for each edge.
+/// The triangles on each edge, found by looking at every vertex for each edge.
 fn by_all_vertices(edges: &BTreeSet<(u64, u64)>) -> OnEdges {
     let ids: BTreeSet<u64> = edges.iter().flat_map(|&(u, v)| [u, v]).collect();
     let adjacent = |a: u64, b: u64| edges.contains(&(a.min(b), a.max(b)));

@@ -38,7 +38,7 @@ fn rows(text: &str) -> AtVertices {
     rows.into_iter().collect()
 }
 
-/// The same by the pairs of neighbours of each vertex.
+/// Degree and triangles of each id, found by the pairs of neighbours of each vertex.
 fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
     let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
     for &(u, v) in edges {

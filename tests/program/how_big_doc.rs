@@ -49,7 +49,7 @@ impl KnownGraph {
         Self { prepare: GraphToPrepare { form, ids: size.vertices.into(), arcs, edges, row_bytes }, size }
     }
 
-    /// Those of the first table.
+    /// The graphs of the first table of `page`, by name.
     fn listed(page: &str) -> Vec<(String, Self)> {
         let rows = table(page, "| graph | vertices |");
         let probes_of_edge = |row: &Vec<String>| 10.0 * number(&row[4]) as f64 / number(&row[3]) as f64;

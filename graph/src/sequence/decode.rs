@@ -160,7 +160,7 @@ pub(crate) fn find_ones(words: &[u8], ones: &mut [u32; FOUND]) -> usize {
     many
 }
 
-/// The same where numbers without further groups are 0.
+/// As [`decode_each`], for numbers whose first group has no bits: those without further groups are 0.
 #[multiversion::multiversion(targets("x86_64+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn decode_sparse(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     let more = u64::from(sequence.groups.more);

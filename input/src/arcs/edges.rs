@@ -38,7 +38,7 @@ pub type TakeArcs<'a> = dyn FnMut(&[(u64, u64)]) -> Result<()> + 'a;
 /// # Ok::<(), trimill::Error>(())
 /// ```
 ///
-/// What it delivers must not change while it is counted.
+/// The arcs that a source delivers must not change while they are counted.
 pub trait EdgeSource: Send + Sync {
     /// The number of arcs.
     fn arcs(&self) -> u64;

@@ -23,7 +23,7 @@ pub(super) struct GraphalyticsProperties {
 }
 
 impl GraphalyticsProperties {
-    /// Those of the file at `path`, if it is there and is such a file; names of files alone if something else is wrong.
+    /// The properties in the file at `path`, if it exists and describes such a graph; only the names of files if anything else is wrong.
     pub(super) fn look(path: &Path) -> Option<Self> {
         let text = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
         let values = PropertyValues::of(&String::from_utf8_lossy(&text.and_then(|_| std::fs::read(path).ok())?));

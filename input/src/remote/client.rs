@@ -68,7 +68,7 @@ impl RemoteClient {
         Ok(Self { client, redirects: limits.redirects, url: None, ended: Arc::default() })
     }
 
-    /// The same for requests to `url`.
+    /// A copy of this client, all of whose requests are to `url`.
     pub(super) fn for_url(&self, url: Url) -> Self {
         Self { url: Some(url), ended: Arc::default(), ..self.clone() }
     }

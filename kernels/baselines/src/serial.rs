@@ -47,7 +47,7 @@ pub enum SerialMethod {
     CompactForward,
     /// Sorted lists of the neighbours of smaller number.
     ReverseEdge,
-    /// The same as one loop over the edges, on the arrays of the GPU program.
+    /// As [`Self::ReverseEdge`], in one loop over the edges, on the arrays of the GPU program.
     ReverseEdgeSerial,
 }
 

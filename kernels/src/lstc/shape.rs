@@ -46,7 +46,7 @@ impl Shape {
         12 * self.block_threads + 4 * self.tile
     }
 
-    /// The same if triangles are counted at vertices or on arcs: with a count for each of these rows, and for each vertex of the tile.
+    /// As [`Self::shared`], if triangles are counted at vertices or on arcs: with a count for each row and for each vertex of the tile.
     pub(crate) fn shared_with_details(self) -> u32 {
         self.shared() + 4 * (self.block_threads + self.tile)
     }

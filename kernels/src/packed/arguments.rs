@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// The same for all launches of a partition.
+/// Arguments that are the same for all launches of a partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct SharedArguments {

@@ -23,7 +23,7 @@ pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
-/// The same if triangles are counted on arcs.
+/// As [`LEAST_PER_ARC`] and [`LEAST_ROW_BLOCKS`], if triangles are counted on arcs.
 pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
 pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
 

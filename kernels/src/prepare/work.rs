@@ -195,7 +195,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.for_each_by(name, count, THREADS, values)
     }
 
-    /// The same with blocks of `threads`.
+    /// As [`Self::for_each`], with blocks of `threads` threads.
     pub(super) fn for_each_by(
         &mut self,
         name: &'static str,

@@ -187,7 +187,7 @@ impl Partition {
         (0..self.numbers.len().max(1)).step_by(rows).map(run).collect()
     }
 
-    /// The same in the form of the graph file, `in_part` in a part.
+    /// As [`Self::runs`], with rows encoded as in the graph file, `in_part` rows in a part.
     pub fn encoded_runs(&self, rows: usize, in_part: usize) -> Vec<Resident> {
         let mut arcs = 0;
         let mut run = |run: Resident| {
@@ -210,7 +210,7 @@ impl Partition {
         PartitionExtent { locals, arcs, numbered: self.numbered(), row_block_limit }
     }
 
-    /// The same where the limit is the largest of these row blocks.
+    /// Its size, with the largest of `row_blocks` as the limit of a row block.
     pub fn size_with(&self, row_blocks: &[RowBlock]) -> PartitionExtent {
         self.size(row_blocks.iter().map(device_bytes).max().unwrap_or(0))
     }
@@ -282,7 +282,7 @@ impl Partition {
         ranges(cuts, self.numbered()).map(|range| self.row_block(range)).collect()
     }
 
-    /// The same row blocks with the rows of locals, too.
+    /// As [`Self::row_blocks`], with the rows of locals, too.
     pub fn shared_row_blocks(&self, cuts: &[u32]) -> Vec<RowBlock> {
         let nothing_local = Self { local: vec![false; self.local.len()], ..self.clone() };
         nothing_local.row_blocks(cuts)

@@ -14,13 +14,13 @@ use crate::prepare::{DeviceArcs, RankedRows, RunStore, StoredRun};
 pub struct Prepared {
     pub distinct_arcs: u64,
     pub edges: u64,
-    /// Of each id.
+    /// The degree of each id.
     pub degrees: Vec<u32>,
-    /// Of each row.
+    /// The number of successors in each row.
     pub lengths: Vec<u32>,
     pub first_arcs: Vec<u64>,
     pub positions: Vec<u64>,
-    /// Of all file blocks.
+    /// The encoded bytes of all file blocks, one after another.
     pub bytes: Vec<u8>,
 }
 

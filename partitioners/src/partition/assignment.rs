@@ -37,7 +37,7 @@ impl Assignment {
         Self { part_of, members, starts }
     }
 
-    /// The same where parts are intervals of ids.
+    /// As [`Self::new`], for parts that are intervals of ids: `part_of` ascends.
     fn of_intervals(part_of: Vec<u32>, parts: u32) -> Self {
         assert!(part_of.last().is_none_or(|&last| last < parts), "a part is not below the number of parts");
         let starts = (0..=parts).map(|part| part_of.partition_point(|&its| its < part) as u32).collect();

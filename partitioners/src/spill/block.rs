@@ -24,7 +24,7 @@ pub const FULL: u64 = 1 << 17;
 /// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.
 pub(super) const MOST_VALUES: u64 = 1 << 24;
 
-/// The same for a single row. Rows of an oriented graph have at most `sqrt(2 m)` successors, so none comes near.
+/// The most values that a reader accepts in a block of one row. A row of an oriented graph has at most `sqrt(2 m)` successors: none comes near.
 pub(super) const MOST_VALUES_OF_ROW: u64 = 1 << 28;
 
 /// The most bytes of a value.

@@ -11,7 +11,7 @@ pub struct CodedRows {
     numbers: Vec<u32>,
     lengths: Vec<u32>,
     arcs: u64,
-    /// Of each row the first successor, then each one's distance from the one before, less 1; LEB128.
+    /// For each row the first successor, then the distance of each further one from the one before, less 1; LEB128.
     successors: Vec<u8>,
 }
 

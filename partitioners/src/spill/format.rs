@@ -45,7 +45,7 @@ pub struct PartitionHeader {
 }
 
 impl PartitionHeader {
-    /// That of a partition of this size, without its number and the job's fingerprint.
+    /// The header of a partition of this size, without its number and the job's fingerprint.
     pub fn of(size: &PartitionSize) -> Self {
         let PartitionSize { locals, proxies_induced, arcs_induced, proxies_kept, arcs_kept, .. } = *size;
         let (locals, numbered) = (locals as u32, size.numbered() as u32);

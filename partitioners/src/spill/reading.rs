@@ -162,7 +162,7 @@ impl SpillReader {
         u64::from(row_block.rows) + 1 + self.index.plain(row_block.blocks.clone()).div_ceil(4)
     }
 
-    /// The same with rows for a device to decode.
+    /// As [`Self::read_row_block`], with encoded rows, which a device decodes.
     pub fn read_encoded_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);

@@ -1,4 +1,4 @@
-//! The same faults while partitions are built in batches.
+//! Writes and reads fail, or the job is killed, while partitions are built in batches; then it is started again.
 
 use super::support::{COLLABORATION, Place, STRIKES, data, stderr};
 

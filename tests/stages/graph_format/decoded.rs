@@ -139,7 +139,7 @@ pub(super) fn decode(path: &Path) -> Decoded {
     Decoded { order: vertices, ids, degrees, rows, index, longest_row, probes }
 }
 
-/// The same from a list of edges.
+/// What a graph file of `edges` must hold.
 pub(super) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     let mut neighbours: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for &(u, v) in edges {

@@ -81,7 +81,7 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         self.engine.read_u64(Stream::Compute, from)
     }
 
-    /// The same for 32 bits.
+    /// Waits for stream 0 and reads a number of 32 bits.
     pub(crate) fn read_u32(&mut self, from: u64) -> GpuResult<u32> {
         let mut value = [0u32];
         self.engine.read(Stream::Compute, from, cast_slice_mut(&mut value))?;

@@ -72,7 +72,7 @@ impl Parts {
         serde_json::from_value(self.footer.clone()).unwrap()
     }
 
-    /// The same with other bytes at `at` of the file.
+    /// A copy with `bytes` at position `at` of the file.
     pub(super) fn with(&self, at: u64, bytes: &[u8]) -> Self {
         let mut parts = self.clone();
         parts.sections[at as usize - PAGE..][..bytes.len()].copy_from_slice(bytes);
@@ -98,7 +98,7 @@ impl Parts {
         })
     }
 
-    /// The same with other bytes of a file block, in a file whose sections and positions are as they should be for it.
+    /// A copy with `bytes` as a file block; the sections and positions are as they should be for it.
     pub(super) fn with_block(&self, block: u64, bytes: &[u8]) -> Self {
         let (layout, mut footer) = (self.layout(), self.footer.clone());
         let position = |i: u64| match i < layout.blocks {
