@@ -4,7 +4,7 @@
 //! of a file cannot be set, so while it and the inode are the same, so are the contents. If only these two differ (after
 //! `chmod`, a restore, a rename, a copy), or prove nothing, the contents are hashed and the hash decides.
 //!
-//! The two prove nothing for a file that changed just before it was looked at. Such a file is not
+//! The time of change and the inode prove nothing for a file that changed just before it was looked at. Such a file is not
 //! [*settled*](FileIdentity::settled): it is hashed before and after it is read, and again when it is compared the next time.
 //!
 //! A remote object is identified by its URL, its size and the strong ETag that its server gives it, or not at all.

@@ -111,7 +111,7 @@ impl Control {
         Self { recorder: Some(Arc::new(Recorder::new(begun))), ..self.clone() }
     }
 
-    /// As [`Self::recorded`] if `wanted`; otherwise a copy as it is.
+    /// As [`Self::recorded`] if `wanted`; otherwise an unchanged copy.
     #[must_use]
     pub fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
         if wanted { self.recorded(begun) } else { self.clone() }

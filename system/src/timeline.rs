@@ -72,7 +72,7 @@ pub struct Timeline {
 pub struct Track {
     /// The name of the track.
     pub name: String,
-    /// Whose spans the track shows: those of the stages, of a thread, or of a GPU's copies or kernels.
+    /// The kind of work that the track shows.
     pub kind: TrackKind,
     /// The GPU, by the driver's number; null for the host.
     pub device: Option<u32>,

@@ -1,6 +1,6 @@
 //! The file of offsets, where there is one: `NAME.offsets` says where each row begins.
 //!
-//! With it, no thread has to read the stream before others can decode it. The file has the distances between the beginnings of rows, and
+//! With this file, no thread has to read the stream before others can decode it. The file has the distances between the beginnings of rows, and
 //! the end of the last one, in gamma code or another one that the properties name, always
 //! with the high bits first. It is checked: each row that is decoded must begin where the file says, and chunks have all
 //! rows, so what is read is what the stream holds. A file that cannot belong to the stream is ignored.

@@ -211,7 +211,7 @@ impl RunStore for Full {
     }
 }
 
-/// Another number of bits than what was stored.
+/// Stores runs that are read back with another number of bits than was stored.
 struct Torn;
 
 impl RunStore for Torn {
