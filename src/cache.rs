@@ -115,7 +115,7 @@ impl Cache {
         opened.inspect_err(without_cache).ok()
     }
 
-    /// The same for the folder that a job uses if none is named: this user's own, for this user alone.
+    /// The cache in the folder that a job uses if none is named: this user's own, for this user alone. `None` (after a warning) if it cannot be used.
     pub fn of_user(dir: &Path, most: Option<Bytes>) -> Option<Self> {
         let cache = Self::of_job(dir, most)?;
         let private = disk::keep_private(dir).and_then(|()| {

@@ -66,7 +66,7 @@ enum How {
 }
 
 impl Job {
-    /// What it reads and writes.
+    /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
         let announced = self.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let mut paths = Paths { job: self.name.clone(), force: self.output.force, announced, all: Vec::new() };

@@ -39,7 +39,7 @@ pub struct Rates {
     pub bitmap: f64,
     /// How fast method `lstc` is on the GPU, as a multiple of an H200's speed.
     pub lstc: f64,
-    /// The same for method `packed`.
+    /// How fast method `packed` is on the GPU, as a multiple of an H200's speed.
     pub packed: f64,
 }
 

@@ -99,7 +99,7 @@ impl fmt::Display for Shard {
 pub enum ShardChoice {
     /// The one that the environment names.
     Auto,
-    /// This one.
+    /// The shard that was typed as `I/N`.
     This(Shard),
 }
 

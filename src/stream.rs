@@ -112,7 +112,7 @@ impl DeviceThread<'_> {
         Ok(self.counted(source, WantedCounts { share, ..WantedCounts::default() })?.0)
     }
 
-    /// The same for all edges of a partition, and the triangles at the vertices of a window.
+    /// Counts all edges of one partition as [`Self::count`] does, and the triangles at the vertices of a window.
     pub fn count_at_vertices(
         &mut self,
         source: &mut dyn PartitionSource,
@@ -123,8 +123,8 @@ impl DeviceThread<'_> {
         Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
     }
 
-    /// The same for all edges of a partition, and the triangles on each arc, which go to `sink` as soon as they are complete. If counting
-    /// fails, the sink has received those of some row blocks.
+    /// Counts all edges of one partition as [`Self::count`] does, and the triangles on each arc, which go to `sink` as soon as they are complete.
+    /// If counting fails, the sink has received those of some row blocks.
     pub fn count_on_edges(
         &mut self,
         source: &mut dyn PartitionSource,

@@ -108,7 +108,7 @@ impl Buckets {
         }
     }
 
-    /// The same with buckets that are classes by `hash`, `of_class` buckets for each.
+    /// Makes the buckets those of classes by `hash`, with `of_class` buckets for each class.
     pub fn of_classes(self, hash: PairHash, of_class: usize) -> Self {
         Self { hash, of_class, ..self }
     }

@@ -10,9 +10,9 @@ use trimill_system::Bytes;
 /// How the ids of the clean graph relate to those of the input.
 #[derive(Debug)]
 pub enum InputIds {
-    /// They are the input's own.
+    /// The ids are the input's own.
     Plain,
-    /// They are positions in this ascending table of the input's ids.
+    /// The ids are positions in this ascending table of the input's ids.
     Ranked(Vec<u64>),
 }
 

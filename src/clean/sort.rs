@@ -21,7 +21,7 @@ pub(super) fn sort_pairs(mut keys: Vec<u64>, ids: &Range<u64>) -> Vec<u64> {
     keys
 }
 
-/// The same with memory for as many keys, in `sorted`, which holds the unsorted ones afterwards.
+/// Sorts keys whose smaller ids are in `ids`. `sorted` is memory for as many keys; what it holds afterwards means nothing.
 pub(super) fn sort_in(keys: &mut Vec<u64>, ids: &Range<u64>, sorted: &mut Vec<u64>) {
     if keys.len() < 2 * PER_CELL || u32::try_from(keys.len()).is_err() {
         return keys.sort_unstable();

@@ -68,13 +68,13 @@ pub(crate) const READ_ROWS_AGAIN: &str = "read rows again";
 /// How the arcs of an input become rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputForm {
-    /// They come as rows, each edge from both ends.
+    /// The arcs come as rows, each edge from both ends.
     SymmetricRows,
-    /// They come as the rows of a directed graph, which are united with their reverse.
+    /// The arcs come as the rows of a directed graph, which are united with their reverse.
     DirectedRows,
-    /// They are sorted, on the cores.
+    /// The arcs are sorted, on the cores.
     Arcs,
-    /// They are sorted, on a GPU.
+    /// The arcs are sorted, on a GPU.
     ArcsOnGpu,
 }
 

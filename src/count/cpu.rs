@@ -87,13 +87,13 @@ impl Cpu {
         Self::with(budget, vertices, 0)
     }
 
-    /// The same, also counting the triangles at each vertex, for which further memory is taken: [`vertex_counters`].
+    /// Counts as [`Self::new`] does, and the triangles at each vertex, for whose counters ([`vertex_counters`]) memory is taken from `budget` first.
     pub fn with_vertices(budget: Bytes, vertices: u32) -> Self {
         let counters = vertex_counters(vertices, budget);
         Self::with(budget.saturating_sub(Bytes(COUNTER_BYTES * counters)), vertices, counters)
     }
 
-    /// The same, also counting the triangles on each arc of a graph whose longest row has `longest` entries.
+    /// Counts as [`Self::new`] does, and the triangles on each arc of a graph whose longest row has `longest` entries.
     pub fn with_edges(budget: Bytes, vertices: u32, longest: u32) -> Self {
         let (share, threads) = (budget.get() / 16, rayon::current_num_threads() as u64);
         let marks = (edges::per_worker(vertices) + edges::per_row(longest)).get();
@@ -169,7 +169,7 @@ fn per_worker(numbered: u32) -> Bytes {
     Bytes(u64::from(numbered).div_ceil(64) * 8) + Unpacked::BYTES
 }
 
-/// The same where triangles are counted at vertices: counters for the entries of a packed row, too.
+/// Bytes that each worker takes with any number of hubs where triangles are counted at vertices: [`per_worker`], and counters for a packed row.
 fn per_worker_at_vertices(numbered: u32) -> Bytes {
     per_worker(numbered) + RowCounters::bytes_for(numbered, pack::MOST_WORDS)
 }

@@ -43,7 +43,7 @@ pub(super) struct PartitionEdgeSink<'a, A> {
 
 /// How the numbers of a partition are ranks of the graph.
 enum ArcPlaces {
-    /// They are the same; the resident arcs begin with this arc of the graph.
+    /// The numbers are the ranks; the resident arcs begin with arc `resident` of the graph.
     Same {
         resident: u64,
     },

@@ -20,7 +20,7 @@ pub enum Setting {
     Flag(bool),
     /// A whole number.
     Integer(i128),
-    /// Another number.
+    /// A number that need not be whole.
     Real(f64),
     /// A name, a size such as `16GB`, the path of a file.
     Text(String),

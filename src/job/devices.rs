@@ -16,7 +16,7 @@ use trimill_system::whole::exact;
 pub enum Devices {
     /// Every GPU that the driver shows.
     All,
-    /// These, at least one. A GPU that is named several times gets as many workers, which share its budget.
+    /// The GPUs with these numbers, at least one. A GPU that is named several times gets as many workers, which share its budget.
     List(Vec<u32>),
 }
 

@@ -168,7 +168,7 @@ impl OutputSettings {
         CountsWanted { vertices, edges, truss, lcc: self.lcc_wanted, bytes_per_thread }
     }
 
-    /// The same with absolute paths: other processes may start elsewhere.
+    /// The settings with absolute paths: other processes may start elsewhere.
     pub fn absolute(&self) -> Result<Self> {
         let absolute = |path: &Option<PathBuf>| match path {
             Some(path) => std::path::absolute(path).map(Some).map_err(|error| Error::write(path, error)),
@@ -196,7 +196,7 @@ impl Job {
         }
     }
 
-    /// The same without the files of counts and kept spills.
+    /// The job without the files of counts and kept spills.
     #[must_use]
     pub fn without_counts(mut self) -> Self {
         self.output.files = Asked::default();
@@ -205,7 +205,7 @@ impl Job {
         self
     }
 
-    /// The same without the cache.
+    /// The job without the cache.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.cache.enabled = false;

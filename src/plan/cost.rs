@@ -50,7 +50,7 @@ struct Core {
 /// Fitted to 16 partitions of GAP-kron 22 on a server, by least squares: each of them is within a fifth.
 const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
 
-/// What it takes where the rows of a graph were looked at, but not their lengths ([`WholeWork`]).
+/// What the CPU counter takes, in seconds of a core, where the rows of a graph were looked at, but not their lengths ([`WholeWork`]).
 struct CoreOfWhole {
     word: f64,
     far: f64,

@@ -118,9 +118,9 @@ fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<V
 /// The costs of all bins of all ranges.
 struct Costs<'a> {
     machine: &'a Machine,
-    /// Of each range: the arcs of its rows.
+    /// The arcs of the rows of each range.
     resident: Vec<f64>,
-    /// Of each range, for each bin: the work of its arcs to heads before the bin, and the arcs of those heads' rows that are streamed.
+    /// For each range and bin: the work of the range's arcs to heads before the bin, and the arcs of those heads' rows that are streamed.
     before: Vec<Vec<(SampledWork, f64)>>,
 }
 

@@ -154,7 +154,7 @@ struct ReadInput<'a> {
 const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else { 4 << 10 });
 
 impl ReadInput<'_> {
-    /// The same place, where a graph may take all of the memory but what its runs take.
+    /// The `place`, except that a graph that may stay in memory may take all of what is left but its runs and what counting takes.
     fn with_room<'p>(&self, place: Destination<'p>) -> Destination<'p> {
         let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.held());
         let room = self.left.saturating_sub(runs).saturating_sub(FOR_COUNTING);

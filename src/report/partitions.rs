@@ -98,7 +98,7 @@ impl PartitionFigures {
         self.counted().peak_bytes.max(self.peak_bytes_predicted)
     }
 
-    /// The same, taken from an earlier start.
+    /// The figures, marked as taken from an earlier start.
     pub(crate) fn resumed(self) -> Self {
         Self { counted: self.counted.map(|counted| CountedFigures { resumed: true, ..counted }), ..self }
     }

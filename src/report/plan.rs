@@ -142,7 +142,7 @@ pub struct PreparingFigures {
     pub seconds: f64,
 }
 
-/// Another number of parts.
+/// What a plan with a given number of parts takes, for comparison.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Alternative {

@@ -33,12 +33,12 @@ pub fn check_report(path: &Path) -> Result<()> {
     check(path, page::MARK, "a report")
 }
 
-/// The same for a trace.
+/// Checks that a trace can be written to `path`. Errors: as [`check_report`].
 pub fn check_trace(path: &Path) -> Result<()> {
     check(path, trace::MARK, "a trace")
 }
 
-/// The same for a comparison as JSON.
+/// Checks that a comparison as JSON can be written to `path`. Errors: as [`check_report`].
 pub fn check_comparison(path: &Path) -> Result<()> {
     check(path, "{\n  \"schema_version\": ", "a comparison")
 }

@@ -83,7 +83,7 @@ impl JobRecord {
         Identity { files: self.input.clone() }
     }
 
-    /// The same with the hashes of the files' contents.
+    /// The recorded settings with the files of `identity`, which has the hashes of their contents.
     #[must_use]
     pub fn with_input(self, identity: &Identity) -> Self {
         Self { input: identity.files.clone(), ..self }

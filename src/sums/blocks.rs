@@ -1,6 +1,6 @@
 //! The sums at all keys, in memory or, where they do not fit the host's budget, in a temporary file.
 //!
-//! They are cut into blocks, each behind its own lock, so several devices add at once. A block to which nothing was added takes neither
+//! The sums are cut into blocks, each behind its own lock, so several devices add at once. A block to which nothing was added takes neither
 //! memory nor disk. One in the file is read and written whole, and compared with its checksum.
 
 use std::fs::File;

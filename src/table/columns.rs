@@ -92,7 +92,7 @@ pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, table: TextTable, co
     write_lines(to, table, counts)
 }
 
-/// The same without the names of the columns.
+/// Writes the rows as text, without the names of the columns; runs in the current thread pool.
 pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;

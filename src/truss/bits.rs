@@ -45,7 +45,7 @@ fn by_word(entries: &[AtomicU32]) -> impl Iterator<Item = &[AtomicU32]> {
 /// The edges of each vertex, as bits.
 pub(super) struct NeighbourBits {
     rows: Vec<BitRow>,
-    /// Of each word, which vertices it is for: word `i` has the vertices from `64 i` on.
+    /// The column of each word: a word of column `i` is for the vertices from `64 i` on.
     columns: Vec<u32>,
     /// The neighbours by edges that are left or fall, and by those that fall.
     present: Vec<AtomicU64>,

@@ -19,7 +19,7 @@ pub(super) fn is_left(value: u32) -> bool {
     value & FALLEN == 0
 }
 
-/// The same numbers, in the same memory.
+/// Makes atomic `numbers` plain ones, in the same memory.
 pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
     numbers.into_iter().map(AtomicU32::into_inner).collect()
 }

@@ -224,7 +224,7 @@ impl TriangleSearch<'_> {
         }
     }
 
-    /// The same without a table: the vertices of one row are searched in the other one, each from the last one found on.
+    /// Takes the triangles of an edge without a table: the vertices of one row are searched in the other one, each from the last one found on.
     #[inline(always)]
     fn gallop(self, FallingPair { a, b, triangles }: FallingPair, taken: &mut TakenTriangles) {
         let rows = self.rows;

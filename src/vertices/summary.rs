@@ -25,7 +25,7 @@ const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 pub struct Clustering {
     /// The average of the local clustering coefficients over the vertices of degree 2 and more.
     pub average_clustering_of_degree_2: f64,
-    /// The same over all vertices with an edge; those of degree 1 have 0.
+    /// The average of the local clustering coefficients over all vertices with an edge; those of degree 1 have 0.
     pub average_clustering: f64,
     /// `3 * triangles / wedges`; 0 without wedges.
     pub global: f64,

@@ -333,7 +333,7 @@ fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &Successo
     count_of_part(worker, part, successors, &mut TotalOnly)
 }
 
-/// The same, with the triangles at each vertex.
+/// Counts the triangles of the arcs of `part`, and adds those at each vertex to the counters of `worker` or to `all`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part_at_vertices(
     worker: &mut CpuWorker,

@@ -33,7 +33,7 @@ pub(super) fn count_run(
     count_of_run(worker, run, around, heads, &mut TotalOnly)
 }
 
-/// The same, with the triangles at each vertex.
+/// Counts as [`count_run`] does, and adds the triangles at each vertex to the counters of `worker` or to `all`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run_at_vertices(
     worker: &mut CpuWorker,
@@ -138,7 +138,7 @@ fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
     worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ())
 }
 
-/// The same, with the triangles at each vertex.
+/// Counts the triangles of some postponed arcs, which are sorted, and adds those at each vertex to `corners`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_sorted_at_vertices(
     worker: &CpuWorker,

@@ -77,7 +77,7 @@ pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     counts[0] + counts[1]
 }
 
-/// The same for each of four, of the same length: the words of the row are loaded once for all.
+/// How many bits the packed words have in common with each of `four`, of the same length. The words of the row are loaded once for all.
 #[inline(always)]
 pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
     let mut counts = [0; 4];
@@ -148,7 +148,7 @@ pub(super) fn probe(row: &[u32], marks: &[u64]) -> u64 {
     counts[0] + counts[1] + counts[2] + counts[3]
 }
 
-/// The same; calls `act` with each of them.
+/// Calls `act` with each marked entry of a row; returns how many there are.
 #[inline(always)]
 pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) -> u64 {
     let mut count = 0;

@@ -20,7 +20,8 @@ pub(super) fn count<C: Corners>(row: &[u32], start: usize, successors: &Successo
     by_length(row, start, |b| successors.row(b), corners)
 }
 
-/// The same for all of `row`, where the successors' rows are all rows of the graph, none of them packed.
+/// Counts the triangles that start at the local with `row`, which has at most [`LONGEST`] entries, where the successors' rows are all rows of
+/// the graph, none of them packed.
 #[inline(always)]
 pub(super) fn count_in_all<C: Corners>(row: &[u32], successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
     // The first entry has no entry before it that could close a triangle.

@@ -29,7 +29,7 @@ impl Rows {
         self.counted((cpu, None), ends, local, absent, packed).triangles
     }
 
-    /// The same, and the triangles at the vertices of a window.
+    /// Counts as [`Self::count_with`] does, and the triangles at the vertices of a window, if there is one.
     fn counted(
         &self,
         (cpu, vertices): (&Cpu, Option<VertexCounters>),

@@ -29,7 +29,7 @@ pub(super) trait Corners {
 
     /// How many bits the packed words of a row have in common with `bits`: these are smallest corners.
     fn common(&mut self, row: NonEmptyWords<'_>, bits: &[u64]) -> u64;
-    /// The same for each of four, of the same length.
+    /// How many bits the packed words of a row have in common with each of `four`, of the same length: these are smallest corners.
     fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4];
     /// How many bits of the words are marked: these are smallest corners.
     fn marked_bits(&mut self, words: &[[u32; 3]], marks: &[u64]) -> u64;

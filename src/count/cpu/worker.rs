@@ -290,7 +290,7 @@ impl CpuWorker {
         count
     }
 
-    /// The same; rows may be anywhere in memory.
+    /// Counts the entries of the middle corners' rows that are marked. The rows are prefetched, since they may be anywhere in memory.
     #[inline(always)]
     fn intersect_ahead<C: Corners>(&self, head: RowHead<'_>, successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
         let RowHead { row, start } = head;

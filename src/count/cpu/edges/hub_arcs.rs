@@ -41,9 +41,9 @@ struct HubRoom {
     bits: Box<[u64; WORDS]>,
     /// The counters of its arcs to the numbers of each word.
     planes: Box<[Planes; WORDS]>,
-    /// The same to each number.
+    /// The counters of its arcs to each number, for entries of rows that are not packed into words.
     of_number: Box<[u32; HUBS]>,
-    /// The same for each arc.
+    /// The triangles on each arc of the hub's row.
     counts: Vec<u32>,
 }
 

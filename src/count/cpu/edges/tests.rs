@@ -30,7 +30,8 @@ impl Rows {
         found
     }
 
-    /// The same as `cpu` counts them, in row blocks that end at `ends` and lack the rows that are `absent`.
+    /// The triangles that start at a local vertex, on each of their arcs, as `cpu` counts them in row blocks that end at `ends` and lack the rows
+    /// that are `absent`.
     fn counted_on_arcs(
         &self,
         cpu: &mut Cpu,

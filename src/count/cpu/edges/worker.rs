@@ -126,7 +126,7 @@ impl EdgeWorker {
         found
     }
 
-    /// The same for a short row, which is not marked, of up to `WIDTH` entries.
+    /// Counts the entries of a successor's row that are in `row`, which has up to `WIDTH` entries and is not marked.
     #[inline(always)]
     fn with_short<const WIDTH: usize>(&mut self, row: &[u32], successor: Successor<'_>, around: &Around<'_>) -> u32 {
         let mut entries = [NONE; WIDTH];

@@ -41,7 +41,7 @@ impl WordCounters {
         u32::from(self.added[word]) == FULL
     }
 
-    /// The same of four words, of which there are no others.
+    /// Adds 1 for each bit of four words. Returns whether no four more can be added: then the word is to be taken. Never mixed with [`Self::add`].
     #[inline(always)]
     fn add_four(&mut self, word: usize, bits: [u64; 4]) -> bool {
         planes::add_four(&mut self.planes[word].0, bits);
