@@ -185,7 +185,7 @@ class Clustering(Record):
     if TYPE_CHECKING:
         #: The average of the local clustering coefficients over the vertices of degree 2 and more.
         average_clustering_of_degree_2: float
-        #: The same over all vertices with an edge.
+        #: The average of them over all vertices with an edge; those of degree 1 have 0.
         average_clustering: float
         vertices_of_degree_2: int
         vertices_in_triangles: int
@@ -324,7 +324,7 @@ class Preparing(Record):
 
 
 class Alternative(Record):
-    """Another number of parts."""
+    """What a plan with a given number of parts takes, for comparison."""
 
     if TYPE_CHECKING:
         parts: int
