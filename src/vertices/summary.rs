@@ -7,14 +7,14 @@
 //! digit of these.
 
 use std::ops::Range;
+use std::sync::Mutex;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{coefficient, pairs};
 use crate::sums::{ByRank, Sums};
 use trimill_graph::{DegreeRun, OrientedGraph};
-use trimill_system::{Error, Result};
+use trimill_system::{Error, Result, lock};
 
 /// The shares whose quantiles are reported.
 const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
@@ -215,19 +215,29 @@ impl BlockSummary {
 /// The quantiles that a `summary` reports.
 pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Clustering) -> Result<Vec<Quantile>> {
     let (degrees, all) = (DegreeFinder::of(graph), u64::from(graph.vertices()));
-    let triangles = select(places(all), summary.most_triangles, |visit| {
-        totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied())))
+    let triangles = select(places(all), summary.most_triangles, |all| {
+        totals.each_block(|_, sums| {
+            let mut counts = lock(all).none();
+            counts.add(sums);
+            lock(all).merge(&counts);
+            Ok(())
+        })
     })?;
-    let locals = select(places(summary.vertices_of_degree_2), 1f64.to_bits(), |visit| {
+    let locals = select(places(summary.vertices_of_degree_2), 1f64.to_bits(), |all| {
         totals.each_block(|first, sums| {
-            let first = first as u32;
+            let (first, mut counts, mut keys) = (first as u32, lock(all).none(), [0; AT_A_TIME]);
             let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);
-            let mut keys = with_degrees.filter(|(degree, _)| *degree > 1).flat_map(|(degree, ranks)| {
-                let own = &sums[(ranks.start - first) as usize..(ranks.end - first) as usize];
-                // Numbers from 0 on are ordered as their bits.
-                own.iter().map(move |&triangles| coefficient(degree, triangles).to_bits())
-            });
-            Ok(visit(&mut keys))
+            for (degree, ranks) in with_degrees.filter(|(degree, _)| *degree > 1) {
+                for own in sums[(ranks.start - first) as usize..(ranks.end - first) as usize].chunks(AT_A_TIME) {
+                    for (key, &triangles) in keys.iter_mut().zip(own) {
+                        // Numbers from 0 on are ordered as their bits.
+                        *key = coefficient(degree, triangles).to_bits();
+                    }
+                    counts.add(&keys[..own.len()]);
+                }
+            }
+            lock(all).merge(&counts);
+            Ok(())
         })
     })?;
     let quantile = |(i, &share)| Quantile {
@@ -248,43 +258,69 @@ fn places(n: u64) -> Vec<u64> {
 const DIGIT: u32 = 8;
 const VALUES: usize = 1 << DIGIT;
 
-/// A histogram of the next digit, for each of the values that are sought.
-type Histograms = Vec<[u64; VALUES]>;
+/// Coefficients that are computed together.
+const AT_A_TIME: usize = 512;
 
-/// The values in these ascending places of all keys, of which none is above `largest`, in ascending order. `pass` visits all keys, in
-/// blocks, and returns the results of the visits.
+/// Histograms of the next digit of keys, for each of the values that are sought.
+#[derive(Debug)]
+struct DigitCounts {
+    /// The digits before it of each value, in ascending order.
+    sought: Vec<u64>,
+    shift: u32,
+    counts: Vec<[u64; VALUES]>,
+}
+
+impl DigitCounts {
+    /// Counts of no keys yet; `found` has the values as far as they are known, ascending, and zeros from the digit at `shift` on.
+    fn new(found: &[u64], shift: u32) -> Self {
+        let mut sought: Vec<u64> = found.iter().map(|value| before(*value, shift)).collect();
+        sought.dedup();
+        Self { counts: vec![[0; VALUES]; sought.len()], sought, shift }
+    }
+
+    fn add(&mut self, keys: &[u64]) {
+        let Self { sought, shift, counts } = self;
+        for &key in keys {
+            let before = before(key, *shift);
+            if let Some(i) = sought.iter().position(|&sought| sought == before) {
+                counts[i][(key >> *shift) as usize % VALUES] += 1;
+            }
+        }
+    }
+
+    /// Counts of no keys, to be merged with these later.
+    fn none(&self) -> Self {
+        Self { sought: self.sought.clone(), counts: vec![[0; VALUES]; self.counts.len()], ..*self }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().flatten().zip(other.counts.iter().flatten()).for_each(|(sum, other)| *sum += other);
+    }
+}
+
+/// The digits before the one at `shift`.
+#[inline(always)]
+fn before(key: u64, shift: u32) -> u64 {
+    key.checked_shr(shift + DIGIT).unwrap_or(0)
+}
+
+/// The values in these ascending places of all keys, of which none is above `largest`, in ascending order. `pass` counts all keys.
 fn select(
     mut places: Vec<u64>,
     largest: u64,
-    pass: impl Fn(&(dyn Fn(&mut dyn Iterator<Item = u64>) -> Histograms + Sync)) -> Result<Vec<Histograms>>,
+    pass: impl Fn(&Mutex<DigitCounts>) -> Result<Vec<()>>,
 ) -> Result<Vec<u64>> {
     // The high digits of each value that is sought which are known so far.
     let mut found = vec![0u64; places.len()];
     for shift in (0..u64::BITS - largest.leading_zeros()).step_by(DIGIT as usize).rev() {
-        let mut sought = found.clone();
-        sought.dedup();
-        let above = |key: u64| key.checked_shr(shift + DIGIT).unwrap_or(0);
-        let histograms = |keys: &mut dyn Iterator<Item = u64>| {
-            let mut histograms = vec![[0; VALUES]; sought.len()];
-            for key in keys {
-                if let Some(i) = sought.iter().position(|&high| above(high) == above(key)) {
-                    histograms[i][(key >> shift) as usize % VALUES] += 1;
-                }
-            }
-            histograms
-        };
-        let all = pass(&histograms)?.into_par_iter().reduce(
-            || vec![[0; VALUES]; sought.len()],
-            |mut sum, other| {
-                sum.iter_mut().flatten().zip(other.iter().flatten()).for_each(|(sum, other)| *sum += other);
-                sum
-            },
-        );
+        let all = Mutex::new(DigitCounts::new(&found, shift));
+        pass(&all)?;
+        let all = lock(&all);
         for (value, place) in found.iter_mut().zip(&mut places) {
-            let Some(i) = sought.iter().position(|high| high == value) else { continue };
+            let Some(i) = all.sought.iter().position(|&sought| sought == before(*value, shift)) else { continue };
             let mut digit = 0;
-            while digit + 1 < VALUES && *place >= all[i][digit] {
-                *place -= all[i][digit];
+            while digit + 1 < VALUES && *place >= all.counts[i][digit] {
+                *place -= all.counts[i][digit];
                 digit += 1;
             }
             *value |= (digit as u64) << shift;
@@ -310,7 +346,14 @@ mod tests {
             let places = places(keys.len() as u64);
             let expected: Vec<u64> = places.iter().map(|&place| sorted[place as usize]).collect();
             let largest = sorted[sorted.len() - 1];
-            let found = select(places, largest, |visit| Ok(keys.chunks(7).map(|keys| visit(&mut keys.iter().copied())).collect()));
+            let found = select(places, largest, |all| {
+                let add = |keys: &[u64]| {
+                    let mut counts = lock(all).none();
+                    counts.add(keys);
+                    lock(all).merge(&counts);
+                };
+                Ok(keys.chunks(7).map(add).collect())
+            });
             prop_assert_eq!(found.unwrap(), expected);
         }
     }
