@@ -51,12 +51,12 @@ pub trait CountBackend: Send {
         let _ = words;
         RowBlock::default()
     }
-    /// A buffer for runs of a resident section of this size, as above.
+    /// A buffer for runs of a resident section of this size: plain memory, or memory that the device reads without another copy.
     fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
         let _ = size;
         Resident::default()
     }
-    /// A buffer for the triangles on up to `words` arcs, as above.
+    /// A buffer for the triangles on up to `words` arcs: plain memory, or memory that the device writes without another copy.
     fn counts_buffer(&mut self, words: u64) -> WordBuffer {
         let _ = words;
         WordBuffer::default()

@@ -26,11 +26,11 @@ impl AscendingNumbers<'_> {
     }
 }
 
-/// Numbers that are added a run at a time, stored as a range as long as there is no gap.
+/// Ascending numbers. Those that are added a run at a time are stored as a range as long as there is no gap.
 #[derive(Debug, Default)]
 pub struct NumberRuns {
+    /// All numbers, if `list` is empty.
     run: Range<u32>,
-    /// Empty as long as there is no gap.
     list: Vec<u32>,
 }
 

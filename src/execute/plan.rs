@@ -148,7 +148,7 @@ impl Planned {
 }
 
 impl Planning<'_> {
-    /// The costs of other numbers of parts, without splitting; none where running the partitioner again is not cheap.
+    /// The costs of several numbers of parts, without splitting; none where running the partitioner again is not cheap.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
         let Self { graph, footprint, .. } = *self;

@@ -74,7 +74,7 @@ pub struct PlanReport {
     pub more_memory: Vec<MoreMemory>,
     /// Arcs kept over all partitions, divided by the edges.
     pub duplication: f64,
-    /// Other numbers of parts, and whether they would fit.
+    /// Plans with 1, 2, 4 to 128 parts, and whether they would fit.
     pub alternatives: Vec<Alternative>,
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,

@@ -25,7 +25,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// In file blocks of `rows` rows.
+    /// Prepares the graph of `arcs` on a device, in file blocks of `rows` rows.
     pub fn on<E: Engine + ?Sized>(
         engine: &mut E,
         arcs: &[(u32, u32)],
