@@ -127,7 +127,7 @@ impl NamesWriter {
         self.waiting.extend_from_slice(&self.count.to_le_bytes());
         self.write()?;
         let Self { file, dir, at, ends, count, hash, .. } = self;
-        Ok(Names { file, path: dir, start: 0, bytes: at, checksum: hash.digest(), ends, count, held: None })
+        Ok(Names { file, path: dir, start: 0, bytes: at, checksum: Some(hash.digest()), ends, count, held: None })
     }
 }
 
@@ -137,7 +137,8 @@ pub struct Names {
     path: PathBuf,
     start: u64,
     bytes: u64,
-    checksum: u64,
+    /// Of all bytes; `None`: the graph file has none, which is an error.
+    checksum: Option<u64>,
     ends: Vec<u64>,
     count: u64,
     /// The bytes of all blocks, where they are in memory.
@@ -149,7 +150,6 @@ impl Names {
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
         let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
         let (path, ends) = (path.to_path_buf(), Vec::new());
-        let checksum = checksum.unwrap_or_default();
         let mut names = Self { file, path, start, bytes, checksum, ends, count: 0, held: None };
         if !names.pass_parts(|_| Ok(()))? {
             return Err(damaged("is damaged (its checksum differs)"));
@@ -219,7 +219,7 @@ impl Names {
             take(&part[..some])?;
             at += some as u64;
         }
-        Ok(hash.digest() == self.checksum)
+        Ok(Some(hash.digest()) == self.checksum)
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {

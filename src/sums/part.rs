@@ -30,9 +30,7 @@ const AT_A_TIME: usize = 4;
 
 /// Bytes of what a record has before the frame: first key, number of keys, length of the frame.
 const HEAD: usize = 16;
-
 const NUMBER: usize = 4;
-
 const CHECKSUM: usize = 8;
 
 /// The most bytes of a file with `counts` counts, unless they are scattered: as a rule it takes far less, since counts compress.
@@ -153,8 +151,7 @@ pub struct PartCounts<K> {
 #[derive(Debug)]
 struct CountsRecord {
     first: u64,
-    /// Where it begins.
-    at: u64,
+    begin: u64,
     checksum: u64,
     keys: u32,
     /// The length of the frame.
@@ -208,7 +205,7 @@ impl<K: SumKey> PartCounts<K> {
                 return Err(damaged());
             }
             let begin = at - record.len() as u64;
-            records.push(CountsRecord { first, at: begin, checksum, keys: keys as u32, len: len as u32 });
+            records.push(CountsRecord { first, begin, checksum, keys: keys as u32, len: len as u32 });
             at += CHECKSUM as u64;
         }
         if at != end {
@@ -253,13 +250,13 @@ impl<K: SumKey> PartCounts<K> {
     fn read(&self, record: &CountsRecord, bytes: &mut Vec<u8>, counts: &mut Vec<K::Count>) -> Result<()> {
         let failed = |error| Error::read(&self.path, error);
         bytes.resize(HEAD + record.len as usize, 0);
-        disk::read_back(&self.file, bytes, record.at).map_err(failed)?;
+        disk::read_back(&self.file, bytes, record.begin).map_err(failed)?;
         if xxh3_64(bytes) != record.checksum {
             return Err(Error::data(&self.path, "was damaged while it was read"));
         }
         counts.resize(record.keys as usize, K::Count::zeroed());
-        let bytes = zstd::bulk::decompress_to_buffer(&bytes[HEAD..], cast_slice_mut(counts)).map_err(failed)?;
-        if Bytes(bytes as u64) != Sums::<K>::bytes(counts.len() as u64) {
+        let decoded = zstd::bulk::decompress_to_buffer(&bytes[HEAD..], cast_slice_mut(counts)).map_err(failed)?;
+        if Bytes(decoded as u64) != Sums::<K>::bytes(counts.len() as u64) {
             return Err(Error::data(&self.path, "has a record of another length"));
         }
         counts.iter_mut().for_each(|count| *count = K::little_endian(*count));

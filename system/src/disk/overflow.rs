@@ -1,5 +1,5 @@
-//! Bytes that are kept in memory as long as there is room, and in a file beyond that, where a checksum shows whether they come back as
-//! they were written: counts of other edges would look as good as the right ones.
+//! Bytes that are kept in memory as long as there is room, and beyond that in a file. Checksums detect bytes that changed in the file, since a
+//! wrong count would not be noticed otherwise.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -69,7 +69,7 @@ pub enum WaitingBytes {
     File(WrittenBytes),
 }
 
-/// Where bytes are in the file, and what they were: a checksum for each [`CHECKED`] of them, and one for the rest.
+/// The place of bytes in the file, and their checksums: one for each [`CHECKED`] of them, and one for the rest.
 #[derive(Debug)]
 pub struct WrittenBytes {
     place: Range<u64>,
