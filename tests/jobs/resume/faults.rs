@@ -177,11 +177,13 @@ fn at_every_write_of_counts(flag: &str) {
     let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", flag, "out.tsv"];
     let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", flag, "out.tsv"];
     for (arguments, step) in [(vertices, 3), (ranges, 2)] {
-        for (fault, ended) in
-            [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed), ("panic", a_thread_panicked)]
-        {
+        for (fault, step, least, ended) in [
+            ("write", step, 12, disk_is_full as fn(&Output, &str)),
+            ("kill", 2 * step, 6, is_killed),
+            ("panic", 3 * step, 4, a_thread_panicked),
+        ] {
             let struck = at_every_write(fault, step, ROUTERS, &arguments, ended);
-            assert!(struck > 12, "{fault}: {struck} writes");
+            assert!(struck > least, "{fault}: {struck} writes");
         }
         at_every_write("read", 2, ROUTERS, &arguments, is_done_or_names_the_disk);
         at_every_write("damage", 1, ROUTERS, &arguments, is_right_or_refused);
