@@ -5,7 +5,8 @@
 // ascending, each with the number of the edge. An edge's value is the number of triangles of edges that are left; of one that falls now
 // the same with a mark; of one that fell before, its level with a mark.
 //
-// Rows are built from the oriented graph: `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins;
+// `note_tails` stores the tails of some edges, near which those of the others are found. Rows are built from the oriented graph:
+// `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins;
 // `put_smaller` puts the smaller neighbours; the larger ones follow, a chunk of edges at a time, by `put_keys`, a sort of `prepare.cu`
 // by heads, `note_runs`, `put_larger` and `end_runs`. Then, in rounds:
 //
@@ -29,6 +30,7 @@ constexpr u32 FALLEN = 1u << 31, FALLING = 3u << 30;
 // Addresses on the device, or in page-locked memory of the host, which the device reads over the bus; and sizes.
 struct PeeledGraph {
     const u64 *firsts; // the first edge of each vertex's row of smaller neighbours, and the end
+    u32 *tails;        // the tail of each `TAIL_STEP`-th edge, and at the end the last vertex
     const u32 *heads;
     const u64 *starts; // where the row of all neighbours of each vertex begins
     u32 *lengths;      // of these rows
@@ -53,6 +55,9 @@ struct PeeledGraph {
 constexpr u32 FAR_LONGER = 16;
 constexpr u64 NO_PLACE = ~0ull;
 
+// Entries of a row that a thread takes at a time while the row is shortened.
+constexpr u32 SHORTEN_ENTRIES = 4;
+
 constexpr u32 FALLS = 0, GATHERED = 1, SHORTER = 2, SMALLEST = 3;
 
 // Appends `number` to a list, for those lanes of a whole warp that want to.
@@ -71,15 +76,25 @@ template <typename Each> __device__ __forceinline__ void in_warps(u64 count, Eac
     for (u64 first = this_thread() - lane; first < count; first += all_threads()) each(first + lane);
 }
 
-// The tail of an edge: the last vertex whose row begins at it or before, among those with a row.
-__device__ __forceinline__ u32 tail_of(const PeeledGraph &graph, u32 edge) {
-    u64 low = 0, high = graph.vertices;
+// The tail of an edge: the last vertex whose row begins at it or before. It is one of those from `low` on, before `high`.
+__device__ __forceinline__ u32 tail_among(const PeeledGraph &graph, u64 edge, u64 low, u64 high) {
     while (high - low > 1) {
         const u64 middle = (low + high) / 2;
         if (graph.firsts[middle] <= edge) low = middle;
         else high = middle;
     }
     return (u32)low;
+}
+
+__device__ __forceinline__ u32 tail_of(const PeeledGraph &graph, u32 edge) {
+    const u32 *const around = graph.tails + edge / TAIL_STEP;
+    return tail_among(graph, edge, around[0], (u64)around[1] + 1);
+}
+
+extern "C" __global__ void note_tails(const __grid_constant__ PeeledGraph graph) {
+    const u64 noted = (graph.many + TAIL_STEP - 1) / TAIL_STEP;
+    for (u64 i = this_thread(); i <= noted; i += all_threads())
+        graph.tails[i] = i < noted ? tail_among(graph, i * TAIL_STEP, 0, graph.vertices) : (u32)graph.vertices - 1;
 }
 
 // A row where it is stored.
@@ -286,15 +301,23 @@ extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __gr
         const u32 vertex = graph.shorter[i], length = graph.lengths[vertex];
         u64 *const entries = row_of(graph, vertex), *const stored = stored_row(graph, vertex);
         u32 end = 0;
-        for (u32 first = 0; first < length; first += blockDim.x) {
-            const u32 j = first + threadIdx.x;
-            const u64 entry = j < length ? entries[j] : 0;
-            const bool left = j < length && !(graph.values[(u32)entry] & FALLEN);
-            u32 all;
+        for (u32 first = 0; first < length; first += blockDim.x * SHORTEN_ENTRIES) {
+            const u32 j = first + threadIdx.x * SHORTEN_ENTRIES;
+            u64 mine[SHORTEN_ENTRIES];
+            u32 left = 0, all;
+#pragma unroll
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) mine[k] = j + k < length ? entries[j + k] : 0;
+#pragma unroll
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) left |= (u32)(j + k < length && !(graph.values[(u32)mine[k]] & FALLEN)) << k;
             // Its barriers are between the reads above and the writes below.
-            const u32 place = block_exclusive((u32)left, all);
-            if (left) entries[end + place] = entry;
-            if (left && stored != entries) stored[end + place] = entry;
+            u32 place = end + block_exclusive((u32)__popc(left), all);
+#pragma unroll
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {
+                if (!(left >> k & 1)) continue;
+                entries[place] = mine[k];
+                if (stored != entries) stored[place] = mine[k];
+                place++;
+            }
             end += all;
         }
         __syncthreads(); // all have read the length

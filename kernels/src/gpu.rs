@@ -31,6 +31,8 @@ pub struct Gpu {
     // Dropped in this order: first what needs the streams, then the streams; the context last.
     arena: Option<Arena>,
     staging: StagingBuffers,
+    /// For a few bytes that are read, once there were any.
+    few: Option<Pinned<u8>>,
     waiting: Waiting,
     events: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
@@ -73,6 +75,7 @@ impl Gpu {
         Ok(Self {
             arena: None,
             staging,
+            few: None,
             waiting,
             events,
             copies,

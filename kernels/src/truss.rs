@@ -58,6 +58,7 @@ const SMALLEST: usize = 3;
 #[repr(C)]
 struct PeeledGraph {
     firsts: u64,
+    tails: u64,
     heads: u64,
     starts: u64,
     lengths: u64,
@@ -78,7 +79,7 @@ struct PeeledGraph {
     many: u64,
 }
 
-// SAFETY: 19 `u64`; any bit pattern is valid.
+// SAFETY: 20 `u64`; any bit pattern is valid.
 unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
@@ -127,6 +128,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             return Err(GpuError::Budget { asked: 36 * vertices + 4 * many, used: 0, capacity });
         };
         let [firsts, starts] = [space.take(8 * (vertices + 1))?, space.take(8 * (vertices + 1))?];
+        let tails = space.take(pieces.tails)?;
         let [lengths, fallen, shorter] =
             [space.take(pieces.by_vertex)?, space.take(pieces.by_vertex)?, space.take(pieces.by_vertex)?];
         let [counts, values] = [space.take(4 * COUNTS)?, space.take(pieces.values)?];
@@ -146,6 +148,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         let keys = space.take_keys(pieces.sorted)?;
         let all = PeeledGraph {
             firsts,
+            tails,
             heads,
             starts,
             lengths,
@@ -196,6 +199,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         self.space.fill(lengths, 0, pieces.by_vertex)?;
         self.space.fill(fallen, 0, pieces.by_vertex)?;
         self.space.fill(counts, 0, 4 * COUNTS)?;
+        self.for_each("note_tails", pieces.tails / 4, THREADS, &[])?;
         self.for_each("count_heads", many, THREADS, &[])?;
         self.for_each("begin_rows", vertices, THREADS, &[starts])?;
         self.space.scan(starts, vertices)?;

@@ -18,8 +18,12 @@ use trimill_system::disk::Output;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// Edges of smaller trussness, which are most, are first counted block by block: at common counters threads would wait for each other.
+/// Edges and vertices of smaller trussness, which are most, are first counted block by block: at common counters threads would wait for each
+/// other.
 const SMALL_K: usize = 1 << 11;
+
+/// Vertices of a block.
+const VERTICES: usize = 1 << 16;
 
 /// What a truss decomposition found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +39,20 @@ pub struct Trusses {
     pub rounds: u64,
     /// The k at whose truss peeling ended; null where all edges fell.
     pub until: Option<u32>,
+}
+
+/// Adds to the counter of each k how often it occurs in a block.
+fn add_counts(of_block: impl Iterator<Item = u32>, counters: &[AtomicU64]) {
+    let mut small = [0u32; SMALL_K];
+    for k in of_block {
+        match small.get_mut(k as usize) {
+            Some(count) => *count += 1,
+            None => _ = counters[k as usize].fetch_add(1, Relaxed),
+        }
+    }
+    counters.iter().zip(small).filter(|(_, more)| *more > 0).for_each(|(counter, more)| {
+        counter.fetch_add(more.into(), Relaxed);
+    });
 }
 
 /// The size of a truss.
@@ -70,18 +88,10 @@ impl Trusses {
         let largest_k = of_vertices.par_iter().map(|k| k.load(Relaxed)).max().unwrap_or(0);
         let (vertices, edges): (Vec<AtomicU64>, Vec<AtomicU64>) =
             (zeros(largest_k as usize + 1), zeros(largest_k as usize + 1));
-        of_vertices.par_iter().for_each(|k| _ = vertices[k.load(Relaxed) as usize].fetch_add(1, Relaxed));
+        let blocks = of_vertices.par_chunks(VERTICES);
+        blocks.for_each(|of_vertices| add_counts(of_vertices.iter().map(|k| k.load(Relaxed)), &vertices));
         trussness.each_block(|_, of_edges| {
-            let mut small = [0u32; SMALL_K];
-            for &k in of_edges {
-                match small.get_mut(k as usize) {
-                    Some(edges) => *edges += 1,
-                    None => _ = edges[k as usize].fetch_add(1, Relaxed),
-                }
-            }
-            edges.iter().zip(small).filter(|(_, more)| *more > 0).for_each(|(edges, more)| {
-                edges.fetch_add(more.into(), Relaxed);
-            });
+            add_counts(of_edges.iter().copied(), &edges);
             Ok(())
         })?;
         let (mut by_k, mut all) = (Vec::new(), (0, 0));

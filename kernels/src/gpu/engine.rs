@@ -10,6 +10,28 @@ use crate::error::{GpuError, GpuResult, driver};
 use crate::images;
 use crate::source::CudaSource;
 
+/// Bytes that are read by way of page-locked memory: the copy is then one more command of the stream, and nothing is waited for but its end.
+const SMALL: usize = 64;
+
+impl Gpu {
+    /// Reads up to [`SMALL`] bytes when all commands of the stream are done.
+    fn read_few(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
+        self.bind()?;
+        let mut few = match self.few.take() {
+            Some(few) => few,
+            None => self.pinned(SMALL)?,
+        };
+        let few_bytes = &mut few[..to.len()];
+        // SAFETY: callers pass a piece of the arena. The page-locked memory is kept until the copy is done, and for ever if it never ends.
+        unsafe { result::memcpy_dtoh_async(few_bytes, from, self.stream(stream)?.cu_stream()) }
+            .map_err(driver("reading the result"))?;
+        self.await_stream(stream)?;
+        to.copy_from_slice(few_bytes);
+        self.few = Some(few);
+        Ok(())
+    }
+}
+
 impl Engine for Gpu {
     fn layout(&mut self) -> &mut ArenaLayout {
         self.arena.as_mut().map_or(&mut self.nothing, Arena::layout_mut)
@@ -95,6 +117,9 @@ impl Engine for Gpu {
     }
 
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
+        if to.len() <= SMALL {
+            return self.read_few(stream, from, to);
+        }
         self.await_stream(stream)?;
         // SAFETY: callers pass a piece of the arena; the call returns when the copy is done.
         unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(driver("reading the result"))

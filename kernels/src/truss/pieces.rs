@@ -6,7 +6,7 @@
 //! and are searched most; most of the other half is a cache for the rows of edges that fall. The rest, a sixteenth of what is left, is for
 //! sorting these edges by their longer rows, so that a row is used while it is in the cache.
 
-use super::constants::COUNTS;
+use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};
 use crate::prepare::sort_memory;
 
@@ -15,6 +15,8 @@ use crate::prepare::sort_memory;
 pub(super) struct PeelingPieces {
     pub(super) by_vertex: u64,
     pub(super) by_edge: u64,
+    /// Of the tails of some edges.
+    pub(super) tails: u64,
     /// Of the values, which hold keys that are sorted before.
     pub(super) values: u64,
     /// Of the rows on the device.
@@ -34,6 +36,7 @@ impl PeelingPieces {
         let mut pieces = Self {
             by_vertex,
             by_edge,
+            tails: 4 * (edges.div_ceil(TAIL_STEP) + 1),
             values: padded(by_edge.max(1)),
             rows: 0,
             fetched: 0,
@@ -65,6 +68,7 @@ impl PeelingPieces {
             + 3 * padded(self.by_vertex)
             + padded(8)
             + padded(4 * COUNTS)
+            + padded(self.tails)
             + self.values
             + sort
     }
