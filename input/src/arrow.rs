@@ -27,7 +27,7 @@ use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::names::NameSink;
-use super::parallel::in_order;
+use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
 use super::{ArcSink, Reader};
 use dictionary::TextDictionaries;
@@ -102,8 +102,7 @@ impl Arrow {
         for (table, number) in batches {
             chunks.extend(table.chunks(number, self.window).map(|rows| (table, number, rows)));
         }
-        in_order(&chunks, |(table, number, rows)| {
-            control.check()?;
+        in_order(&chunks, control, |(table, number, rows)| {
             let arcs = work(&table.batch(*number, &self.work_dir), rows)?;
             let share = u128::from(table.file.bytes) * u128::from(arcs) / u128::from(table.rows.max(1));
             task.advance(share as u64);
@@ -131,7 +130,7 @@ impl ArrowFile {
         let is_copied =
             self.file.file.is_remote() && self.columns.iter().any(|column| column.values == ArrowValues::Views);
         let size = if compression.is_some() || is_copied { rows.max(1) } else { (window / width).max(1) };
-        (0..rows.div_ceil(size)).map(move |chunk| chunk * size..rows.min((chunk + 1).saturating_mul(size)))
+        chunks(0..rows, size)
     }
 
     fn has_dictionaries(&self) -> bool {

@@ -14,8 +14,8 @@ use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::format::Format;
-use super::lines::{self, ReadSizes};
-use super::parallel::in_order;
+use super::lines::ReadSizes;
+use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
@@ -116,10 +116,9 @@ impl Reader for Binary {
         let chunks: Vec<_> = self
             .files
             .iter()
-            .flat_map(|file| lines::ranges(file, 0, self.window).map(move |range| (file, range)))
+            .flat_map(|file| chunks(0..file.bytes, self.window).map(move |range| (file, range)))
             .collect();
-        in_order(&chunks, |(file, range)| {
-            control.check()?;
+        in_order(&chunks, control, |(file, range)| {
             let arcs = self.scan_range(file, range, ArcBatch::new(sink, control))?;
             task.advance(range.end - range.start);
             Ok(arcs)

@@ -130,12 +130,11 @@ impl Bvgraph {
             Ok(())
         };
         let next = |work: &mut ChunkToDecode<'a, O>| {
-            control.check()?;
             let Some(chunk) = chunks.next(|_| {})? else { return Ok(false) };
             work.chunk = chunk;
             Ok(true)
         };
-        produce_and_drain(next, decode)?;
+        produce_and_drain(control, next, decode)?;
         self.check_arcs(found.into_inner())?;
         Ok(self.properties.arcs)
     }

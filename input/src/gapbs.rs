@@ -18,7 +18,7 @@ use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
-use super::parallel::in_order;
+use super::parallel::{chunks, in_order, map_in_order};
 use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task};
@@ -126,16 +126,13 @@ impl GapbsSg {
         if self.offset(0)? != 0 {
             return Err(Error::data(&self.file.path, "the offsets do not begin with 0"));
         }
-        let step = self.window / 8;
-        let chunks: Vec<u64> = (0..self.vertices.div_ceil(step)).map(|i| i * step).collect();
-        in_order(&chunks, |&first| {
-            control.check()?;
-            let last = (first + step).min(self.vertices);
-            let window = self.file.window(OFFSETS + 8 * first, OFFSETS + 8 * (last + 1))?;
+        let chunks: Vec<Range<u64>> = chunks(0..self.vertices, self.window / 8).collect();
+        map_in_order(&chunks, control, |vertices| {
+            let window = self.file.window(OFFSETS + 8 * vertices.start, OFFSETS + 8 * (vertices.end + 1))?;
             let offsets = window.as_chunks::<8>().0;
             match offsets.windows(2).position(|o| i64::from_le_bytes(o[0]) > i64::from_le_bytes(o[1])) {
-                Some(at) => Err(self.damaged(first + at as u64)),
-                None => Ok(0),
+                Some(at) => Err(self.damaged(vertices.start + at as u64)),
+                None => Ok(()),
             }
         })?;
         let _ = self.checked.set(());
@@ -240,11 +237,8 @@ impl Reader for GapbsSg {
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         self.check_offsets(control)?;
         task.advance(self.neighbours_at());
-        let step = (self.window / 4).max(1);
-        let chunks: Vec<Range<u64>> =
-            (0..self.arcs.div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs)).collect();
-        in_order(&chunks, |arcs| {
-            control.check()?;
+        let chunks: Vec<Range<u64>> = chunks(0..self.arcs, (self.window / 4).max(1)).collect();
+        in_order(&chunks, control, |arcs| {
             let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
             task.advance(4 * found);
             Ok(found)

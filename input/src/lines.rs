@@ -34,12 +34,6 @@ impl ReadSizes {
     }
 }
 
-pub(super) fn ranges(file: &InputFile, start: u64, window: u64) -> impl Iterator<Item = Range<u64>> {
-    let count = file.bytes.saturating_sub(start).div_ceil(window);
-    let end = file.bytes;
-    (0..count).map(move |i| start + i * window..(start + (i + 1) * window).min(end))
-}
-
 /// Whole lines of a file; the last one of a file may lack its end.
 pub(super) struct WholeLines {
     window: FilePart,

@@ -16,7 +16,7 @@ use super::head::Head;
 use super::lines::{self, ReadSizes};
 use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
-use super::parallel::in_order;
+use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, NOTE, Task};
 use trimill_system::{Error, Kind, Result};
@@ -133,9 +133,8 @@ impl Reader for MatrixMarket {
 impl MatrixMarket {
     fn scan_entries(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         task.advance(self.start);
-        let ranges: Vec<_> = lines::ranges(&self.file, self.start, self.sizes.window).collect();
-        let found = in_order(&ranges, |range| {
-            control.check()?;
+        let ranges: Vec<_> = chunks(self.start..self.file.bytes, self.sizes.window).collect();
+        let found = in_order(&ranges, control, |range| {
             let lines = lines::read(&self.file, self.start, range, self.sizes)?;
             let mut batch = ArcBatch::new(sink, control);
             pairs::parse(&lines, self.columns, &self.matrix, &mut batch)

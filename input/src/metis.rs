@@ -19,10 +19,10 @@ use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
 use super::head::Head;
 use super::header::SymmetryKey;
-use super::lines::{self, ReadSizes};
+use super::lines::ReadSizes;
 use super::metis_rows::{MetisHeader, MetisRows};
 use super::number::{columns, shown, whole};
-use super::parallel::in_order;
+use super::parallel::{chunks, in_order, map_in_order};
 use super::row_store::{RowStore, unless_damaged};
 use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader, check_vertices};
@@ -57,7 +57,7 @@ impl Metis {
     }
 
     fn ranges(&self) -> Vec<Range<u64>> {
-        lines::ranges(&self.file, self.start, self.window).collect()
+        chunks(self.start..self.file.bytes, self.window).collect()
     }
 
     /// The vertex of the first line that begins in each range, from a count of the lines.
@@ -65,22 +65,17 @@ impl Metis {
         if let Some(known) = self.first_vertices.get() {
             return Ok(known);
         }
-        let counts: Vec<OnceLock<u64>> = ranges.iter().map(|_| OnceLock::new()).collect();
-        let numbered: Vec<usize> = (0..ranges.len()).collect();
-        in_order(&numbered, |&number| {
-            control.check()?;
-            let range = &ranges[number];
+        let counts = map_in_order(ranges, control, |range| {
             let first = if range.start == self.start { range.start } else { range.start - 1 };
             let window = self.file.window(first, range.end)?;
             let is_vertex = |at: usize| window.get(at).is_some_and(|&byte| byte != b'%');
             let own = u64::from(range.start == self.start && is_vertex(0));
             let lines = memchr::memchr_iter(b'\n', &window).filter(|&newline| is_vertex(newline + 1)).count() as u64;
-            let _ = counts[number].set(own + lines);
-            Ok(0)
+            Ok(own + lines)
         })?;
         let mut vertices = vec![1];
         vertices.extend(counts.into_iter().scan(1, |vertex, count| {
-            *vertex += count.into_inner().unwrap_or_default();
+            *vertex += count;
             Some(*vertex)
         }));
         Ok(self.first_vertices.get_or_init(|| vertices))
@@ -128,18 +123,15 @@ impl Metis {
             return Ok(None);
         }
         let mut store = RowStore::new(vertices + 1);
-        let parsed: Vec<OnceLock<Vec<u32>>> = ranges.iter().map(|_| OnceLock::new()).collect();
-        let chunks: Vec<_> = ranges.iter().zip(first_vertices).zip(&parsed).collect();
-        let found = in_order(&chunks, |((range, vertex), parsed)| {
-            control.check()?;
+        let chunks: Vec<_> = ranges.iter().zip(first_vertices).collect();
+        let parsed = map_in_order(&chunks, control, |(range, vertex)| {
             let chunk = store.chunk();
-            let found = self.scan_range(range, **vertex, ArcBatch::new(&chunk, control))?;
-            let _ = parsed.set(chunk.into_successors());
+            self.scan_range(range, **vertex, ArcBatch::new(&chunk, control))?;
             task.advance(range.end - range.start);
-            Ok(found)
+            Ok(chunk.into_successors())
         })?;
-        parsed.into_iter().for_each(|successors| store.push(successors.into_inner().unwrap_or_default()));
-        Ok((Some(found) == edges.checked_mul(2)).then_some(store))
+        parsed.into_iter().for_each(|successors| store.push(successors));
+        Ok((Some(store.arcs()) == edges.checked_mul(2)).then_some(store))
     }
 
     fn locate(&self, failure: DeliveryFailure, start: u64) -> Error {
@@ -170,8 +162,7 @@ impl Reader for Metis {
         task.advance(self.start);
         let chunks: Vec<_> = ranges.iter().zip(first_vertices).collect();
         let mirrored = Mirrored { sink, key: SymmetryKey::random(), sum: AtomicU64::new(0) };
-        let found = in_order(&chunks, |(range, vertex)| {
-            control.check()?;
+        let found = in_order(&chunks, control, |(range, vertex)| {
             let found = self.scan_range(range, **vertex, ArcBatch::new(&mirrored, control))?;
             task.advance(range.end - range.start);
             Ok(found)

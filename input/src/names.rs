@@ -227,10 +227,10 @@ impl Reader for NamedEdges {
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
         let lines = |list| {
             let NamedList { file, skip, before, .. }: &NamedList = list;
-            TextLines { file, skip: *skip, before: *before, sizes: self.sizes, control, task }
+            TextLines { file, skip: *skip, before: *before, sizes: self.sizes, task }
         };
         let lines: Vec<TextLines<'_>> = self.lists.iter().map(lines).collect();
-        let arcs = parse_all(&lines, &|list, lines| self.lists[list].parse(lines, sink, control))?;
+        let arcs = parse_all(&lines, control, &|list, lines| self.lists[list].parse(lines, sink, control))?;
         Ok(arcs.iter().sum())
     }
 }

@@ -14,7 +14,7 @@ use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
-use super::parallel::in_order;
+use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
 use array::{Negative, NpyArray, NpyIntegers};
 use trimill_system::control::{Control, Task};
@@ -108,11 +108,10 @@ impl Reader for Npy {
             .iter()
             .flat_map(|edges| {
                 let step = (self.window / (2 * edges.array.integers.bytes())).max(1);
-                (0..edges.arcs.div_ceil(step)).map(move |i| (edges, i * step..((i + 1) * step).min(edges.arcs)))
+                chunks(0..edges.arcs, step).map(move |rows| (edges, rows))
             })
             .collect();
-        in_order(&chunks, |(edges, rows)| {
-            control.check()?;
+        in_order(&chunks, control, |(edges, rows)| {
             let arcs = edges.scan(rows, ArcBatch::new(sink, control))?;
             task.advance(arcs * 2 * edges.array.integers.bytes());
             Ok(arcs)

@@ -1,13 +1,14 @@
 //! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk.
 //!
-//! [`in_order`] runs chunks that are known beforehand; [`produce_and_drain`] runs chunks that one thread must produce one after another
-//! (a decompressor, a decoder without random access). Both use rayon's current pool and finish on a pool of any size:
-//! no task ever blocks on another one.
+//! [`in_order`] runs chunks that are known beforehand, such as those that [`chunks`] cuts; [`produce_and_drain`] runs chunks that one thread
+//! must produce one after another (a decompressor, a decoder without random access). Both use rayon's current pool and finish on a pool of
+//! any size: no task ever blocks on another one. Before each chunk they look whether the job is to stop.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use trimill_system::{Error, Kind, Result, parallel};
+use trimill_system::{Control, Error, Kind, Result, lock, parallel};
 
 /// The error of the lowest chunk that failed so far.
 ///
@@ -29,7 +30,7 @@ impl FirstError {
 
     fn record(&self, chunk: u64, error: Error) {
         let chunk = if error.kind() == Kind::Data { chunk } else { 0 };
-        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = lock(&self.error);
         if first.as_ref().is_none_or(|(other, _)| chunk < *other) {
             *first = Some((chunk, error));
             self.failed.fetch_min(chunk, Ordering::Relaxed);
@@ -44,26 +45,44 @@ impl FirstError {
     }
 }
 
+/// Cuts a range into chunks of `size`, of which the last one may be smaller.
+pub(super) fn chunks(whole: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
+    let Range { start, end } = whole;
+    let begins = (0..end.saturating_sub(start).div_ceil(size)).map(move |number| start + number * size);
+    begins.map(move |begin| begin..begin.saturating_add(size).min(end))
+}
+
 /// Runs `work` on all chunks in parallel; returns the sum of the results.
-pub(super) fn in_order<T: Sync>(chunks: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
+pub(super) fn in_order<T: Sync>(
+    chunks: &[T],
+    control: &Control,
+    work: impl Fn(&T) -> Result<u64> + Sync,
+) -> Result<u64> {
+    map_in_order(chunks, control, work).map(|sums| sums.into_iter().sum())
+}
+
+/// Runs `work` on all chunks in parallel; returns the results in the order of the chunks.
+pub(super) fn map_in_order<T: Sync, R: Send>(
+    chunks: &[T],
+    control: &Control,
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let first = FirstError::new();
-    let sums = parallel::map(chunks.iter().enumerate(), |(number, chunk)| {
+    let made = parallel::map(chunks.iter().enumerate(), |(number, chunk)| {
         let number = number as u64;
         if !first.needs(number) {
-            return 0;
+            return None;
         }
-        work(chunk).unwrap_or_else(|error| {
-            first.record(number, error);
-            0
-        })
+        control.check().and_then(|()| work(chunk)).map_err(|error| first.record(number, error)).ok()
     });
-    first.into_result().map(|()| sums.into_iter().sum())
+    first.into_result().map(|()| made.into_iter().flatten().collect())
 }
 
 /// This thread calls `fill` on one item after another (`false`: there are no more) while others call `drain` on them.
 ///
 /// At most two items per thread wait; then this thread drains too, so memory is bounded. Items are reused.
 pub(super) fn produce_and_drain<T: Default + Send>(
+    control: &Control,
     mut fill: impl FnMut(&mut T) -> Result<bool>,
     drain: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
@@ -77,15 +96,15 @@ pub(super) fn produce_and_drain<T: Default + Send>(
         {
             first.record(number, error);
         }
-        spare.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+        lock(&spare).push(item);
     };
     rayon::in_place_scope(|scope| {
         for number in 0.. {
             if !first.needs(number) {
                 break;
             }
-            let mut item = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-            match fill(&mut item) {
+            let mut item = lock(&spare).pop().unwrap_or_default();
+            match control.check().and_then(|()| fill(&mut item)) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
@@ -125,8 +144,9 @@ mod tests {
                 let bad = |&chunk: &u64| {
                     if chunk % 50 == 37 { Err(Error::data("f", format!("chunk {chunk}"))) } else { Ok(1) }
                 };
-                assert_eq!(in_order(&chunks, bad).unwrap_err().to_string(), "f: chunk 37");
-                assert_eq!(in_order(&chunks[..37], bad).unwrap(), 37);
+                let control = Control::silent();
+                assert_eq!(in_order(&chunks, &control, bad).unwrap_err().to_string(), "f: chunk 37");
+                assert_eq!(in_order(&chunks[..37], &control, bad).unwrap(), 37);
             });
         }
     }
@@ -137,6 +157,7 @@ mod tests {
             on(threads, || {
                 let (mut next, sum) = (0u64, AtomicU64::new(0));
                 produce_and_drain(
+                    &Control::silent(),
                     |item| {
                         next += 1;
                         *item = next;
@@ -151,6 +172,7 @@ mod tests {
                 assert_eq!(sum.into_inner(), 500_500);
                 let mut next = 0u64;
                 let error = produce_and_drain(
+                    &Control::silent(),
                     |item| {
                         next += 1;
                         *item = next;

@@ -61,8 +61,7 @@ impl Parquet {
     ) -> Result<u64> {
         let groups: Vec<(&ParquetFile, usize)> =
             self.tables.iter().flat_map(|table| (0..table.first_rows.len()).map(move |group| (table, group))).collect();
-        in_order(&groups, |&(table, group)| {
-            control.check()?;
+        in_order(&groups, control, |&(table, group)| {
             let arcs = work(table, group)?;
             task.advance(table.file.bytes / table.first_rows.len() as u64);
             Ok(arcs)

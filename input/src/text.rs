@@ -184,12 +184,12 @@ impl EdgeListText {
 
 impl ListScan<'_> {
     fn lines(&self) -> TextLines<'_> {
-        let Self { list, start, sizes, control, task, .. } = *self;
-        TextLines { file: &list.file, skip: start.skip, before: start.lines, sizes, control, task }
+        let Self { list, start, sizes, task, .. } = *self;
+        TextLines { file: &list.file, skip: start.skip, before: start.lines, sizes, task }
     }
 
     fn all(&self) -> Result<u64> {
-        Ok(parse_all(&[self.lines()], &|_, lines| self.parse(lines))?.into_iter().sum())
+        Ok(parse_all(&[self.lines()], self.control, &|_, lines| self.parse(lines))?.into_iter().sum())
     }
 
     fn parse(&self, lines: &[u8]) -> Result<u64, DeliveryFailure> {
@@ -270,7 +270,7 @@ impl Reader for EdgeListText {
         };
         let scans: Vec<ListScan<'_>> = self.lists.iter().map(scan_of).collect::<Result<_>>()?;
         let lines: Vec<TextLines<'_>> = scans.iter().map(ListScan::lines).collect();
-        let found = parse_all(&lines, &|list, lines| scans[list].parse(lines))?;
+        let found = parse_all(&lines, control, &|list, lines| scans[list].parse(lines))?;
         let arcs = found.iter().sum();
         match self.lists.iter().zip(found).find(|(_, found)| *found == 0) {
             Some((list, _)) => Err(list.is_without_arcs()),

@@ -14,7 +14,7 @@ use super::compression::Compression;
 use super::file::InputFile;
 use super::frames::Frames;
 use super::lines::{self, ReadSizes};
-use super::parallel::{in_order, produce_and_drain};
+use super::parallel::{chunks, map_in_order, produce_and_drain};
 use trimill_system::Result;
 use trimill_system::control::{Control, Task};
 
@@ -25,7 +25,6 @@ pub(super) struct TextLines<'a> {
     /// Lines before it.
     pub(super) before: u64,
     pub(super) sizes: ReadSizes,
-    pub(super) control: &'a Control,
     pub(super) task: &'a Task,
 }
 
@@ -39,28 +38,24 @@ enum TextChunk {
 }
 
 /// Hands all lines of the files over once; returns the number of arcs in each.
-pub(super) fn parse_all(files: &[TextLines<'_>], parse: &ParseLines<'_>) -> Result<Vec<u64>> {
-    let mut chunks = Vec::new();
+pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &ParseLines<'_>) -> Result<Vec<u64>> {
+    let mut work = Vec::new();
     for (number, TextLines { file, skip, sizes, .. }) in files.iter().enumerate() {
         if file.compression.is_some() {
-            chunks.push(TextChunk::Compressed(number));
+            work.push(TextChunk::Compressed(number));
         } else {
-            chunks.extend(lines::ranges(file, *skip, sizes.window).map(|range| TextChunk::Plain(number, range)));
+            work.extend(chunks(*skip..file.bytes, sizes.window).map(|range| TextChunk::Plain(number, range)));
         }
     }
-    let found: Vec<AtomicU64> = files.iter().map(|_| AtomicU64::new(0)).collect();
-    in_order(&chunks, |chunk| {
-        let (TextChunk::Plain(number, _) | TextChunk::Compressed(number)) = *chunk;
-        let parse = |bytes: &[u8]| parse(number, bytes);
-        files[number].control.check()?;
-        let arcs = match chunk {
-            TextChunk::Plain(_, range) => files[number].plain(range, &parse)?,
-            TextChunk::Compressed(_) => files[number].compressed(&parse)?,
-        };
-        found[number].fetch_add(arcs, Ordering::Relaxed);
-        Ok(arcs)
+    let found = map_in_order(&work, control, |chunk| match *chunk {
+        TextChunk::Plain(number, ref range) => Ok((number, files[number].plain(range, &|bytes| parse(number, bytes))?)),
+        TextChunk::Compressed(number) => {
+            Ok((number, files[number].compressed(control, &|bytes| parse(number, bytes))?))
+        }
     })?;
-    Ok(found.into_iter().map(AtomicU64::into_inner).collect())
+    let mut arcs = vec![0; files.len()];
+    found.into_iter().for_each(|(number, more)| arcs[number] += more);
+    Ok(arcs)
 }
 
 impl TextLines<'_> {
@@ -73,7 +68,11 @@ impl TextLines<'_> {
         Ok(arcs)
     }
 
-    fn compressed(&self, parse: &(dyn Fn(&[u8]) -> Result<u64, DeliveryFailure> + Sync)) -> Result<u64> {
+    fn compressed(
+        &self,
+        control: &Control,
+        parse: &(dyn Fn(&[u8]) -> Result<u64, DeliveryFailure> + Sync),
+    ) -> Result<u64> {
         let Self { file, skip, before, .. } = self;
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
@@ -86,10 +85,8 @@ impl TextLines<'_> {
         let mut blocks = TextBlocks::new(file, stream, before + 1, self.sizes);
         let delivered = AtomicU64::new(0);
         produce_and_drain(
-            |block| {
-                self.control.check()?;
-                blocks.next(block)
-            },
+            control,
+            |block| blocks.next(block),
             |block| {
                 let arcs = parse(&block.bytes)
                     .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::edges::{BATCH, EdgeSource, TakeArcs};
 use super::{ArcSource, READ, SourceFacts};
 use crate::ArcSink;
-use crate::parallel::in_order;
+use crate::parallel::{chunks, in_order};
 use crate::rows::{AdjacencyRows, PART, RowChunk};
 use trimill_system::control::{Control, Unit};
 use trimill_system::{Bytes, Error, Result};
@@ -39,11 +39,9 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         let arcs = self.arcs();
         let task = control.task(READ, Some(arcs), Unit::Arcs);
-        let size = CHUNK.max(arcs.div_ceil(PIECES));
-        let chunks: Vec<Range<u64>> =
-            (0..arcs.div_ceil(size)).map(|n| n * size..arcs.min((n + 1).saturating_mul(size))).collect();
+        let chunks: Vec<Range<u64>> = chunks(0..arcs, CHUNK.max(arcs.div_ceil(PIECES))).collect();
         let end = self.vertices().unwrap_or(u64::MAX);
-        in_order(&chunks, |chunk| {
+        in_order(&chunks, control, |chunk| {
             let mut at = chunk.start;
             self.read(chunk.clone(), &mut |batch| {
                 control.check()?;

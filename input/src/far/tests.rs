@@ -10,6 +10,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
 use super::lines::{self, ReadSizes};
+use super::parallel::chunks;
 use super::tests::Keep;
 use trimill_system::{Control, Result};
 
@@ -67,5 +68,5 @@ fn lines_begin_past_2_to_the_33_bytes() {
     let lines = read(at + 1..at + 7);
     assert_eq!((&*lines, lines.at), (&b"1 2\n3 4\n"[..], at + 2));
     assert_eq!(&*read(at + 7..at + 14), b"5 6\n");
-    assert_eq!(lines::ranges(&file, 0, 8 << 20).last(), Some(at..at + 14));
+    assert_eq!(chunks(0..file.bytes, 8 << 20).last(), Some(at..at + 14));
 }

@@ -11,7 +11,7 @@ use crate::file::InputFile;
 use crate::lines::{self, ReadSizes};
 use crate::number::{columns, describe, whole};
 use crate::pairs::is_blank_or_comment;
-use crate::parallel::{in_order, produce_and_drain};
+use crate::parallel::{chunks, in_order, produce_and_drain};
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
@@ -61,9 +61,8 @@ impl VertexList {
         let found = IdsOfLines::default();
         match self.file.compression {
             None => {
-                let ranges: Vec<_> = lines::ranges(&self.file, 0, self.sizes.window).collect();
-                in_order(&ranges, |range| {
-                    control.check()?;
+                let ranges: Vec<_> = chunks(0..self.file.bytes, self.sizes.window).collect();
+                in_order(&ranges, control, |range| {
                     let text = lines::read(&self.file, 0, range, self.sizes)?;
                     let located = |(at, error)| self.file.locate(error, text.at + at as u64);
                     let ids = parse(&text).map_err(located)?;
@@ -75,10 +74,8 @@ impl VertexList {
             Some(_) => {
                 let mut blocks = TextBlocks::new(&self.file, self.file.stream(Some(&task))?, 1, self.sizes);
                 produce_and_drain(
-                    |block| {
-                        control.check()?;
-                        blocks.next(block)
-                    },
+                    control,
+                    |block| blocks.next(block),
                     |block| {
                         let located =
                             |(at, error): (usize, Error)| error.at(&self.file.path).at_line(block.line_of(at));

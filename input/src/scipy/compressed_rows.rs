@@ -8,7 +8,7 @@ use crate::ArcSink;
 use crate::batch::ArcBatch;
 use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
-use crate::parallel::in_order;
+use crate::parallel::{chunks, in_order, map_in_order};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
@@ -66,10 +66,8 @@ impl CompressedMatrix {
         if self.checked.get().is_some() {
             return Ok(());
         }
-        let starts: Vec<u64> = (0..self.rows.div_ceil(self.step())).map(|i| i * self.step()).collect();
-        in_order(&starts, |&first| {
-            control.check()?;
-            let end = (first + self.step()).min(self.rows);
+        let chunks: Vec<_> = chunks(0..self.rows, self.step()).collect();
+        map_in_order(&chunks, control, |&Range { start: first, end }| {
             let window = self.indptr.window(first, end + 1)?;
             let mut before = 0;
             for at in 0..=(end - first) as usize {
@@ -81,7 +79,7 @@ impl CompressedMatrix {
                 }
                 before = begin;
             }
-            Ok(0)
+            Ok(())
         })?;
         let _ = self.checked.set(());
         Ok(())
@@ -100,11 +98,8 @@ impl CompressedMatrix {
     pub(super) fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         self.check(control)?;
         task.advance(self.indptr.length * self.indptr.integers.bytes());
-        let step = self.step();
-        let chunks: Vec<Range<u64>> =
-            (0..self.arcs().div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs())).collect();
-        in_order(&chunks, |arcs| {
-            control.check()?;
+        let chunks: Vec<Range<u64>> = chunks(0..self.arcs(), self.step()).collect();
+        in_order(&chunks, control, |arcs| {
             let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
             task.advance(found * self.indices.integers.bytes());
             Ok(found)

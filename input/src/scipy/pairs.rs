@@ -1,10 +1,12 @@
 //! A matrix in COO: an array of rows and one of columns.
 
+use std::ops::Range;
+
 use crate::ArcSink;
 use crate::batch::ArcBatch;
 use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
-use crate::parallel::in_order;
+use crate::parallel::{chunks, in_order};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
@@ -39,11 +41,8 @@ impl CoordinatePairs {
     }
 
     pub(super) fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let step = (self.window / 8).max(1);
-        let starts: Vec<u64> = (0..self.arcs().div_ceil(step)).map(|i| i * step).collect();
-        in_order(&starts, |&first| {
-            control.check()?;
-            let end = (first + step).min(self.arcs());
+        let chunks: Vec<_> = chunks(0..self.arcs(), (self.window / 8).max(1)).collect();
+        in_order(&chunks, control, |&Range { start: first, end }| {
             let (rows, columns) = (self.rows.window(first, end)?, self.columns.window(first, end)?);
             let mut batch = ArcBatch::new(sink, control);
             for at in 0..(end - first) as usize {
