@@ -2,16 +2,16 @@
 
 use std::io::BufRead;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::compressed::TextBlocks;
+use crate::batch::DeliveryFailure;
 use crate::file::InputFile;
-use crate::lines::{self, ReadSizes};
+use crate::lines::ReadSizes;
 use crate::number::{columns, describe, whole};
 use crate::pairs::is_blank_or_comment;
-use crate::parallel::{chunks, in_order, produce_and_drain};
+use crate::text_blocks::{TextLines, parse_all};
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
@@ -31,9 +31,6 @@ pub struct VertexList {
     declared: Option<u64>,
     sizes: ReadSizes,
 }
-
-/// The ids of some lines, by where these are in the file.
-type IdsOfLines = Mutex<Vec<(u64, Vec<u64>)>>;
 
 impl VertexList {
     pub(super) fn new(file: InputFile, edges: InputFile, declared: Option<u64>, sizes: ReadSizes) -> Self {
@@ -58,40 +55,20 @@ impl VertexList {
     /// there twice, another number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
-        let found = IdsOfLines::default();
-        match self.file.compression {
-            None => {
-                let ranges: Vec<_> = chunks(0..self.file.bytes, self.sizes.window).collect();
-                in_order(&ranges, control, |range| {
-                    let text = lines::read(&self.file, 0, range, self.sizes)?;
-                    let located = |(at, error)| self.file.locate(error, text.at + at as u64);
-                    let ids = parse(&text).map_err(located)?;
-                    lock(&found).push((text.at, ids));
-                    task.advance(range.end - range.start);
-                    Ok(0)
-                })?;
-            }
-            Some(_) => {
-                let mut blocks = TextBlocks::new(&self.file, self.file.stream(Some(&task))?, 1, self.sizes);
-                produce_and_drain(
-                    control,
-                    |block| blocks.next(block),
-                    |block| {
-                        let located =
-                            |(at, error): (usize, Error)| error.at(&self.file.path).at_line(block.line_of(at));
-                        let ids = parse(&block.bytes).map_err(located)?;
-                        lock(&found).push((block.line_of(0), ids));
-                        Ok(())
-                    },
-                )?;
-            }
-        }
-        self.checked(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        let lines = TextLines { file: &self.file, skip: 0, before: 0, sizes: self.sizes, task: &task };
+        let found = Mutex::new(Vec::new());
+        parse_all(&[lines], control, &|_, lines| {
+            let ids = parse(lines)?;
+            lock(&found).push(ids);
+            Ok(0)
+        })?;
+        self.checked(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn checked(&self, mut found: Vec<(u64, Vec<u64>)>) -> Result<Vec<u64>> {
-        found.sort_unstable_by_key(|&(at, _)| at);
-        let many: usize = found.iter().map(|(_, ids)| ids.len()).sum();
+    fn checked(&self, mut found: Vec<Vec<u64>>) -> Result<Vec<u64>> {
+        // Threads end in any order; so the ids of a list that ascends are in order again.
+        found.sort_unstable_by_key(|ids| ids.first().copied());
+        let many: usize = found.iter().map(Vec::len).sum();
         if let Some(declared) = self.declared.filter(|&declared| declared != many as u64) {
             return Err(Error::data(&self.file.path, format!("{many} vertices"))
                 .expected(format!("{declared}, as the properties say with meta.vertices"))
@@ -99,7 +76,7 @@ impl VertexList {
         }
         let mut all: Vec<u64> = zeros(many);
         let mut rest = &mut all[..];
-        let places = found.into_iter().map(|(_, ids)| (rest.split_off_mut(..ids.len()).unwrap_or_default(), ids));
+        let places = found.into_iter().map(|ids| (rest.split_off_mut(..ids.len()).unwrap_or_default(), ids));
         parallel::each(places.collect::<Vec<_>>(), |(place, ids)| place.copy_from_slice(&ids));
         if !all.par_windows(2).all(|two| two[0] <= two[1]) {
             all.par_sort_unstable();
@@ -135,8 +112,8 @@ fn at(error: Error, line: Option<u64>) -> Error {
     }
 }
 
-/// The ids of whole lines, or the byte where a line begins that has none.
-fn parse(lines: &[u8]) -> Result<Vec<u64>, (usize, Error)> {
+/// The ids of whole lines.
+fn parse(lines: &[u8]) -> Result<Vec<u64>, DeliveryFailure> {
     let (mut ids, mut from) = (Vec::with_capacity(lines.len() / 8), 0);
     for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
         let line = &lines[from.min(end)..end];
@@ -149,7 +126,7 @@ fn parse(lines: &[u8]) -> Result<Vec<u64>, (usize, Error)> {
                     0 | 1 => describe(line.trim_ascii()),
                     many => format!("{many} columns"),
                 };
-                return Err((from, Error::data("", found).expected("the id of a vertex, a non-negative integer")));
+                return Err(DeliveryFailure::bad(from, found, "the id of a vertex, a non-negative integer"));
             }
         }
         from = end + 1;
