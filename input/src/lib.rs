@@ -166,7 +166,7 @@ pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32
 trait Reader: Send + Sync {
     fn facts(&self) -> SourceFacts;
 
-    /// The bytes that were read so far, where the size is not known before.
+    /// The bytes that a scan reads, where they are not those of all files; of a pipe those that were read so far.
     fn bytes(&self) -> u64 {
         0
     }

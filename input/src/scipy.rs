@@ -15,93 +15,47 @@ mod pairs;
 
 use std::path::Path;
 
-use super::arcs::SourceFacts;
 use super::file::InputFile;
 use super::lines::ReadSizes;
-use super::{ArcSink, Reader, check_vertices};
+use super::{Reader, check_vertices};
 use arrays::Arrays;
 use compressed_rows::CompressedMatrix;
 use pairs::CoordinatePairs;
-use trimill_system::control::{Control, Task};
-use trimill_system::{Error, Result};
+use trimill_system::{Control, Error, Result};
 
-pub(super) struct SciPy {
-    vertices: u64,
-    entries: Entries,
-}
-
-enum Entries {
-    /// CSR, CSC.
-    Compressed(CompressedMatrix),
-    /// COO.
-    Pairs(CoordinatePairs),
-}
-
-impl SciPy {
-    pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Self> {
-        let mut arrays = Arrays::open(file, work_dir, control)?;
-        let format = arrays.text("format")?;
-        let kind = match format.as_str() {
-            "csr" | "csc" | "coo" => format.as_str(),
-            _ => {
-                return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
-                    .expected("csr, csc or coo")
-                    .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
-            }
-        };
-        let shape = arrays.numbers("shape")?;
-        let vertices = match shape[..] {
-            [rows, columns] if rows == columns => rows,
-            [rows, columns] => {
-                return Err(Error::data(&file.path, format!("a matrix of {rows} rows and {columns} columns"))
-                    .expected("a square matrix")
-                    .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
-            }
-            _ => {
-                return Err(Error::data(&file.path, format!("an array of {} dimensions", shape.len()))
-                    .expected("a square matrix, which has two"));
-            }
-        };
-        check_vertices(vertices).map_err(|error| error.at(&file.path))?;
-        let entries = match kind {
-            "coo" => {
-                Entries::Pairs(CoordinatePairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?)
-            }
-            _ => {
-                let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
-                Entries::Compressed(CompressedMatrix::new(indptr, indices, vertices, kind == "csc", sizes)?)
-            }
-        };
-        let matrix = Self { vertices, entries };
-        arrays.check_values(matrix.arcs())?;
-        Ok(matrix)
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        match &self.entries {
-            Entries::Compressed(rows) => rows.bytes(),
-            Entries::Pairs(pairs) => pairs.bytes(),
+/// Opens a matrix; returns the reader of its entries.
+pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Box<dyn Reader>> {
+    let mut arrays = Arrays::open(file, work_dir, control)?;
+    let format = arrays.text("format")?;
+    let kind = match format.as_str() {
+        "csr" | "csc" | "coo" => format.as_str(),
+        _ => {
+            return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
+                .expected("csr, csc or coo")
+                .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
         }
-    }
-
-    fn arcs(&self) -> u64 {
-        match &self.entries {
-            Entries::Compressed(rows) => rows.arcs(),
-            Entries::Pairs(pairs) => pairs.arcs(),
+    };
+    let shape = arrays.numbers("shape")?;
+    let vertices = match shape[..] {
+        [rows, columns] if rows == columns => rows,
+        [rows, columns] => {
+            return Err(Error::data(&file.path, format!("a matrix of {rows} rows and {columns} columns"))
+                .expected("a square matrix")
+                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
         }
-    }
-}
-
-impl Reader for SciPy {
-    fn facts(&self) -> SourceFacts {
-        let (declared_vertices, arcs_at_most) = (Some(self.vertices), self.arcs());
-        SourceFacts { declared_vertices, arcs_at_most, ..SourceFacts::default() }
-    }
-
-    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        match &self.entries {
-            Entries::Compressed(rows) => rows.scan(sink, control, task),
-            Entries::Pairs(pairs) => pairs.scan(sink, control, task),
+        _ => {
+            return Err(Error::data(&file.path, format!("an array of {} dimensions", shape.len()))
+                .expected("a square matrix, which has two"));
         }
-    }
+    };
+    check_vertices(vertices).map_err(|error| error.at(&file.path))?;
+    let matrix: Box<dyn Reader> = match kind {
+        "coo" => Box::new(CoordinatePairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?),
+        _ => {
+            let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
+            Box::new(CompressedMatrix::new(indptr, indices, vertices, kind == "csc", sizes)?)
+        }
+    };
+    arrays.check_values(matrix.facts().arcs_at_most)?;
+    Ok(matrix)
 }

@@ -116,6 +116,10 @@ impl NpyArray {
         }
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        self.length * self.integers.bytes()
+    }
+
     pub(crate) fn window(&self, first: u64, end: u64) -> Result<FilePart> {
         let bytes = self.integers.bytes();
         self.file.window(self.start + bytes * first, self.start + bytes * end)

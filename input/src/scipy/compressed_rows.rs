@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::pairs::index;
-use crate::ArcSink;
+use crate::arcs::SourceFacts;
 use crate::batch::ArcBatch;
 use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
 use crate::parallel::{chunks, in_order, map_in_order};
+use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
@@ -46,14 +47,6 @@ impl CompressedMatrix {
             return Err(wrong(format!("the first number {first} and the last one {last}"), expected));
         }
         Ok(Self { indptr, indices, rows, transposed, window: sizes.window, checked: OnceLock::new() })
-    }
-
-    pub(super) fn arcs(&self) -> u64 {
-        self.indices.length
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.indptr.length * self.indptr.integers.bytes() + self.arcs() * self.indices.integers.bytes()
     }
 
     /// Integers that are read at once.
@@ -95,17 +88,6 @@ impl CompressedMatrix {
         Ok(low)
     }
 
-    pub(super) fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        self.check(control)?;
-        task.advance(self.indptr.length * self.indptr.integers.bytes());
-        let chunks: Vec<Range<u64>> = chunks(0..self.arcs(), self.step()).collect();
-        in_order(&chunks, control, |arcs| {
-            let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
-            task.advance(found * self.indices.integers.bytes());
-            Ok(found)
-        })
-    }
-
     fn scan_range(&self, arcs: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let window = self.indices.window(arcs.start, arcs.end)?;
         let (mut row, mut at) = (self.row_of(arcs.start)?, arcs.start);
@@ -134,5 +116,27 @@ impl CompressedMatrix {
             row = last;
         }
         batch.finish()
+    }
+}
+
+impl Reader for CompressedMatrix {
+    fn facts(&self) -> SourceFacts {
+        let (declared_vertices, arcs_at_most) = (Some(self.rows), self.indices.length);
+        SourceFacts { declared_vertices, arcs_at_most, ..SourceFacts::default() }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.indptr.bytes() + self.indices.bytes()
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        self.check(control)?;
+        task.advance(self.indptr.bytes());
+        let chunks: Vec<Range<u64>> = chunks(0..self.indices.length, self.step()).collect();
+        in_order(&chunks, control, |arcs| {
+            let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
+            task.advance(found * self.indices.integers.bytes());
+            Ok(found)
+        })
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use crate::ArcSink;
+use crate::arcs::SourceFacts;
 use crate::batch::ArcBatch;
 use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
 use crate::parallel::{chunks, in_order};
+use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
@@ -27,21 +28,20 @@ impl CoordinatePairs {
         }
         Ok(Self { rows, columns, vertices, window: sizes.window })
     }
+}
 
-    pub(super) fn arcs(&self) -> u64 {
-        self.rows.length
+impl Reader for CoordinatePairs {
+    fn facts(&self) -> SourceFacts {
+        let (declared_vertices, arcs_at_most) = (Some(self.vertices), self.rows.length);
+        SourceFacts { declared_vertices, arcs_at_most, ..SourceFacts::default() }
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.arcs() * self.each()
+    fn bytes(&self) -> u64 {
+        self.rows.bytes() + self.columns.bytes()
     }
 
-    fn each(&self) -> u64 {
-        self.rows.integers.bytes() + self.columns.integers.bytes()
-    }
-
-    pub(super) fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let chunks: Vec<_> = chunks(0..self.arcs(), (self.window / 8).max(1)).collect();
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let chunks: Vec<_> = chunks(0..self.rows.length, (self.window / 8).max(1)).collect();
         in_order(&chunks, control, |&Range { start: first, end }| {
             let (rows, columns) = (self.rows.window(first, end)?, self.columns.window(first, end)?);
             let mut batch = ArcBatch::new(sink, control);
@@ -50,7 +50,7 @@ impl CoordinatePairs {
                 let head = index(&self.columns, &columns, at, first, self.vertices)?;
                 batch.push(tail, head)?;
             }
-            task.advance((end - first) * self.each());
+            task.advance((end - first) * (self.rows.integers.bytes() + self.columns.integers.bytes()));
             batch.finish()
         })
     }

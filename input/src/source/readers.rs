@@ -1,7 +1,6 @@
 //! The reader of each format; the arcs of a pipe that are read as they come.
 
 use super::HowToOpen;
-use crate::Reader;
 use crate::binary::Binary;
 use crate::file::InputFile;
 use crate::format::Format;
@@ -12,9 +11,9 @@ use crate::metis::Metis;
 use crate::names::NamedEdges;
 use crate::npy::Npy;
 use crate::pipe::{PairStream, Pipe};
-use crate::scipy::SciPy;
 use crate::settings::InputSettings;
 use crate::text::EdgeListText;
+use crate::{Reader, scipy};
 use trimill_system::{Error, Kind, Result};
 
 /// Opens the files of a graph of any format but a BVGraph; returns how many bytes they have.
@@ -41,8 +40,8 @@ pub(super) fn open_reader(
         Format::Parquet | Format::Arrow => open_tables(format, files, reading, how)?,
         Format::Graphalytics => Box::new(Graphalytics::in_archive(files, sizes)?),
         Format::ScipyNpz => {
-            let matrix = SciPy::open(&first(files)?, sizes, work_dir, control)?;
-            return Ok((matrix.bytes(), Box::new(matrix)));
+            let matrix = scipy::open(&first(files)?, sizes, work_dir, control)?;
+            return Ok((matrix.bytes(), matrix));
         }
         Format::MatrixMarket => Box::new(MatrixMarket::open(first(files)?, sizes)?),
         Format::Metis => Box::new(Metis::open(first(files)?, sizes).map_err(|error| if_text(error, reading))?),
