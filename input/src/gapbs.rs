@@ -19,7 +19,7 @@ use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::parallel::{chunks, in_order, map_in_order};
-use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
+use super::rows::{AdjacencyRows, RowChunk, read_in_parts, row_of};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Bytes, Error, Result, parallel};
@@ -139,21 +139,11 @@ impl GapbsSg {
         Ok(())
     }
 
-    /// The row that holds arc `arc`: the last vertex whose offset is not above it.
-    fn row_of(&self, arc: u64) -> Result<u64> {
-        let (mut low, mut high) = (0, self.vertices);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.offset(middle)? <= arc { low = middle } else { high = middle }
-        }
-        Ok(low)
-    }
-
     pub(super) fn scan_range(&self, arcs: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let start = self.neighbours_at();
         let window = self.file.window(start + 4 * arcs.start, start + 4 * arcs.end)?;
         let neighbours = window.as_chunks::<4>().0;
-        let mut row = self.row_of(arcs.start)?;
+        let mut row = row_of(self.vertices, arcs.start, |vertex| self.offset(vertex))?;
         let mut at = arcs.start;
         while at < arcs.end {
             // As many offsets at a time as a window holds.

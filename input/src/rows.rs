@@ -65,6 +65,17 @@ pub trait AdjacencyRows: Sync {
     ) -> Result<()>;
 }
 
+/// The row with an arc, of rows whose arcs are numbered one row after another: the last one that does not begin after it. `begin` gives the number
+/// of a row's first arc.
+pub(super) fn row_of(rows: u64, arc: u64, begin: impl Fn(u64) -> Result<u64>) -> Result<u64> {
+    let (mut low, mut high) = (0, rows);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if begin(middle)? <= arc { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
 /// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from the one with a number on.
 pub(super) fn read_in_parts(
     arcs: Range<u64>,

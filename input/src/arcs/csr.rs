@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::column::{Column, get};
 use super::edges::{BATCH, EdgeSource, TakeArcs};
+use crate::rows::row_of;
 use trimill_system::{Error, Result};
 
 /// Bounds of rows that are read at a time.
@@ -76,19 +77,6 @@ impl<'a> Csr<'a> {
     fn rows(&self) -> u64 {
         self.indptr.len() - 1
     }
-
-    /// The first row that ends after the arc `at`.
-    fn row_of(&self, at: u64) -> Result<u64> {
-        let (mut low, mut high) = (0, self.rows());
-        while low < high {
-            let middle = low.midpoint(high);
-            match get(&*self.indptr, middle + 1).map_err(|error| error.at("indptr"))? > at {
-                true => high = middle,
-                false => low = middle + 1,
-            }
-        }
-        Ok(low)
-    }
 }
 
 impl EdgeSource for Csr<'_> {
@@ -106,7 +94,8 @@ impl EdgeSource for Csr<'_> {
         }
         let (mut heads, mut batch) = (vec![0; BATCH], Vec::with_capacity(BATCH));
         let mut ends = vec![0; BOUNDS];
-        let mut row = self.row_of(arcs.start)?;
+        let begin = |row| get(&*self.indptr, row).map_err(|error| error.at("indptr"));
+        let mut row = row_of(self.rows(), arcs.start, begin)?;
         // The places of `ends` that were read and not used yet.
         let mut ready = 0..0;
         let mut at = arcs.start;

@@ -9,6 +9,7 @@ use crate::batch::ArcBatch;
 use crate::lines::ReadSizes;
 use crate::npy::array::NpyArray;
 use crate::parallel::{chunks, in_order, map_in_order};
+use crate::rows::row_of;
 use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
@@ -78,19 +79,9 @@ impl CompressedMatrix {
         Ok(())
     }
 
-    /// The row that holds entry `arc`: the last one that does not begin after it.
-    fn row_of(&self, arc: u64) -> Result<u64> {
-        let (mut low, mut high) = (0, self.rows);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.indptr.get(middle)? <= arc { low = middle } else { high = middle }
-        }
-        Ok(low)
-    }
-
     fn scan_range(&self, arcs: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let window = self.indices.window(arcs.start, arcs.end)?;
-        let (mut row, mut at) = (self.row_of(arcs.start)?, arcs.start);
+        let (mut row, mut at) = (row_of(self.rows, arcs.start, |row| self.indptr.get(row))?, arcs.start);
         while at < arcs.end {
             // As many ends of rows at a time as a window holds.
             let last = (row + self.step()).min(self.rows);
