@@ -31,7 +31,7 @@ use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
 use super::{ArcSink, Reader};
 use dictionary::TextDictionaries;
-use message::{BatchLayout, DictionaryLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
+use message::{BatchLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
 use schema::{ArrowColumn, ArrowValues};
 use stored_dictionary::StoredDictionary;
 pub(super) use stream::ArrowStream;
@@ -190,8 +190,7 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
     let at = |at: u64| FoundMessage::at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"));
     let mut dictionaries: Vec<StoredDictionary> = Vec::new();
     for block in footer.dictionaries().into_iter().flatten() {
-        let found = at(place(block)?)?;
-        if let Some(dictionary) = found.dictionary(&columns)? {
+        if let Some(dictionary) = StoredDictionary::of(&at(place(block)?)?, &columns)? {
             if !dictionary.is_delta && dictionaries.iter().any(|other| other.id == dictionary.id) {
                 return Err(wrong("a dictionary that replaces another one".into())
                     .advice("write it as a stream, where dictionaries may change"));
@@ -224,7 +223,7 @@ fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages
             return Err(without_end(batches.len() as u64));
         }
         let Some(found) = FoundMessage::at(file, at)? else { break };
-        dictionaries.extend(found.dictionary(&columns)?);
+        dictionaries.extend(StoredDictionary::of(&found, &columns)?);
         let FoundMessage { metadata, body, bytes } = found;
         at = body + bytes;
         if let Some(layout) = BatchLayout::of(message(&metadata)?, &columns, bytes)? {
@@ -258,18 +257,6 @@ impl FoundMessage {
             Some(_) => Ok(Some(Self { metadata, body, bytes })),
             None => Err(damaged("a message that is cut")),
         }
-    }
-
-    /// The dictionary that it is, if one of the columns has numbers of its texts.
-    fn dictionary(&self, columns: &[ArrowColumn; 2]) -> Result<Option<StoredDictionary>> {
-        let found = DictionaryLayout::of(message(&self.metadata)?, columns, self.bytes)?;
-        Ok(found.map(|DictionaryLayout { id, is_delta, columns, layout }| StoredDictionary {
-            id,
-            is_delta,
-            columns,
-            body: self.body,
-            layout,
-        }))
     }
 }
 

@@ -74,30 +74,6 @@ pub(super) struct EndBuffers {
     pub(super) texts: Vec<Range<u64>>,
 }
 
-/// A dictionary, or more of it.
-pub(super) struct DictionaryLayout {
-    pub(super) id: i64,
-    /// Whether its values are appended to those of the same dictionary that came before.
-    pub(super) is_delta: bool,
-    /// Its only column, twice.
-    pub(super) columns: [ArrowColumn; 2],
-    pub(super) layout: BatchLayout,
-}
-
-impl DictionaryLayout {
-    /// Of a message; `None` if it is none with texts of one of the columns.
-    pub(super) fn of(message: Message<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Option<Self>> {
-        let Some(header) = message.header_as_dictionary_batch() else { return Ok(None) };
-        let id = header.id();
-        let has = |column: &&ArrowColumn| column.dictionary.is_some_and(|dictionary| dictionary.id == id);
-        let Some(values) = columns.iter().find(has).and_then(ArrowColumn::of_dictionary) else { return Ok(None) };
-        let batch = header.data().ok_or_else(|| damaged("a dictionary without values"))?;
-        let columns = [values.clone(), values];
-        let layout = BatchLayout::of_batch(batch, &columns, body)?;
-        Ok(Some(Self { id, is_delta: header.isDelta(), columns, layout }))
-    }
-}
-
 impl BatchLayout {
     /// Of a message whose body has `body` bytes; `None` if it is no record batch.
     pub(super) fn of(message: Message<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Option<Self>> {
@@ -114,7 +90,7 @@ impl BatchLayout {
         Self::of_batch(batch, columns, body).map(Some)
     }
 
-    fn of_batch(batch: RecordBatch<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Self> {
+    pub(super) fn of_batch(batch: RecordBatch<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Self> {
         let rows = u64::try_from(batch.length()).map_err(|_| damaged("a negative number of rows"))?;
         let compression = batch.compression().map(|compression| compression.codec());
         if let Some(codec) = compression.filter(|codec| !CompressionType::ENUM_VALUES.contains(codec)) {

@@ -6,8 +6,9 @@
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use super::FoundMessage;
 use super::dictionary::{TextDictionaries, TextDictionary};
-use super::message::BatchLayout;
+use super::message::{BatchLayout, damaged, message};
 use super::names::ColumnTexts;
 use super::schema::ArrowColumn;
 use super::values::{ArrowBatch, BatchBody};
@@ -17,13 +18,27 @@ use trimill_system::{Bytes, Error, Result};
 /// A dictionary or more of it, and where its body begins.
 pub(super) struct StoredDictionary {
     pub(super) id: i64,
+    /// Whether its values are appended to those of the same dictionary that came before.
     pub(super) is_delta: bool,
-    pub(super) columns: [ArrowColumn; 2],
-    pub(super) body: u64,
-    pub(super) layout: BatchLayout,
+    /// Its only column, twice.
+    columns: [ArrowColumn; 2],
+    body: u64,
+    layout: BatchLayout,
 }
 
 impl StoredDictionary {
+    /// The one in a message; `None` if that has no texts of one of the columns.
+    pub(super) fn of(found: &FoundMessage, columns: &[ArrowColumn; 2]) -> Result<Option<Self>> {
+        let Some(header) = message(&found.metadata)?.header_as_dictionary_batch() else { return Ok(None) };
+        let id = header.id();
+        let has = |column: &&ArrowColumn| column.dictionary.is_some_and(|dictionary| dictionary.id == id);
+        let Some(values) = columns.iter().find(has).and_then(ArrowColumn::of_dictionary) else { return Ok(None) };
+        let batch = header.data().ok_or_else(|| damaged("a dictionary without values"))?;
+        let columns = [values.clone(), values];
+        let layout = BatchLayout::of_batch(batch, &columns, found.bytes)?;
+        Ok(Some(Self { id, is_delta: header.isDelta(), columns, body: found.body, layout }))
+    }
+
     /// Reads the message, which is the next one, into those that hold so far.
     pub(super) fn read(&self, all: &mut TextDictionaries, file: &InputFile, work_dir: &Path) -> Result<()> {
         let StoredDictionary { id, is_delta, columns, body, layout } = self;
