@@ -36,13 +36,8 @@ struct ReadBatch {
     number: u64,
     layout: BatchLayout,
     bytes: u64,
-    body: ReadBody,
-}
-
-enum ReadBody {
-    /// In the thread's buffer.
-    Held,
-    Copied(Storage),
+    /// Its body, if it has no room in the thread's buffer.
+    copy: Option<Storage>,
 }
 
 struct OpenStream {
@@ -86,11 +81,8 @@ impl ArrowStream {
         let (mut arcs, mut buffer): (u64, Vec<u8>) = (0, zeros(self.window as usize));
         loop {
             let read = lock(stream).next(self, &mut buffer, control)?;
-            let Some(ReadBatch { number, layout, bytes, body }) = read else { return Ok(arcs) };
-            let body = match &body {
-                ReadBody::Held => BatchBody::Held(&buffer),
-                ReadBody::Copied(copy) => BatchBody::Stored(copy, 0),
-            };
+            let Some(ReadBatch { number, layout, bytes, copy }) = read else { return Ok(arcs) };
+            let body = copy.as_ref().map_or(BatchBody::Held(&buffer), |copy| BatchBody::Stored(copy, 0));
             let (path, columns, work_dir) = (&self.pipe.path, &self.columns, &self.work_dir);
             let batch = ArrowBatch { path, number, columns, layout: &layout, body, work_dir };
             arcs += batch.deliver(&(0..layout.rows), ArcBatch::new(sink, control))?;
@@ -129,21 +121,27 @@ impl OpenStream {
             let message = message(&metadata)?;
             let bytes = body_length(message)?;
             let layout = BatchLayout::of(message, &stream.columns, bytes)?;
-            let body = self.body(bytes, stream, buffer, control)?;
+            let copy = self.body(bytes, stream, buffer, control)?;
             if let Some(layout) = layout {
                 let number = self.batches;
                 self.batches += 1;
-                return Ok(Some(ReadBatch { number, layout, bytes: PREFIX + length + bytes, body }));
+                return Ok(Some(ReadBatch { number, layout, bytes: PREFIX + length + bytes, copy }));
             }
         }
         Ok(None)
     }
 
-    /// Reads a body of `bytes` bytes into `buffer`, or into a temporary file if it is larger than `buffer`.
-    fn body(&mut self, bytes: u64, stream: &ArrowStream, buffer: &mut [u8], control: &Control) -> Result<ReadBody> {
+    /// Reads a body of `bytes` bytes into `buffer`; if it is larger than `buffer`, into a temporary file, which is returned.
+    fn body(
+        &mut self,
+        bytes: u64,
+        stream: &ArrowStream,
+        buffer: &mut [u8],
+        control: &Control,
+    ) -> Result<Option<Storage>> {
         if bytes <= buffer.len() as u64 {
             self.fill(&mut buffer[..bytes as usize], control)?;
-            return Ok(ReadBody::Held);
+            return Ok(None);
         }
         let mut spool = Spool::new("a copy of a record batch", &stream.pipe.path, &stream.work_dir, bytes)?;
         let mut left = bytes;
@@ -153,7 +151,7 @@ impl OpenStream {
             spool.write(piece)?;
             left -= piece.len() as u64;
         }
-        Ok(ReadBody::Copied(Storage::Local(spool.finish())))
+        Ok(Some(Storage::Local(spool.finish())))
     }
 
     fn fill(&mut self, into: &mut [u8], control: &Control) -> Result<()> {
