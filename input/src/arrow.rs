@@ -114,7 +114,7 @@ impl Arrow {
 impl ArrowFile {
     fn open(file: InputFile, reading: &InputSettings) -> Result<Self> {
         let mut mark = [0; MAGIC.len()];
-        let is_file = file.bytes >= FIRST && read(&file, &mut mark, 0).map(|()| mark == MAGIC)?;
+        let is_file = file.bytes >= FIRST && file.read_exact_at(&mut mark, 0).map(|()| mark == MAGIC)?;
         let FoundMessages { columns, dictionaries, batches } =
             if is_file { by_footer(&file, reading)? } else { one_by_one(&file, reading)? };
         let rows = batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.layout.rows));
@@ -149,15 +149,11 @@ impl ArrowFile {
     }
 }
 
-fn read(file: &InputFile, into: &mut [u8], at: u64) -> Result<()> {
-    file.file.read_exact_at(into, at).map_err(|error| Error::read(&file.path, error))
-}
-
 fn metadata(file: &InputFile, at: u64, length: u64) -> Result<Vec<u8>> {
     let end = at.checked_add(length).filter(|&end| end <= file.bytes && length <= MOST_METADATA);
     end.ok_or_else(|| damaged(&format!("metadata of {length} bytes at byte {at} of {}", file.bytes)))?;
     let mut bytes = vec![0; length as usize];
-    read(file, &mut bytes, at)?;
+    file.read_exact_at(&mut bytes, at)?;
     Ok(bytes)
 }
 
@@ -173,7 +169,7 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
         |found: String| Error::data("", found).expected("a complete Arrow file").advice("write or fetch it again");
     let mut tail = [0; TAIL as usize];
     let at = file.bytes.checked_sub(TAIL + FIRST).ok_or_else(|| wrong(format!("a size of {} bytes", file.bytes)))?;
-    read(file, &mut tail, at + FIRST)?;
+    file.read_exact_at(&mut tail, at + FIRST)?;
     let [length @ .., _, _, _, _, _, _] = tail;
     if &tail[4..] != MAGIC {
         return Err(wrong("no mark ARROW1 at its end".into()));
@@ -249,7 +245,7 @@ impl FoundMessage {
         let mut prefix = [0; PREFIX as usize];
         let begin = at.checked_add(PREFIX).filter(|&begin| begin <= file.bytes);
         let begin = begin.ok_or_else(|| damaged(&format!("no message at byte {at} of {}", file.bytes)))?;
-        read(file, &mut prefix, at)?;
+        file.read_exact_at(&mut prefix, at)?;
         let Some(length) = metadata_length(prefix)? else { return Ok(None) };
         let (metadata, body) = (metadata(file, begin, length)?, begin + length);
         let bytes = body_length(message(&metadata)?)?;

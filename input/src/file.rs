@@ -50,7 +50,11 @@ impl InputFile {
         if metadata.is_dir() {
             return Err(Error::data(path, "is a directory").expected("a file that holds a graph"));
         }
-        if metadata.is_file() { Self::new(path, file, false).map(Ok) } else { Ok(Err(Pipe::new(path, file))) }
+        if metadata.is_file() {
+            Self::stored(path, Storage::Local(file), false).map(Ok)
+        } else {
+            Ok(Err(Pipe::new(path, file)))
+        }
     }
 
     /// Copies all bytes of a pipe into an anonymous file in `work_dir`.
@@ -71,13 +75,9 @@ impl InputFile {
             }
             spool.write(&buffer[..read])?;
         }
-        let input = Self::new(&path, spool.finish(), true)?;
+        let input = Self::stored(&path, Storage::Local(spool.finish()), true)?;
         let differs = before.zip(look(&pipe)?).and_then(|(before, now)| before.difference(&now));
         differs.map_or(Ok(input), |how| Err(changed(&path, &how)))
-    }
-
-    fn new(path: &Path, file: File, spooled: bool) -> Result<Self> {
-        Self::stored(path, Storage::Local(file), spooled)
     }
 
     pub(super) fn remote(object: Arc<dyn RemoteBytes>) -> Result<Self> {
@@ -132,9 +132,9 @@ impl InputFile {
             stream.consume(read);
         }
         drop(stream);
-        let file = spool.finish();
+        let file = Storage::Local(spool.finish());
         // A file that is compressed twice is not decompressed again; no format begins like that, so it is refused.
-        Ok(Self { compression: None, member: self.member, ..Self::new(&self.path, file, self.spooled)? })
+        Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
     }
 
     /// Whether a file that begins like a compressed one is one, and not raw numbers that happen to begin so: its name says so,
@@ -216,6 +216,11 @@ impl InputFile {
     /// the graphs measured so far).
     pub(super) fn lines_at_most(&self) -> u64 {
         if self.compression.is_some() { self.bytes } else { self.bytes.div_ceil(4) }
+    }
+
+    /// Fills `into` with the bytes on disk from `at` on.
+    pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> Result<()> {
+        self.file.read_exact_at(into, at).map_err(|e| Error::read(&self.path, e))
     }
 
     /// Maps a range of the bytes on disk, or fetches it.

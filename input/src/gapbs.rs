@@ -108,7 +108,7 @@ impl GapbsSg {
 
     fn offset(&self, vertex: u64) -> Result<u64> {
         let mut bytes = [0; 8];
-        self.file.file.read_exact_at(&mut bytes, OFFSETS + 8 * vertex).map_err(|e| Error::read(&self.file.path, e))?;
+        self.file.read_exact_at(&mut bytes, OFFSETS + 8 * vertex)?;
         // A negative offset becomes larger than any file.
         Ok(u64::from_le_bytes(bytes))
     }
@@ -205,11 +205,7 @@ impl AdjacencyRows for &GapbsSg {
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
         read_in_parts(chunk.arcs.clone(), part, take, |first, into| {
-            let at = self.neighbours_at() + 4 * first;
-            self.file
-                .file
-                .read_exact_at(bytemuck::cast_slice_mut(into), at)
-                .map_err(|e| Error::read(&self.file.path, e))
+            self.file.read_exact_at(bytemuck::cast_slice_mut(into), self.neighbours_at() + 4 * first)
         })
     }
 }

@@ -88,7 +88,7 @@ impl NpyArray {
     pub(crate) fn open(file: InputFile, start: u64, bytes: u64) -> Result<(Self, NpyHeader)> {
         let wrong = |found: String| Error::data(&file.path, found);
         let mut head = vec![0; bytes.min(MOST) as usize];
-        file.file.read_exact_at(&mut head, start).map_err(|e| Error::read(&file.path, e))?;
+        file.read_exact_at(&mut head, start)?;
         let header = NpyHeader::of(&head).map_err(|found| {
             wrong(found.into()).expected("the header of a .npy file").advice("write it again with numpy.save")
         })?;
@@ -130,7 +130,7 @@ impl NpyArray {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..self.integers.bytes() as usize];
         let start = self.start + self.integers.bytes() * at;
-        self.file.file.read_exact_at(bytes, start).map_err(|e| Error::read(&self.file.path, e))?;
+        self.file.read_exact_at(bytes, start)?;
         self.integers.get(bytes, 0).map_err(|negative| self.negative(at, &negative))
     }
 

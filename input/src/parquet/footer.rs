@@ -24,7 +24,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     };
     let mut tail = [0; TAIL as usize];
     let at = file.bytes.checked_sub(TAIL).ok_or_else(|| wrong(format!("a size of {} bytes", file.bytes)))?;
-    file.file.read_exact_at(&mut tail, at).map_err(|e| Error::read(&file.path, e))?;
+    file.read_exact_at(&mut tail, at)?;
     let ([length @ .., _, _, _, _], mark) = (tail, &tail[4..]);
     match mark {
         b"PAR1" => {}
@@ -36,7 +36,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
         return Err(wrong(format!("metadata of {length} bytes in a file of {}", file.bytes)));
     }
     let mut bytes = vec![0; length as usize];
-    file.file.read_exact_at(&mut bytes, at - length).map_err(|e| Error::read(&file.path, e))?;
+    file.read_exact_at(&mut bytes, at - length)?;
     if !is_whole(&bytes) {
         return Err(wrong("damaged metadata".into()));
     }
