@@ -95,7 +95,7 @@ impl Preparation<'_, '_> {
             let (graph, _) = self.made(made.map_err(|error| self.prefer_changed(error))?, cache)?;
             return Ok(graph);
         }
-        if !source.has_names() {
+        if !source.facts().has_names {
             return self.graph_at(place, cache, stages);
         }
         let start = Instant::now();
@@ -121,7 +121,7 @@ impl Preparation<'_, '_> {
         let Self { source, space, control, .. } = *self;
         let start = Instant::now();
         // Rows that can be read at any place are oriented without sorting arcs: faster than on a device that cannot hold all of these.
-        if let Some(prepared) = self.on_device(place, source.has_rows())? {
+        if let Some(prepared) = self.on_device(place, source.facts().has_rows)? {
             return self.prepared(prepared, start, cache, stages);
         }
         let rows = orient_rows(source, &mut || self.finish_reading(), place, space, control);
@@ -131,7 +131,7 @@ impl Preparation<'_, '_> {
             stages.push(Stage::since("orient", start, Bytes(source.bytes()), written));
             return Ok(graph);
         }
-        if source.has_rows()
+        if source.facts().has_rows
             && let Some(prepared) = self.on_device(place, false)?
         {
             return self.prepared(prepared, start, cache, stages);
@@ -198,7 +198,7 @@ impl Preparation<'_, '_> {
             }
             Err(Stop::Unfit(reason)) => reason,
         };
-        if source.is_read_once() && source.bytes() > 0 {
+        if source.facts().is_read_once && source.bytes() > 0 {
             return Err(stopped
                 .while_doing("preparing the graph on the GPU")
                 .advice("a pipe cannot be read again: use --prepare cpu, or write the arcs to a file"));

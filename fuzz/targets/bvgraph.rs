@@ -11,7 +11,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     let path = place.write("g.graph", stream);
     match edges::open(&path, Some(Format::Bvgraph), None).and_then(|source| Ok((edges::arcs(&source)?, source))) {
         Ok((Some(arcs), source)) => {
-            let nodes = source.declared_vertices().expect("BVGraph declares vertices");
+            let nodes = source.facts().declared_vertices.expect("BVGraph declares vertices");
             assert!(arcs.iter().all(|&(u, v)| u.max(v) < nodes), "an arc outside of the {nodes} vertices");
             assert!(arcs.windows(2).all(|pair| pair[0] < pair[1]), "an arc twice");
             edges::check(place, &path, Some(Format::Bvgraph), 1);

@@ -67,7 +67,7 @@ pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: 
         (Ok((Some(found), source)), Ok(again)) => {
             assert!(Some(&found) == again.as_ref(), "windows of {window}: {again:?} instead of {found:?}");
             assert!(arcs(&source).expect("a second scan").as_ref() == Some(&found), "the second scan");
-            assert!(source.arcs_at_most() >= found.len() as u64 || is_packed(path), "more arcs than announced");
+            assert!(source.facts().arcs_at_most >= found.len() as u64 || is_packed(path), "more arcs than announced");
             rewritten(place, &found);
         }
         (Ok((None, _)), Ok(None)) => {}

@@ -50,7 +50,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         let source = Source::open_within(std::slice::from_ref(&path), reading.clone(), place.dir(), memory, &silent)?;
         let kept = KeptNames::default();
         let arcs = source.scan_names(&kept, &Control::silent())?;
-        assert!(source.has_names() && arcs <= source.arcs_at_most(), "{arcs} arcs, more than announced");
+        assert!(source.facts().has_names && arcs <= source.facts().arcs_at_most, "{arcs} arcs, more than announced");
         Ok(kept.0.into_inner().expect("one thread"))
     };
     match (read(), read()) {

@@ -50,46 +50,14 @@ pub trait ArcSource: Sync {
     /// The first error in the data, with the line if there are lines; those of the sink; a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
-    fn declared_vertices(&self) -> Option<u64> {
-        self.facts().declared_vertices
-    }
-
-    fn first_id(&self) -> u64 {
-        self.facts().first_id
-    }
-
-    fn symmetric(&self) -> bool {
-        self.facts().symmetric
-    }
-
     /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
     fn is_ordered(&self) -> bool {
         false
     }
 
-    fn arcs_at_most(&self) -> u64 {
-        self.facts().arcs_at_most
-    }
-
     /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
     fn bytes(&self) -> u64 {
         0
-    }
-
-    fn is_read_once(&self) -> bool {
-        self.facts().is_read_once
-    }
-
-    fn has_rows(&self) -> bool {
-        self.facts().has_rows
-    }
-
-    fn arcs_at_least(&self) -> u64 {
-        self.facts().arcs_at_least
-    }
-
-    fn has_names(&self) -> bool {
-        self.facts().has_names
     }
 
     /// Delivers every arc of an input whose ids are names once to `sink`, as [`Self::scan`].

@@ -233,7 +233,7 @@ impl Source {
 impl ArcSource for Source {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
-        let task = control.task(READ, Some(self.bytes).filter(|_| !self.is_read_once()), Unit::Bytes);
+        let task = control.task(READ, Some(self.bytes).filter(|_| !self.facts().is_read_once), Unit::Bytes);
         let scanned = self.reader.scan(sink, control, &task);
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }

@@ -33,7 +33,8 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 /// Reads the arcs that `source` delivers, and distributes them to buckets.
 /// More than 2^32 - 2 vertices are refused.
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
-    if let Some(n) = source.declared_vertices().filter(|&n| n > MOST_VERTICES) {
+    let facts = source.facts();
+    if let Some(n) = facts.declared_vertices.filter(|&n| n > MOST_VERTICES) {
         return Err(too_many(n));
     }
     let start = Instant::now();
@@ -41,13 +42,13 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let Ok(shares) = space.beside(&needs(IdCount::Plain(0), 0, space)) else {
         return Err(refused_unread(source, space, control)?);
     };
-    let estimate = source.arcs_at_most();
+    let estimate = facts.arcs_at_most;
     let on_disk = |arcs| bytes_on_disk(arcs, shares.buckets());
-    let ([least, _], [_, most]) = (on_disk(source.arcs_at_least()), on_disk(estimate));
-    let most = if source.is_read_once() { least } else { most };
+    let ([least, _], [_, most]) = (on_disk(facts.arcs_at_least), on_disk(estimate));
+    let most = if facts.is_read_once { least } else { most };
     check_room([shares.on_disk(BEYOND_MEMORY, [least, most])])?;
-    if !source.is_read_once() {
-        let ids = source.declared_vertices().unwrap_or_default();
+    if !facts.is_read_once {
+        let ids = facts.declared_vertices.unwrap_or_default();
         let (form, arcs, edges) = (InputForm::Arcs, estimate, estimate);
         space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
     }
@@ -68,32 +69,32 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         // A table takes less memory than arrays if most ids are missing.
         let (by_id, by_table) = (IdCount::Plain(range), IdCount::Ranked(distinct));
         // The ids of an input that cannot be read again index arrays, however sparse they are.
-        let [by_id, by_table] = if source.is_read_once() { [by_id; 2] } else { [by_id, by_table] };
-        let may_index = source.is_read_once() || !is_sparse(last, arcs);
+        let [by_id, by_table] = if facts.is_read_once { [by_id; 2] } else { [by_id, by_table] };
+        let may_index = facts.is_read_once || !is_sparse(last, arcs);
         if may_index && !fits(by_id) && !fits(by_table) {
             return Err(refused(space, arcs, [by_id, by_table]));
         }
         if may_index && fits(by_id) {
-            let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
+            let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
             let totals = InputTotals {
                 arcs,
                 loops: plain.loops.load(Ordering::Relaxed),
-                declared: source.declared_vertices().unwrap_or(distinct),
+                declared: facts.declared_vertices.unwrap_or(distinct),
                 first_id,
-                lines: source.declared_vertices().or(Some(range.saturating_sub(first_id))),
-                symmetric: source.symmetric(),
+                lines: facts.declared_vertices.or(Some(range.saturating_sub(first_id))),
+                symmetric: facts.symmetric,
                 reading: start.elapsed(),
             };
             let (buckets, classes) = plain.finish()?;
             // Of a pipe nothing was known before.
-            if source.is_read_once() {
+            if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
                 space.expect_after(READ, &graph, control);
             }
             return Ok(ArcsRead { buckets, classes, range, ids: InputIds::Plain, totals });
         }
     }
-    if source.is_read_once() {
+    if facts.is_read_once {
         let ids = plain_ids(source, shares.left);
         return Err(Error::resource(format!("an id of {ids} or more from a pipe, which cannot be read again"))
             .expected("ids for which the host's budget has arrays")
@@ -125,7 +126,8 @@ fn read_by_table(
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let classes = ArcClasses::hash(shares.class_count(source.arcs_at_most()));
+    let facts = source.facts();
+    let classes = ArcClasses::hash(shares.class_count(facts.arcs_at_most));
     let buckets = classes.buckets(2, arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
@@ -136,10 +138,10 @@ fn read_by_table(
     let totals = InputTotals {
         arcs,
         loops: ranked.loops.load(Ordering::Relaxed),
-        declared: source.declared_vertices().unwrap_or(n),
-        first_id: source.first_id(),
-        lines: source.declared_vertices(),
-        symmetric: source.symmetric(),
+        declared: facts.declared_vertices.unwrap_or(n),
+        first_id: facts.first_id,
+        lines: facts.declared_vertices,
+        symmetric: facts.symmetric,
         reading: start.elapsed(),
     };
     let (buckets, classes) = ranked.finish()?;
@@ -182,8 +184,9 @@ fn id_ranges(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Option<IdRanges>> {
-    let Some(ids) = source.declared_vertices().filter(|_| source.is_ordered()) else { return Ok(None) };
-    let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), source.arcs_at_most(), space)) else { return Ok(None) };
+    let facts = source.facts();
+    let Some(ids) = facts.declared_vertices.filter(|_| source.is_ordered()) else { return Ok(None) };
+    let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), facts.arcs_at_most, space)) else { return Ok(None) };
     let counted = BySmallerId::new(ids);
     source.scan(&counted, control)?;
     Ok(counted.ranges(buckets, shares.keys_at_once()))
@@ -193,7 +196,7 @@ fn id_ranges(
 /// below it, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more ids would not fit in
 /// `left` bytes either.
 pub(crate) fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
-    let wanted = source.arcs_at_most().saturating_mul(64).clamp(ALWAYS_PLAIN, MOST_VERTICES);
+    let wanted = source.facts().arcs_at_most.saturating_mul(64).clamp(ALWAYS_PLAIN, MOST_VERTICES);
     wanted.min((left.get() / PER_ID).max(1 << 16))
 }
 

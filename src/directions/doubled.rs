@@ -81,7 +81,7 @@ impl DoubledGraph<'_> {
         while first < graph.vertices() {
             let end = graph.last_fitting(first, |rows, arcs| band_bytes(rows, arcs) <= band)?;
             let rows = MarkedRows::read(graph, first..end)?;
-            source.scan(&Marking { rows: &rows, ranks: &ranks, both: source.symmetric() }, control)?;
+            source.scan(&Marking { rows: &rows, ranks: &ranks, both: source.facts().symmetric }, control)?;
             let of_band = rows.marked();
             (marked[0], marked[1]) = (marked[0] + of_band[0], marked[1] + of_band[1]);
             let ranges = file_blocks(&rows);

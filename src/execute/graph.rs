@@ -68,7 +68,7 @@ impl Session {
     /// The identity of an input, if it is a file.
     pub(super) fn origin(source: &Source) -> Result<Option<Origin>> {
         let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
-        let names = source.has_names();
+        let names = source.facts().has_names;
         Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
@@ -107,7 +107,7 @@ impl Session {
 impl Opened<'_> {
     /// Whether the input has rows that can be read at any place.
     pub(super) fn has_rows(&self) -> bool {
-        self.source.has_rows()
+        self.source.facts().has_rows
     }
 
     pub(super) fn claim(&mut self) -> Result<()> {
@@ -125,8 +125,8 @@ impl Opened<'_> {
     /// Opens the GPUs of a job that counts there, beside the reading of the input.
     pub(crate) fn open_gpus(&self) -> Result<()> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
-        let arcs = self.source.arcs_at_most();
-        let ids = self.source.declared_vertices().unwrap_or_else(|| most_ids(arcs));
+        let arcs = self.source.facts().arcs_at_most;
+        let ids = self.source.facts().declared_vertices.unwrap_or_else(|| most_ids(arcs));
         self.session.open_gpus(enough(arcs, ids))
     }
 
@@ -139,7 +139,7 @@ impl Opened<'_> {
             let mut gpus = lock(gpus);
             let device = gpus.as_mut().and_then(|device| match device.prepare {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
-                Prepare::Auto if is_worthwhile(self.source.arcs_at_most(), rayon::current_num_threads()) => {
+                Prepare::Auto if is_worthwhile(self.source.facts().arcs_at_most, rayon::current_num_threads()) => {
                     Some(OnDevice { device, required: false })
                 }
                 _ => None,

@@ -41,12 +41,12 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         scanned?;
         let (found, vertices, mut edges) = verifier.finish_with_counts(job.output.counts_edges(), control)?;
         let input = InputReport {
-            vertices_declared: source.declared_vertices(),
+            vertices_declared: source.facts().declared_vertices,
             arcs: found.arcs,
             loops_removed: found.loops,
             duplicates_removed: found.duplicates,
             arcs_added: found.arcs_added,
-            arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
+            arcs_without_reverse: if source.facts().symmetric { 0 } else { found.arcs_without_reverse },
         };
         let truss = job.output.truss.map(|wanted| edges.peel(wanted.until, control)).transpose()?;
         let (clustering, written) = match job.output.counts_vertices() || job.output.counts_edges() {
@@ -83,8 +83,8 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
 /// How many entries an array over all ids has, if these are not too sparse for one.
 fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<u64> {
     // A list of arcs declares all ids up to the largest one.
-    let ids = match source.declared_vertices() {
-        Some(declared) => Some(source.first_id() + declared),
+    let ids = match source.facts().declared_vertices {
+        Some(declared) => Some(source.facts().first_id + declared),
         None => vertices.largest_id.map_or(Some(0), |largest| largest.checked_add(1)),
     };
     ids.filter(|&ids| array_is_worthwhile(ids, arcs))
@@ -132,7 +132,7 @@ fn verifier(source: &dyn ArcSource, host_memory: Bytes, control: &Control) -> Re
     let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
     let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
     let all = |arcs| Bytes(held.get().saturating_add(ArcTally::bytes(arcs).get()));
-    if all(source.arcs_at_most()) <= host_memory {
+    if all(source.facts().arcs_at_most) <= host_memory {
         return Ok(Verifier::new());
     }
     // The bound that follows from the size of the file may be far too high.

@@ -50,19 +50,20 @@ pub fn orient_rows(
     control: &Control,
 ) -> Result<Option<MadeGraph>> {
     // Arrays over all ids would grow with the number that the header declares; cleaning finds the ids that are used.
-    let Some(declared) = source.declared_vertices() else { return Ok(None) };
-    if is_sparse(declared, source.arcs_at_most()) {
+    let facts = source.facts();
+    let Some(declared) = facts.declared_vertices else { return Ok(None) };
+    if is_sparse(declared, facts.arcs_at_most) {
         return Ok(None);
     }
     // If arrays over all declared ids do not fit, those that cleaning needs may.
     let needs_as = |form: InputForm| {
-        needs(IdCount::Plain(declared), source.arcs_at_most() / 2, space).array(form.more_per_id(), declared, "rows")
+        needs(IdCount::Plain(declared), facts.arcs_at_most / 2, space).array(form.more_per_id(), declared, "rows")
     };
     let Ok(shares) = space.beside(&needs_as(InputForm::SymmetricRows)) else { return Ok(None) };
     let start = Instant::now();
     let Some(rows) = source.rows(shares.rows(), control)? else { return Ok(None) };
     // Sorting the arcs takes less time, and 8 bytes for each.
-    let unite = Bytes::of::<u64>(source.arcs_at_most()) > Bytes(shares.buckets());
+    let unite = Bytes::of::<u64>(facts.arcs_at_most) > Bytes(shares.buckets());
     let Some(lengths) = rows.lengths(unite, control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
@@ -86,7 +87,7 @@ pub fn orient_rows(
     rows_to_orient.shares = shares;
     space.expect(&graph(InputForm::DirectedRows, arcs), control);
     // Each edge is there once or twice.
-    let layout = Layout { edges: source.arcs_at_least().div_ceil(2), ..Layout::default() };
+    let layout = Layout { edges: facts.arcs_at_least.div_ceil(2), ..Layout::default() };
     place.check_room(&layout, space.later_needs(0, layout.edges))?;
     let Some(rows) = UnitedRows::new(rows, lengths, shares, control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
@@ -94,7 +95,7 @@ pub fn orient_rows(
     let added = both - (arcs - rows.loops);
     let CleanReport { loops_removed, arcs_added, arcs_without_reverse, .. } = &mut rows_to_orient.report;
     (*loops_removed, *arcs_added) = (rows.loops, added);
-    *arcs_without_reverse = if source.symmetric() { 0 } else { added };
+    *arcs_without_reverse = if facts.symmetric { 0 } else { added };
     Ok(rows_to_orient.orient(Box::new(rows), lengths, note)?.ok())
 }
 
@@ -129,11 +130,11 @@ impl RowsToOrient<'_> {
             return Ok(Err((rows, lengths)));
         }
         let edges = arcs / 2;
-        let (first_id, declared_lines) = (source.first_id(), Some(declared));
+        let (first_id, declared_lines) = (source.facts().first_id, Some(declared));
         let layout =
             Layout { first_id, declared_lines, report: report.clone(), ..vertices.layout(&InputIds::Plain, edges) };
         // Before all rows are read for it; there may be fewer edges if the rows are not clean.
-        let least = edges.min(source.arcs_at_least() / 2);
+        let least = edges.min(source.facts().arcs_at_least / 2);
         let later = space.later_needs(layout.vertices.into(), least);
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);

@@ -65,20 +65,21 @@ impl<'a> ReadOnDevice<'a> {
         device_only: bool,
         control: &Control,
     ) -> Result<Self, Stop> {
-        if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
+        let facts = source.facts();
+        if facts.declared_vertices.is_some_and(|n| n > MOST_VERTICES) {
             return Err(unfit("too many vertices"));
         }
         // Arcs that were read cannot be given to the cores later.
-        let fitting_ids = match (source.is_read_once(), device.engine()) {
+        let fitting_ids = match (facts.is_read_once, device.engine()) {
             (true, None) => return Err(unfit("it cannot be used")),
             (true, Some(engine)) => ids_within(engine.layout().capacity()),
             (false, _) => u64::MAX,
         };
         let start = Instant::now();
         let left = space.beside(&needs(IdCount::Plain(0), 0, space))?.left;
-        let expected = source.arcs_at_most();
-        if !source.is_read_once() {
-            let ids = source.declared_vertices().unwrap_or_default();
+        let expected = facts.arcs_at_most;
+        if !facts.is_read_once {
+            let ids = facts.declared_vertices.unwrap_or_default();
             let (form, arcs, edges) = (InputForm::ArcsOnGpu, expected, expected);
             space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
         }
@@ -89,7 +90,7 @@ impl<'a> ReadOnDevice<'a> {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
         }
         let (arcs, ids) = (scanned?, collect.ids());
-        if ids > 0 && is_sparse(ids - 1, arcs) && !source.is_read_once() {
+        if ids > 0 && is_sparse(ids - 1, arcs) && !facts.is_read_once {
             return Err(unfit("ids far below the largest are not used"));
         }
         let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
@@ -101,7 +102,7 @@ impl<'a> ReadOnDevice<'a> {
         let device = collect.finish()?;
         let reading = start.elapsed();
         // Of a pipe nothing was known before.
-        if source.is_read_once() {
+        if facts.is_read_once {
             let graph = GraphToPrepare { form: InputForm::ArcsOnGpu, ids, arcs, edges: arcs, row_bytes: None };
             space.expect_after(READ, &graph, control);
         }
@@ -232,8 +233,9 @@ fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> La
     let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
     let least_vertex = used.ends().map(|(first, _)| first.into());
     let first = least_loop.into_iter().chain(least_vertex).min().unwrap_or(0);
-    let declared = source.declared_vertices();
-    let first_id = declared.map_or(first.min(1), |_| source.first_id());
+    let facts = source.facts();
+    let declared = facts.declared_vertices;
+    let first_id = declared.map_or(first.min(1), |_| facts.first_id);
     Layout {
         first_id,
         declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
@@ -243,7 +245,7 @@ fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> La
             loops_removed: read.loops,
             duplicates_removed: read.arcs - read.loops - distinct,
             arcs_added: without_reverse,
-            arcs_without_reverse: if source.symmetric() { 0 } else { without_reverse },
+            arcs_without_reverse: if facts.symmetric { 0 } else { without_reverse },
         },
         ..used.layout(&InputIds::Plain, edges)
     }

@@ -234,7 +234,7 @@ fn edges_in_memory_have_no_settings_of_files() {
     for options in [Options::new().set("format", "text"), Options::new().set("header", "no")] {
         assert_eq!(graph.count(&options.unwrap()).unwrap_err().kind(), Kind::Usage);
     }
-    assert_eq!(ArcSource::arcs_at_most(&ArcList::default()), 0);
+    assert_eq!(ArcSource::facts(&ArcList::default()).arcs_at_most, 0);
     let none = Graph::from_source(ArcList::default()).count(&Options::new()).unwrap();
     assert_eq!((none.triangles, none.input.vertices_declared), (0, Some(0)));
 }

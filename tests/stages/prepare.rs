@@ -77,7 +77,7 @@ fn prepared_within(
 
 /// CPU and device make the same graph, and the same bytes of a file; the device has started after `questions` questions ([`Slow`]).
 fn same(source: &dyn ArcSource, questions: u32, what: &str) {
-    let arena = padded(needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most()));
+    let arena = padded(needed(source.facts().arcs_at_most + 10, (1 << 18) + 16 * source.facts().arcs_at_most));
     let on_cpu = prepared(source, None, false, Bytes::ZERO).unwrap();
     assert!(on_cpu.file.is_some());
     let in_file = prepared(source, Some(&mut slow(arena, questions)), true, Bytes::ZERO).unwrap();

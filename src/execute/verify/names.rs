@@ -83,7 +83,7 @@ impl ArcSource for NumberedByTree<'_> {
     }
 
     fn facts(&self) -> SourceFacts {
-        SourceFacts { arcs_at_most: self.source.arcs_at_most(), ..SourceFacts::default() }
+        SourceFacts { arcs_at_most: self.source.facts().arcs_at_most, ..SourceFacts::default() }
     }
 
     fn bytes(&self) -> u64 {

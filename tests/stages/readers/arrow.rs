@@ -123,7 +123,7 @@ fn a_large_batch_is_read_in_pieces() {
     assert_eq!(read(&path).unwrap(), expected);
     let window = std::num::NonZeroU64::new(1000).unwrap();
     let source = Source::open_in_windows(&[path], None, &work_dir(), window).unwrap();
-    assert_eq!(source.arcs_at_most(), 100_000);
+    assert_eq!(source.facts().arcs_at_most, 100_000);
     assert_eq!(arcs(&source).unwrap(), expected);
 }
 

@@ -304,7 +304,7 @@ fn written(numbers: &[u64]) -> Vec<u8> {
 fn a_bvgraph_may_be_named_by_its_base_name_or_its_properties() {
     for name in ["cnr-2000", "cnr-2000.properties"] {
         let source = open(&data(name)).unwrap();
-        assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 3_216_152), "{name}");
+        assert_eq!((source.format(), source.facts().arcs_at_most), (Format::Bvgraph, 3_216_152), "{name}");
     }
     let by_graph = open(&data("cnr-2000.graph")).unwrap().identity().unwrap().unwrap();
     assert_eq!(open(&data("cnr-2000")).unwrap().identity().unwrap().unwrap(), by_graph);

@@ -157,7 +157,7 @@ fn a_suffix_wins_over_the_prefix_out() {
     std::fs::copy(data("cnr-symmetric.graph"), folder.path("out.graph")).unwrap();
     std::fs::copy(data("cnr-symmetric.properties"), folder.path("out.properties")).unwrap();
     let source = open(&folder.path("out.graph")).unwrap();
-    assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 2_057_910));
+    assert_eq!((source.format(), source.facts().arcs_at_most), (Format::Bvgraph, 2_057_910));
     assert_eq!(open(&folder.write("out.ca-Kite", lines(1, " ", ""))).unwrap().format(), Format::Text);
     // Text under the name of a binary format is refused until the format is given.
     let text = format!("{}# pad\n", lines(0, " ", ""));

@@ -25,9 +25,9 @@ fn a_matrix_may_lack_its_banner() {
     ] {
         let source = open(&folder.write("g.mtx", &text)).unwrap();
         assert_eq!(source.format(), Format::MatrixMarket);
-        assert_eq!(source.declared_vertices(), Some(if text.starts_with('7') { 7 } else { 5 }));
+        assert_eq!(source.facts().declared_vertices, Some(if text.starts_with('7') { 7 } else { 5 }));
         // Nothing says that entries stand for their mirror images, too.
-        assert!(!source.symmetric());
+        assert!(!source.facts().symmetric);
         assert_eq!(arcs(&source).unwrap(), sorted, "{text}");
     }
 }
