@@ -6,7 +6,6 @@
 
 pub(super) mod array;
 pub(super) mod header;
-mod literal;
 
 use std::ops::Range;
 
