@@ -104,19 +104,6 @@ pub(super) struct PipeReadOnce {
 }
 
 impl PipeReadOnce {
-    /// Of any number of arcs.
-    pub(super) const FACTS: SourceFacts = SourceFacts {
-        declared_vertices: None,
-        first_id: 0,
-        symmetric: false,
-        arcs_at_most: u64::MAX,
-        arcs_at_least: 0,
-        is_read_once: true,
-        has_rows: false,
-        has_names: false,
-        directed: None,
-    };
-
     pub(super) fn new(pipe: Pipe) -> Self {
         Self { path: pipe.path.clone(), pipe: Mutex::new(Some(pipe)), read: AtomicU64::new(0) }
     }
@@ -128,6 +115,11 @@ impl PipeReadOnce {
 
     pub(super) fn bytes(&self) -> u64 {
         self.count(0)
+    }
+
+    /// Of any number of arcs.
+    pub(super) fn facts(&self) -> SourceFacts {
+        SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
 
     /// Has all threads take turns with what `begin` makes of the pipe; returns the sum of the arcs that they delivered.
@@ -179,7 +171,7 @@ impl PairStream {
 
 impl Reader for PairStream {
     fn facts(&self) -> SourceFacts {
-        PipeReadOnce::FACTS
+        self.0.facts()
     }
 
     fn bytes(&self) -> u64 {

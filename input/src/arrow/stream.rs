@@ -164,7 +164,7 @@ impl OpenStream {
 
 impl Reader for ArrowStream {
     fn facts(&self) -> SourceFacts {
-        PipeReadOnce::FACTS
+        self.pipe.facts()
     }
 
     fn bytes(&self) -> u64 {
