@@ -64,14 +64,8 @@ impl FileIdentity {
             return Match::Other;
         }
         match (self.contents, recorded.contents) {
-            (_, None) => Match::Other,
-            (Some(contents), Some(before)) => {
-                if contents == before {
-                    Match::Same
-                } else {
-                    Match::Other
-                }
-            }
+            (Some(contents), Some(before)) if contents == before => Match::Same,
+            (_, None) | (Some(_), Some(_)) => Match::Other,
             (None, Some(_)) if recorded.settled && self.stat == recorded.stat => Match::Same,
             (None, Some(_)) => Match::Undecided,
         }
