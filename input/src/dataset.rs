@@ -7,7 +7,6 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::bvgraph::BvGraphFiles;
 use super::file::InputFile;
@@ -17,7 +16,7 @@ use super::graphar::GrapharEdges;
 use super::graphar::places::LocalGraphar;
 use super::part_list;
 use super::stat::Watched;
-use super::storage::RemoteBytes;
+use super::storage::NamedInput;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Control, Error, Result};
 
@@ -122,12 +121,6 @@ fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) ->
     Ok(files)
 }
 
-/// An input as it is named, and the object if it is one.
-pub(super) struct NamedInput {
-    pub(super) path: PathBuf,
-    pub(super) object: Option<Arc<dyn RemoteBytes>>,
-}
-
 impl NamedInput {
     /// Its state before it is read, if something shows whether it changes.
     pub(super) fn watched(&self) -> Option<Watched> {
@@ -146,11 +139,10 @@ pub(super) fn named_inputs(
     window: u64,
     control: &Control,
 ) -> Result<Vec<NamedInput>> {
-    let opened = match paths.iter().any(|path| is_url(path)) {
-        true => super::remote::open(&paths, cloud_credentials, window, control)?,
-        false => paths.into_iter().map(|path| (path, None)).collect(),
-    };
-    Ok(opened.into_iter().map(|(path, object)| NamedInput { path, object }).collect())
+    match paths.iter().any(|path| is_url(path)) {
+        true => super::remote::open(&paths, cloud_credentials, window, control),
+        false => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
+    }
 }
 
 /// Inputs, of which those that are URLs are refused.

@@ -31,7 +31,7 @@ use object_store::http::HttpBuilder;
 use object_store::path::Path as ObjectPath;
 use object_store::{ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 
-use super::storage::RemoteBytes;
+use super::storage::NamedInput;
 use client::RemoteClient;
 pub(super) use described::graphar;
 use fetch::ObjectReader;
@@ -87,15 +87,12 @@ struct StoredAt {
     version: Option<String>,
 }
 
-/// An input, and the object if it is one.
-type OpenedInput = (PathBuf, Option<Arc<dyn RemoteBytes>>);
-
 /// Opens the URLs among `paths`, which then stand for one object each; other paths stay. `cloud`: whether a metadata service is asked for
 /// credentials. `window`: the bytes that a thread may fetch at once.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Usage`] for URLs that are none; [`trimill_system::error::Kind::Data`] for objects that cannot be read.
-pub(super) fn open(paths: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<OpenedInput>> {
+pub(super) fn open(paths: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
     Opener::new(cloud, window, control, RemoteLimits::USUAL)?.open(paths)
 }
 
@@ -114,7 +111,7 @@ impl Opener {
         Ok(Self { client: RemoteClient::new(limits)?, network, cloud, window, buckets: RefCell::default() })
     }
 
-    fn open(&self, paths: &[PathBuf]) -> Result<Vec<OpenedInput>> {
+    fn open(&self, paths: &[PathBuf]) -> Result<Vec<NamedInput>> {
         let mut named: Vec<(PathBuf, Option<PendingWork<_>>)> = Vec::new();
         for path in paths {
             if !is_url(path) {
@@ -137,7 +134,7 @@ impl Opener {
                 }
                 None => None,
             };
-            inputs.push((path, object));
+            inputs.push(NamedInput { path, object });
         }
         Ok(inputs)
     }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::{Deref, Range};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trimill_system::control::Task;
@@ -29,6 +29,12 @@ pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
 
     /// Reads a range from its beginning to its end; what comes next is fetched meanwhile.
     fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
+}
+
+/// An input as it is named, and the object if it is one.
+pub(super) struct NamedInput {
+    pub(super) path: PathBuf,
+    pub(super) object: Option<Arc<dyn RemoteBytes>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -94,7 +94,7 @@ impl GrapharFiles for ServedGraphar {
 
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
         let urls: Vec<PathBuf> = files.iter().map(|file| self.whole(file)).collect::<Result<_>>()?;
-        let opened = self.opener.open(&urls)?.into_iter().filter_map(|(_, object)| object);
+        let opened = self.opener.open(&urls)?.into_iter().filter_map(|input| input.object);
         let contents = opened.map(|object| {
             check_length(object.name(), object.bytes())?;
             object.fetch(0..object.bytes()).map_err(|error| Error::read(object.name(), error))

@@ -35,7 +35,7 @@ fn opened(url: &str) -> Result<Arc<dyn RemoteBytes>> {
     // Retries of requests have pauses of their own, which the library below chooses.
     let opener = Opener::new(false, 1 << 20, &Control::silent(), QUICK)?;
     let mut inputs = opener.open(&[url.into()])?;
-    Ok(inputs.pop().unwrap().1.unwrap())
+    Ok(inputs.pop().unwrap().object.unwrap())
 }
 
 /// All bytes, fetched by range and read in both orders.
