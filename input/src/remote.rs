@@ -167,7 +167,11 @@ impl Opener {
                 };
                 if key.is_empty() || key.ends_with('/') {
                     let keys = self.under(&store, &parsed(&key, &name)?, |_| true, &name)?;
-                    return if keys.is_empty() { Err(no_objects(&name)) } else { Ok(named(keys)) };
+                    if keys.is_empty() {
+                        return Err(Error::data(&name, "has no object that could be a graph")
+                            .expected("a prefix with files of one graph, whose names do not begin with . or _"));
+                    }
+                    return Ok(named(keys));
                 }
                 // A pattern without matches may itself be the key of an object, as it may be the name of a file.
                 if let Some((prefix, pattern)) = pattern(&key) {
@@ -276,11 +280,6 @@ fn pattern(key: &str) -> Option<(&str, Pattern)> {
     let wild = key.find(['*', '['])?;
     let prefix = key[..wild].rfind('/').map_or("", |end| &key[..end]);
     Some((prefix, Pattern::new(key).ok()?))
-}
-
-fn no_objects(name: &Path) -> Error {
-    Error::data(name, "has no object that could be a graph")
-        .expected("a prefix with files of one graph, whose names do not begin with . or _")
 }
 
 /// The error for settings, of the environment or the URL, that make no store.

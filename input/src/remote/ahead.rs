@@ -115,7 +115,7 @@ impl ReadAhead {
 
     /// The bytes from `at` on that have arrived.
     fn fetched(&self, at: u64) -> &[u8] {
-        let head = usize::try_from(at).ok().and_then(|at| self.object.head().get(at..)).unwrap_or_default();
+        let head = usize::try_from(at).ok().and_then(|at| self.object.head.get(at..)).unwrap_or_default();
         let parts = [head, self.now.from(at), self.before.from(at)];
         parts.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default()
     }

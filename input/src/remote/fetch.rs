@@ -10,7 +10,6 @@ use std::path::Path;
 use futures_util::TryStreamExt;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 use reqwest::StatusCode;
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::client::RefusedReply;
 use super::{HEAD, RemoteLimits, StoredAt};
@@ -23,21 +22,21 @@ const PARQUET: &[u8] = b"PAR1";
 
 /// The identity of an object's version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct ObjectVersion {
-    bytes: u64,
+pub(super) struct ObjectVersion {
+    pub(super) bytes: u64,
     /// The strong ETag.
-    tag: Option<String>,
+    pub(super) tag: Option<String>,
     /// The time of modification in seconds since 1970, where there is no strong ETag; 0 if the server does not say it.
     modified: i64,
 }
 
 /// Fetches ranges of an object.
 pub(super) struct ObjectReader {
-    stored: StoredAt,
-    version: ObjectVersion,
+    pub(super) stored: StoredAt,
+    pub(super) version: ObjectVersion,
     limits: RemoteLimits,
-    /// The first bytes, and of a Parquet file the last ones.
-    head: Vec<u8>,
+    /// The first bytes, which need not be fetched, and of a Parquet file the last ones.
+    pub(super) head: Vec<u8>,
     tail: Vec<u8>,
 }
 
@@ -166,24 +165,6 @@ impl ObjectReader {
             let from = range.start.checked_sub(start)? as usize;
             kept.get(from..from.checked_add((range.end - range.start) as usize)?)
         })
-    }
-
-    /// The first bytes, which need not be fetched.
-    pub(super) fn head(&self) -> &[u8] {
-        &self.head
-    }
-
-    pub(super) fn name(&self) -> &Path {
-        &self.stored.name
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.version.bytes
-    }
-
-    /// A number that stays the same as long as the contents do.
-    pub(super) fn tag(&self) -> Option<u128> {
-        self.version.tag.as_ref().map(|tag| xxh3_128(tag.as_bytes()))
     }
 
     fn failure(&self, error: &object_store::Error) -> FetchFailure {

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, io};
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::ahead::ReadAhead;
 use super::fetch::ObjectReader;
 use super::network::Network;
@@ -26,15 +28,15 @@ impl RemoteObject {
 
 impl RemoteBytes for RemoteObject {
     fn name(&self) -> &Path {
-        self.reader.name()
+        &self.reader.stored.name
     }
 
     fn bytes(&self) -> u64 {
-        self.reader.bytes()
+        self.reader.version.bytes
     }
 
     fn tag(&self) -> Option<u128> {
-        self.reader.tag()
+        self.reader.version.tag.as_ref().map(|tag| xxh3_128(tag.as_bytes()))
     }
 
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
