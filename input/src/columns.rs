@@ -20,7 +20,7 @@ pub(super) struct Columns {
 
 pub(super) struct RestOfLine {
     pub(super) end: usize,
-    count: u32,
+    pub(super) count: u32,
     text: bool,
 }
 
@@ -53,12 +53,6 @@ impl Columns {
             (false, true) => rest.count <= self.count,
             _ => rest.count == self.count,
         }
-    }
-}
-
-impl RestOfLine {
-    pub(super) fn count(&self) -> u32 {
-        self.count
     }
 }
 

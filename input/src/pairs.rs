@@ -83,7 +83,7 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure>
 #[cold]
 fn differs(start: usize, rest: &RestOfLine, columns: Columns, advice: &str) -> DeliveryFailure {
     let index = u32::from(columns.index);
-    let found = format!("a line with {} columns", rest.count() + index);
+    let found = format!("a line with {} columns", rest.count + index);
     let expected = format!("{} columns, as in the lines before", columns.count + index);
     DeliveryFailure::Bad(start, Error::data("", found).expected(expected).advice(advice))
 }

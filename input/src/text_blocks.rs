@@ -31,30 +31,25 @@ pub(super) struct TextLines<'a> {
 /// Parses whole lines of a file, identified by its index; returns how many arcs they hold.
 pub(super) type ParseLines<'a> = dyn Fn(usize, &[u8]) -> Result<u64, DeliveryFailure> + Sync + 'a;
 
-/// A piece of work: a range of a plain file (by its place), or all of a compressed one.
-enum TextChunk {
-    Plain(usize, Range<u64>),
-    Compressed(usize),
-}
-
 /// Hands all lines of the files over once; returns the number of arcs in each.
 pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &ParseLines<'_>) -> Result<Vec<u64>> {
+    // Ranges of plain files, and all of compressed ones.
     let mut work = Vec::new();
     for (number, TextLines { file, skip, sizes, .. }) in files.iter().enumerate() {
-        if file.compression.is_some() {
-            work.push(TextChunk::Compressed(number));
-        } else {
-            work.extend(chunks(*skip..file.bytes, sizes.window).map(|range| TextChunk::Plain(number, range)));
+        match file.compression {
+            Some(_) => work.push((number, None)),
+            None => work.extend(chunks(*skip..file.bytes, sizes.window).map(|range| (number, Some(range)))),
         }
     }
-    let found = map_in_order(&work, control, |chunk| match *chunk {
-        TextChunk::Plain(number, ref range) => Ok((number, files[number].plain(range, &|bytes| parse(number, bytes))?)),
-        TextChunk::Compressed(number) => {
-            Ok((number, files[number].compressed(control, &|bytes| parse(number, bytes))?))
+    let found = map_in_order(&work, control, |(number, range)| {
+        let (file, parse) = (&files[*number], |bytes: &[u8]| parse(*number, bytes));
+        match range {
+            Some(range) => file.plain(range, &parse),
+            None => file.compressed(control, &parse),
         }
     })?;
     let mut arcs = vec![0; files.len()];
-    found.into_iter().for_each(|(number, more)| arcs[number] += more);
+    work.iter().zip(found).for_each(|((number, _), more)| arcs[*number] += more);
     Ok(arcs)
 }
 
