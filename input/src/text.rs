@@ -9,7 +9,7 @@
 use std::sync::OnceLock;
 
 use super::arcs::SourceFacts;
-use super::batch::{ArcBatch, DeliveryFailure};
+use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
@@ -35,16 +35,6 @@ struct List {
     first: FirstLine,
     /// Where its arcs begin, once that is known.
     start: OnceLock<Start>,
-}
-
-/// A pass over the arcs of a list.
-struct ListScan<'a> {
-    list: &'a List,
-    start: Start,
-    sizes: ReadSizes,
-    sink: &'a dyn ArcSink,
-    control: &'a Control,
-    task: &'a Task,
 }
 
 /// Any id but the largest `u64`. Holds the advice on what the file may be instead.
@@ -89,8 +79,7 @@ impl EdgeListText {
         let gather = |n| {
             let gather = Gather::new(n);
             let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
-            let start = list.first.header;
-            ListScan { list, start, sizes: self.sizes, sink: &gather, control, task: &task }.all()?;
+            self.scan_lists(&[(list, list.first.header)], &gather, control, &task)?;
             let rest = gather.finish();
             let metis = metis_rows == Some(rest.lines) && self.may_be_metis(list, &rest)?;
             if metis { Err(list.is_metis()) } else { Ok(rest) }
@@ -122,6 +111,26 @@ impl EdgeListText {
             }
         };
         Ok(*list.start.get_or_init(|| start))
+    }
+
+    /// Delivers the arcs of lists, each from where they begin; returns the number in each.
+    fn scan_lists(
+        &self,
+        lists: &[(&List, Start)],
+        sink: &dyn ArcSink,
+        control: &Control,
+        task: &Task,
+    ) -> Result<Vec<u64>> {
+        let (sizes, mut texts) = (self.sizes, Vec::with_capacity(lists.len()));
+        for (List { file, .. }, Start { skip, lines, .. }) in lists {
+            texts.push(TextLines { file, skip: *skip, before: *lines, sizes, task });
+        }
+        parse_all(&texts, control, &|number, lines| {
+            let (list, start) = lists[number];
+            let mut batch = ArcBatch::new(sink, control);
+            pairs::parse(lines, start.columns, &AnyId(list.first.advice()), &mut batch)?;
+            Ok(batch.finish()?)
+        })
     }
 
     /// Whether the first lines of a list may be those of a METIS file of `rows` rows; for most edge lists they cannot.
@@ -179,23 +188,6 @@ impl EdgeListText {
             neighbour != vertex && row_of(neighbour).is_some_and(|row: &Vec<u64>| row.contains(&vertex))
         };
         Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
-    }
-}
-
-impl ListScan<'_> {
-    fn lines(&self) -> TextLines<'_> {
-        let Self { list, start, sizes, task, .. } = *self;
-        TextLines { file: &list.file, skip: start.skip, before: start.lines, sizes, task }
-    }
-
-    fn all(&self) -> Result<u64> {
-        Ok(parse_all(&[self.lines()], self.control, &|_, lines| self.parse(lines))?.into_iter().sum())
-    }
-
-    fn parse(&self, lines: &[u8]) -> Result<u64, DeliveryFailure> {
-        let mut batch = ArcBatch::new(self.sink, self.control);
-        pairs::parse(lines, self.start.columns, &AnyId(self.list.first.advice()), &mut batch)?;
-        Ok(batch.finish()?)
     }
 }
 
@@ -264,13 +256,9 @@ impl Reader for EdgeListText {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let scan_of = |list| {
-            let start = self.start(list, control)?;
-            Ok(ListScan { list, start, sizes: self.sizes, sink, control, task })
-        };
-        let scans: Vec<ListScan<'_>> = self.lists.iter().map(scan_of).collect::<Result<_>>()?;
-        let lines: Vec<TextLines<'_>> = scans.iter().map(ListScan::lines).collect();
-        let found = parse_all(&lines, control, &|list, lines| scans[list].parse(lines))?;
+        let with_start = |list| Ok((list, self.start(list, control)?));
+        let lists: Vec<_> = self.lists.iter().map(with_start).collect::<Result<_>>()?;
+        let found = self.scan_lists(&lists, sink, control, task)?;
         let arcs = found.iter().sum();
         match self.lists.iter().zip(found).find(|(_, found)| *found == 0) {
             Some((list, _)) => Err(list.is_without_arcs()),
