@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::layout::REMAKE;
+use super::leb128;
 use trimill_system::{Bytes, Error, Result, disk};
 
 const BLOCK: u64 = 64;
@@ -23,17 +24,9 @@ const AT_ONCE: usize = 1 << 20;
 
 /// Appends a name, of which the first `shared` bytes are those of the name before.
 pub fn put_name(name: &[u8], shared: usize, out: &mut Vec<u8>) {
-    put_length(shared, out);
-    put_length(name.len() - shared, out);
+    leb128::put(shared as u32, out);
+    leb128::put((name.len() - shared) as u32, out);
     out.extend_from_slice(&name[shared..]);
-}
-
-fn put_length(mut length: usize, out: &mut Vec<u8>) {
-    while length >= 0x80 {
-        out.push(length as u8 | 0x80);
-        length >>= 7;
-    }
-    out.push(length as u8);
 }
 
 /// How many bytes two names begin with alike.
