@@ -216,11 +216,7 @@ impl OrientedGraph {
             if (ranks.start..).zip(&*lengths).any(|(rank, &length)| length > rank.min(self.layout.longest_row)) {
                 return Err(wrong("rows that do not ascend to smaller ranks"));
             }
-            let mut end = before + (arcs.start - first_arc);
-            for (place, &length) in ends.iter_mut().zip(&*lengths) {
-                end += u64::from(length);
-                *place = O::of(end);
-            }
+            rows::put_ends(lengths, before + (arcs.start - first_arc), ends);
             let end_of_bytes = self.index.bytes(block).end - first_byte;
             Ok(EncodedPart {
                 begin: (end_of_bytes - data - control) as u32,
