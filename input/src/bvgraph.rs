@@ -51,8 +51,8 @@ const WELL_COMPRESSED: u64 = 8;
 pub(super) struct Bvgraph {
     file: InputFile,
     properties: Properties,
-    /// The file of offsets, if there is one, and its size.
-    offsets: Option<(Storage, u64)>,
+    /// The file of offsets, if there is one.
+    offsets: Option<Offsets>,
     offsets_path: PathBuf,
     /// Whether it fits the graph, once that is known.
     fits: OnceLock<bool>,
@@ -70,8 +70,8 @@ impl Bvgraph {
         // The file of offsets only makes reading faster, so one that cannot be opened is ignored.
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
-            let bytes = file.metadata().ok()?.len();
-            Some((Storage::Local(file), bytes))
+            let (bytes, code) = (file.metadata().ok()?.len(), properties.encoding.offsets);
+            Some(Offsets { file: Storage::Local(file), bytes, code })
         });
         if offsets.is_none() && files.ef.is_file() {
             tracing::info!(
@@ -90,14 +90,13 @@ impl Bvgraph {
         Ok(graph)
     }
 
-    fn offsets(&self) -> Option<Offsets<'_>> {
-        let (file, bytes) = self.offsets.as_ref()?;
-        let offsets = Offsets { file, bytes: *bytes, code: self.properties.encoding.offsets };
-        let fits = || self.cuts(&offsets).is_some_and(|cuts| cuts.fit(|end| self.is_end(end)));
+    fn offsets(&self) -> Option<&Offsets> {
+        let offsets = self.offsets.as_ref()?;
+        let fits = || self.cuts(offsets).is_some_and(|cuts| cuts.fit(|end| self.is_end(end)));
         self.fits.get_or_init(fits).then_some(offsets)
     }
 
-    fn cuts<'a>(&'a self, offsets: &Offsets<'a>) -> Option<OffsetCuts<'a>> {
+    fn cuts<'a>(&'a self, offsets: &'a Offsets) -> Option<OffsetCuts<'a>> {
         OffsetCuts::new(offsets, &self.properties.encoding, 8 * self.file.bytes, self.properties.arcs)
     }
 

@@ -22,7 +22,7 @@ enum Cutter<'a, O> {
 impl<'a, O: BitOrder> BvChunks<'a, O> {
     /// From the first row on; `task` is advanced by what is read of the stream.
     pub(super) fn new(graph: &'a Bvgraph, task: &'a Task) -> Self {
-        let cuts = graph.offsets().and_then(|offsets| graph.cuts(&offsets));
+        let cuts = graph.offsets().and_then(|offsets| graph.cuts(offsets));
         let scan = || {
             let bits = BitReader::new(&graph.file.file, graph.file.bytes, Some(task));
             Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs)
@@ -58,7 +58,7 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
 
 pub(super) struct ChunkReader<'a, O> {
     graph: &'a Bvgraph,
-    offsets: Option<Offsets<'a>>,
+    offsets: Option<&'a Offsets>,
     decoder: BvDecoder<'a>,
     bits: BitReader<'a, O>,
 }
@@ -74,7 +74,7 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
     /// Passes the successors of each row of `chunk` to `each`; returns how many there were.
     pub(super) fn read(&mut self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
         let Self { graph, offsets, decoder, bits } = self;
-        let decoded = decoder.decode(chunk, bits, offsets.as_ref(), each);
+        let decoded = decoder.decode(chunk, bits, *offsets, each);
         decoded.map_err(|failed| match failed {
             DecodeFailure::Row(node) => {
                 graph.stream_error(bits.take_error(), format!("the row of vertex {node} cannot be decoded"))

@@ -138,7 +138,7 @@ impl<'a> BvDecoder<'a> {
         &mut self,
         chunk: &BvChunk,
         bits: &mut BitReader<'_, O>,
-        offsets: Option<&Offsets<'_>>,
+        offsets: Option<&Offsets>,
         mut each: impl FnMut(u64, &[u32]) -> Result<()>,
     ) -> std::result::Result<u64, DecodeFailure> {
         self.keep(chunk.reach);
@@ -184,7 +184,7 @@ impl<'a> BvDecoder<'a> {
         &mut self,
         chunk: &BvChunk,
         bits: &mut BitReader<'_, O>,
-        offsets: Option<&Offsets<'_>>,
+        offsets: Option<&Offsets>,
     ) -> std::result::Result<u64, DecodeFailure> {
         let (encoding, length) = (self.encoding, self.rows.len() as u64);
         let first = match &chunk.before {

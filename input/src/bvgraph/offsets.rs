@@ -21,16 +21,16 @@ const MOST_ROWS: u64 = 1 << 16;
 /// About how many chunks there may be: a hundred bytes each are kept.
 const MOST_CHUNKS: u64 = 1 << 20;
 
-pub(super) struct Offsets<'a> {
-    pub(super) file: &'a Storage,
+pub(super) struct Offsets {
+    pub(super) file: Storage,
     pub(super) bytes: u64,
     pub(super) code: Codes,
 }
 
-impl Offsets<'_> {
+impl Offsets {
     /// Where `many` rows begin, or end: from the one at `offset` on.
     pub(super) fn read(&self, offset: OffsetPosition, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
-        let mut bits = BitReader::<HighFirst>::new(self.file, self.bytes, None);
+        let mut bits = BitReader::<HighFirst>::new(&self.file, self.bytes, None);
         // About a byte for each row.
         bits.seek(offset.bit, many);
         let mut begin = offset.begin;
@@ -61,14 +61,14 @@ pub(super) struct OffsetCuts<'a> {
 impl<'a> OffsetCuts<'a> {
     /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the
     /// first offset is not 0.
-    pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
+    pub(super) fn new(offsets: &'a Offsets, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {
             return None;
         }
         let chunk = CHUNK.max(arcs / MOST_CHUNKS);
         let size = (u128::from(bits) * u128::from(chunk) / u128::from(arcs.max(1))).max(1) as u64;
-        let mut bits = BitReader::new(offsets.file, offsets.bytes, None);
+        let mut bits = BitReader::new(&offsets.file, offsets.bytes, None);
         let begin = read(offsets.code, &mut bits).ok()?;
         let next = OffsetPosition { bit: bits.position(), begin };
         (begin == 0).then_some(Self { bits, encoding, again, size, next, kept: VecDeque::new(), node: 0 })
