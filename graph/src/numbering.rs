@@ -35,24 +35,38 @@ pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
     order.into_iter().map(AtomicU32::into_inner).collect()
 }
 
+/// How many ids of each run have each small degree, and the ids of larger degree, the largest degree first.
+struct CountedDegrees {
+    /// The ids of a run, but for the last one.
+    run: usize,
+    counts: Vec<Vec<u32>>,
+    /// Degree and id, ties by falling id.
+    large: Vec<(u32, u32)>,
+}
+
+impl CountedDegrees {
+    fn of(degrees: &[u32]) -> Self {
+        let run = degrees.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_RUN);
+        let of_run = |(i, degrees): (usize, &[u32])| {
+            let (mut counts, mut large) = (vec![0; SMALL], Vec::new());
+            for (id, &degree) in (i * run..).zip(degrees) {
+                match counts.get_mut(degree as usize) {
+                    Some(count) => *count += 1,
+                    None => large.push((degree, id as u32)),
+                }
+            }
+            (counts, large)
+        };
+        let (counts, large): (_, Vec<_>) = parallel::map(degrees.chunks(run).enumerate(), of_run).into_iter().unzip();
+        let mut large = large.concat();
+        large.par_sort_unstable_by(|a, b| b.cmp(a));
+        Self { run, counts, large }
+    }
+}
+
 /// The rank of each id. Ids of degree 0 come last.
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
-    let run = degrees.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_RUN);
-    // For each run of ids, how many have each small degree, and the ids of larger degree.
-    let of_run = |(i, degrees): (usize, &[u32])| {
-        let (mut counts, mut large) = (vec![0; SMALL], Vec::new());
-        for (id, &degree) in (i * run..).zip(degrees) {
-            match counts.get_mut(degree as usize) {
-                Some(count) => *count += 1,
-                None => large.push((degree, id as u32)),
-            }
-        }
-        (counts, large)
-    };
-    let (mut counts, large): (Vec<_>, Vec<_>) =
-        parallel::map(degrees.chunks(run).enumerate(), of_run).into_iter().unzip();
-    let mut large = large.concat();
-    large.par_sort_unstable_by(|a, b| b.cmp(a));
+    let CountedDegrees { run, mut counts, large } = CountedDegrees::of(degrees);
     // The end of the ranks of each degree in each run: ids are visited in ascending order, and the larger id has the smaller
     // rank.
     let mut end = large.len() as u32;
@@ -79,36 +93,14 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
 }
 
 /// The degrees of all vertices of degree 1 and more in rank order, as runs: a degree, and how many vertices have it. Takes
-/// `O(n)` time, 16 KiB a thread and 4 bytes for each vertex of large degree.
+/// `O(n)` time, 16 KiB a thread and 8 bytes for each vertex of large degree.
 pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
-    let (mut counts, mut large) = degrees
-        .par_chunks(SMALLEST_RUN)
-        .fold(
-            || (vec![0u32; SMALL], Vec::new()),
-            |(mut counts, mut large), degrees| {
-                for &degree in degrees {
-                    match counts.get_mut(degree as usize) {
-                        Some(count) => *count += 1,
-                        None => large.push(degree),
-                    }
-                }
-                (counts, large)
-            },
-        )
-        .reduce(
-            || (vec![0; SMALL], Vec::new()),
-            |(mut counts, mut large), (others, more)| {
-                counts.iter_mut().zip(others).for_each(|(count, other)| *count += other);
-                large.extend(more);
-                (counts, large)
-            },
-        );
-    large.par_sort_unstable_by(|a, b| b.cmp(a));
-    let run = |(degree, vertices): (u32, u32)| DegreeRun { degree, vertices };
+    let CountedDegrees { counts, large, .. } = CountedDegrees::of(degrees);
+    let equal = large.chunk_by(|a, b| a.0 == b.0);
     let mut runs: Vec<DegreeRun> =
-        large.chunk_by(|a, b| a == b).map(|equal| run((equal[0], equal.len() as u32))).collect();
-    counts[0] = 0;
-    runs.extend((0..SMALL as u32).zip(counts).rev().filter(|&(_, count)| count > 0).map(run));
+        equal.map(|equal| DegreeRun { degree: equal[0].0, vertices: equal.len() as u32 }).collect();
+    let small = |degree: u32| DegreeRun { degree, vertices: counts.iter().map(|counts| counts[degree as usize]).sum() };
+    runs.extend((1..SMALL as u32).rev().map(small).filter(|run| run.vertices > 0));
     runs
 }
 
