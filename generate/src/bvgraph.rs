@@ -15,7 +15,7 @@ use dsi_bitstream::traits::{BE, BitWrite};
 use crate::Sequence;
 use crate::output::check_vertices;
 use crate::rows::{GeneratedRows, RowsWanted, chunks, rows};
-use row::{BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
+use row::{BitSink, BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Progress, Unit};
 use trimill_system::disk::Output;
@@ -66,7 +66,7 @@ fn encode(rows: &dyn GeneratedRows, vertices: Range<u64>, progress: &Progress) -
     let mut arcs = 0;
     for vertex in vertices {
         arcs += rows.length(vertex);
-        lengths.number(match rows.repeats(vertex) {
+        lengths.gamma(match rows.repeats(vertex) {
             true => encoded.repeat(vertex),
             false => encoded.add(vertex, |row| rows.append(vertex, row)),
         });

@@ -171,15 +171,12 @@ impl OrientedGraph {
 
     /// The file that holds the rows, if there is one.
     pub fn path(&self) -> Option<&Path> {
-        self.store.path()
+        self.store.file().map(|file| &*file.path)
     }
 
     /// The checksum that identifies the file that holds the rows, if there is one.
     pub fn checksum(&self) -> Option<u64> {
-        match &*self.store {
-            BlockStore::File { file, .. } => Some(file.checksum),
-            BlockStore::Memory(_) => None,
-        }
+        self.store.file().map(|file| file.checksum)
     }
 
     /// The distinct degrees, falling, each with the number of its vertices: run by run, the degrees of all vertices in rank order.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::names::Names;
@@ -89,9 +89,9 @@ impl BlockStore {
         }
     }
 
-    pub(super) fn path(&self) -> Option<&Path> {
+    pub(super) fn file(&self) -> Option<&GraphFile> {
         match self {
-            Self::File { file, .. } => Some(&file.path),
+            Self::File { file, .. } => Some(file),
             Self::Memory(_) => None,
         }
     }

@@ -24,7 +24,7 @@ pub(super) const ZETA_K: usize = 3;
 
 type BitMemory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
 
-trait BitSink {
+pub(super) trait BitSink {
     fn unary(&mut self, number: u64);
     fn gamma(&mut self, number: u64);
     fn zeta(&mut self, number: u64);
@@ -73,10 +73,6 @@ impl Default for RowStream {
 }
 
 impl RowStream {
-    pub(super) fn number(&mut self, number: u64) {
-        self.gamma(number);
-    }
-
     /// The words, whose highest bits come first, and how many bits they have.
     pub(super) fn finish(self) -> (Vec<u64>, u64) {
         let words = self.bits.into_inner().map_or_else(|never| match never {}, MemWordWriterVec::into_inner);
